@@ -1,0 +1,1 @@
+"""The policy process: what answers the ResourceManager over Py4J."""

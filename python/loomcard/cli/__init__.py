@@ -1,0 +1,1 @@
+"""The command; no logic of its own."""

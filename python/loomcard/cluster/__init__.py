@@ -1,0 +1,1 @@
+"""Real clusters, embedded or in Docker: rendered, started, stopped, asked."""

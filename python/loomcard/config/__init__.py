@@ -1,0 +1,1 @@
+"""YAML set-ups: read, checked with line numbers, compiled."""

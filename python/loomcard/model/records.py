@@ -1,0 +1,352 @@
+"""Text to events and plans to text: the messages of docs/wire.md, schema version 1, as typed records.
+
+Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes it into the struct
+of that tag. This module is pure: it knows the text and nothing of clusters or sockets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SCHEMA = 1
+
+Amounts = tuple[int, ...]
+"""A resource vector on the wire: integers in the order of the handshake's ``resource_types``."""
+
+
+class Record(msgspec.Struct, array_like=True, frozen=True, gc=False, tag_field="record"):
+    """What all records share: when it happened, in ms since the engine's zero."""
+
+    at_ms: int
+
+
+class Outcomes(Record, tag="outcomes", gc=True):
+    """What became of the decisions of plan ``round``; first record of the batch after it."""
+
+    round: int
+    first_container: int
+    numbers: list[int]
+    refusals: list[tuple[int, int, str]]
+
+
+class Snapshot(Record, tag="snapshot"):
+    """Forget everything; the records that follow rebuild it."""
+
+    reason: str
+
+
+class Setup(Record, tag="setup", gc=True):
+    """From here on this compiled set-up governs."""
+
+    version: int
+    setup: dict[str, Any]
+
+
+class SavedState(Record, tag="saved", gc=True):
+    """What instances saved before the snapshot, by ``path:policy``."""
+
+    saved: dict[str, Any]
+
+
+class NodeAdded(Record, tag="node_added"):
+    """A NodeManager registered."""
+
+    node: int
+    id: str
+    rack: str
+    capacity: Amounts
+    label: str = ""
+
+
+class NodeRemoved(Record, tag="node_removed"):
+    """A node is gone; its containers completed in records before this one."""
+
+    node: int
+    reason: str
+
+
+class NodeResized(Record, tag="node_resized"):
+    """A node has another capacity."""
+
+    node: int
+    capacity: Amounts
+
+
+class NodeHeartbeat(Record, tag="node_heartbeat"):
+    """One heartbeat of a node; sent only to set-ups that need heartbeats."""
+
+    node: int
+
+
+class ApplicationAdded(Record, tag="application_added", gc=True):
+    """An application was accepted into a leaf queue."""
+
+    application: int
+    id: str
+    queue: int
+    user: str
+    name: str
+    type: str
+    tags: list[str]
+    priority: int
+    submitted_ms: int
+    hints: dict[str, str]
+
+
+class ApplicationChanged(Record, tag="application_changed"):
+    """An application moved to another queue, or has another priority."""
+
+    application: int
+    queue: int
+    priority: int
+
+
+class ApplicationRemoved(Record, tag="application_removed"):
+    """An application ended; its attempts were removed before."""
+
+    application: int
+    state: str
+
+
+class AttemptAdded(Record, tag="attempt_added"):
+    """A new attempt of an application; it will ask for its AM container unless unmanaged."""
+
+    attempt: int
+    application: int
+    number: int
+    unmanaged: bool
+
+
+class AttemptRegistered(Record, tag="attempt_registered"):
+    """The attempt's AM has registered with the ResourceManager."""
+
+    attempt: int
+
+
+class AttemptRemoved(Record, tag="attempt_removed"):
+    """The attempt ended; its asks are gone."""
+
+    attempt: int
+    state: str
+
+
+class AskChanged(Record, tag="ask", gc=True):
+    """The whole present state of one ask; count 0: gone."""
+
+    attempt: int
+    priority: int
+    allocation_request_id: int
+    is_am: bool
+    size: Amounts
+    count: int
+    hosts: dict[str, int]
+    racks: dict[str, int]
+    relax_locality: bool
+    label: str
+
+
+class Blacklist(Record, tag="blacklist", gc=True):
+    """The whole list of hosts and racks that an attempt will not have."""
+
+    attempt: int
+    names: list[str]
+
+
+class ContainerAdded(Record, tag="container_added"):
+    """A container that no plan of this process placed."""
+
+    container: int
+    attempt: int
+    number: int
+    node: int
+    size: Amounts
+    priority: int
+    allocation_request_id: int
+    is_am: bool
+    state: str
+    origin: str
+
+
+class ContainerStarted(Record, tag="container_started"):
+    """RUNNING on its node."""
+
+    container: int
+
+
+class ContainerResized(Record, tag="container_resized"):
+    """The AM changed the size of a container."""
+
+    container: int
+    size: Amounts
+
+
+class ContainerCompleted(Record, tag="container_completed"):
+    """A container ended; ``kind`` says how (docs/wire.md)."""
+
+    container: int
+    kind: str
+    exit_status: int
+
+
+class TimerFired(Record, tag="timer"):
+    """A wake-up that an instance asked for is due."""
+
+    instance: int
+
+
+AnyRecord = (
+    Outcomes
+    | Snapshot
+    | Setup
+    | SavedState
+    | NodeAdded
+    | NodeRemoved
+    | NodeResized
+    | NodeHeartbeat
+    | ApplicationAdded
+    | ApplicationChanged
+    | ApplicationRemoved
+    | AttemptAdded
+    | AttemptRegistered
+    | AttemptRemoved
+    | AskChanged
+    | Blacklist
+    | ContainerAdded
+    | ContainerStarted
+    | ContainerResized
+    | ContainerCompleted
+    | TimerFired
+)
+
+
+class Check(msgspec.Struct, array_like=True, frozen=True):
+    """Counts after all records of a batch, by which mirror and books are compared."""
+
+    nodes: int
+    applications: int
+    containers: int
+    pending: int
+
+
+class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
+    """The ResourceManager's first message to a process."""
+
+    schema: int
+    epoch: int
+    shim_version: str
+    hadoop_version: str
+    resource_types: list[str]
+    features: list[str]
+    settings: dict[str, Any]
+
+
+class Compile(msgspec.Struct, array_like=True, frozen=True, tag="compile"):
+    """YAML to be compiled into a set-up."""
+
+    yaml_text: str
+    name: str
+
+
+class Batch(msgspec.Struct, array_like=True, frozen=True, tag="batch"):
+    """What happened since the last round."""
+
+    round: int
+    first_seq: int
+    now_ms: int
+    check: Check
+    records: list[AnyRecord]
+
+
+class Allocate(msgspec.Struct, array_like=True, frozen=True, tag="allocate", gc=False):
+    """Grant ``count`` containers of one ask on one node, in the name of an instance."""
+
+    attempt: int
+    priority: int
+    allocation_request_id: int
+    node: int
+    count: int
+    instance: int
+
+
+class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=False):
+    """Take one container back: message the AM, kill after ``grace_ms``."""
+
+    container: int
+    grace_ms: int
+    reason: str
+    instance: int
+
+
+Decision = Allocate | Preempt
+
+
+class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):
+    """The answer to a batch; fields as docs/wire.md says."""
+
+    round: int
+    decisions: list[Decision] = []
+    timers: list[tuple[int, int | None]] = []
+    waits: list[tuple[int, int, int, str]] = []
+    reports: dict[str, Any] = {}
+    saved: dict[str, Any] = {}
+    faults: list[tuple[int, str, str]] = []
+    headroom: list[tuple[int, Amounts]] = []
+    resync: str | None = None
+
+
+class HelloReply(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
+    """The process's answer to the handshake."""
+
+    schema: int
+    python_version: str
+    loomcard_version: str
+    features: list[str]
+
+
+class Compiled(msgspec.Struct, array_like=True, frozen=True, tag="compiled"):
+    """A set-up that compiled, canonical."""
+
+    setup: dict[str, Any]
+
+
+class Findings(msgspec.Struct, array_like=True, frozen=True, tag="findings"):
+    """Everything wrong with a YAML text: (line, column, path, message, hint)."""
+
+    findings: list[tuple[int, int, str, str, str]]
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True, tag="error"):
+    """A request that could not be answered."""
+
+    message: str
+
+
+Request = Hello | Compile | Batch
+Reply = HelloReply | Compiled | Findings | PlanReply | Failure
+
+_requests = msgspec.json.Decoder(Request)
+_replies = msgspec.json.Decoder(Reply)
+_records = msgspec.json.Decoder(list[AnyRecord])
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def read_request(text: str | bytes) -> Request:
+    """The request in ``text``; raises ``msgspec.MsgspecError`` naming the place of what cannot be read."""
+    return _requests.decode(text)
+
+
+def read_reply(text: str | bytes) -> Reply:
+    """The reply in ``text``; raises ``msgspec.MsgspecError`` likewise."""
+    return _replies.decode(text)
+
+
+def read_records(text: str | bytes) -> list[AnyRecord]:
+    """A bare list of records, as a journal segment's snapshot holds it."""
+    return _records.decode(text)
+
+
+def write(message: Request | Reply | list[AnyRecord] | dict[str, Any]) -> str:
+    """One line of JSON, keys sorted, no spaces: equal values give equal bytes."""
+    return _encoder.encode(message).decode()

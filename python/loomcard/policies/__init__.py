@@ -1,0 +1,1 @@
+"""Policies, the loop and the turns they share, and the registry that finds them."""

@@ -1,0 +1,1 @@
+"""Programs that run on a real cluster: example jobs, the demo."""
