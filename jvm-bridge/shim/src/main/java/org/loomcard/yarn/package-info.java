@@ -1,2 +1,5 @@
-/** The scheduler that runs inside the ResourceManager: it keeps YARN's books and forwards what happens to a policy. */
+/**
+ * The scheduler that runs inside the ResourceManager: it keeps YARN's books and forwards what
+ * happens to a policy.
+ */
 package org.loomcard.yarn;

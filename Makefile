@@ -1,0 +1,65 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both call `make setup`, which does nothing when all is current.
+# Needed on the machine: Python 3.11, a JDK 17, Maven, make. PYTHON and JAVA_HOME choose among several.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MVN := mvn -q -B -f jvm-bridge
+JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
+
+# The folders are among the sources so that a file that goes away is noticed too.
+JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
+	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
+JARS := jvm-bridge/dist/target/.made
+
+.PHONY: help setup environment demo test lint unit java bench clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
+
+setup: $(VENV)/.made $(JARS)  ## .venv with the command loomcard, and the jars
+
+environment:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	{ echo "loomcard needs Python 3.11 or newer, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(JAVAC) -version 2>&1 | grep -q '^javac 17\.' || \
+	{ echo "loomcard needs a JDK 17, and $(JAVAC) is none: install openjdk-17-jdk-headless or set JAVA_HOME" >&2; exit 1; }
+	@command -v mvn >/dev/null || \
+	{ echo "loomcard needs Maven, and there is no mvn on the PATH: install maven" >&2; exit 1; }
+
+$(VENV)/.made: pyproject.toml | environment
+	@echo "setup: Python packages into $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { echo "no virtual environment: install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip install -q --no-input --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(JARS): $(JAVA_SOURCES) | environment
+	@echo "setup: the shim and Hadoop's jars into jvm-bridge/dist/target/lib (the first time downloads some 300 MB)"
+	@$(MVN) package -DskipTests
+	@touch $@
+
+demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
+	@$(BIN)/loomcard demo
+
+test: setup lint java  ## everything; what needs Docker is skipped, in one line, where no engine answers
+	@$(BIN)/pytest
+
+lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
+	@$(BIN)/ruff check python tests
+	@$(BIN)/ruff format --check -q python tests || \
+	{ echo "not formatted: $(BIN)/ruff format python tests" >&2; exit 1; }
+	@$(BIN)/mypy
+	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
+
+java: setup  ## Java style and tests
+	@$(MVN) verify
+
+unit: $(VENV)/.made  ## the fast part: lint and the Python tests without a cluster
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/pytest -q -m "not cluster and not docker"
+
+bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.bench
+
+clean:  ## everything that setup made
+	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target

@@ -1,0 +1,29 @@
+"""What all tests share: what is done about tests that need a Docker engine where none answers."""
+
+import functools
+import os
+import subprocess
+
+import pytest
+
+
+@functools.cache
+def docker_answers() -> bool:
+    """Whether a Docker engine with compose v2 answers on this machine."""
+    for command in (["docker", "info"], ["docker", "compose", "version"]):
+        try:
+            if subprocess.run(command, capture_output=True, timeout=30, check=False).returncode:
+                return False
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs Docker where there is none; under CI that is a failure instead."""
+    if item.get_closest_marker("docker") is None or docker_answers():
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail("CI=true, yet no Docker engine with compose answers: see `docker info`")
+    pytest.skip("no Docker engine answers here; start one (see `docker info`) to run these")

@@ -1,0 +1,68 @@
+"""The documents name only what is there: commands, options, make targets, files."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer.main
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def short(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def commands(document: str) -> list[list[str]]:
+    """The `make` and `loomcard` command lines in the fenced blocks of a document, as words."""
+    blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", document, re.DOTALL | re.MULTILINE)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [w for w in words if w and w[0].split("/")[-1] in ("make", "loomcard")]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=short)
+def test_documents_name_make_targets_that_exist(path: Path) -> None:
+    """A reader who types what stands there gets no "No rule to make target"."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = {word for name, *rest in commands(path.read_text()) if name == "make" for word in rest}
+    assert {word for word in used if word.isalpha()} <= targets
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=short)
+def test_documents_name_commands_and_options_that_exist(path: Path) -> None:
+    """Each `loomcard` line in a document is one that the command line understands."""
+    for name, *rest in commands(path.read_text()):
+        if name == "make":
+            continue
+        from loomcard.cli import app
+
+        command = typer.main.get_command(app)
+        while rest and rest[0] in getattr(command, "commands", {}):
+            command, rest = command.commands[rest[0]], rest[1:]
+        assert not hasattr(command, "commands"), f"no such command: loomcard {' '.join(rest)}"
+        options = {option for p in command.params for option in p.opts} | {"--help"}
+        used = {word.split("=")[0] for word in rest if word.startswith("-")}
+        assert used <= options, f"loomcard {command.name} does not know {sorted(used - options)}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=short)
+def test_documents_link_to_what_is_there(path: Path) -> None:
+    """A relative link leads to a file of the repository."""
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_nothing_names_the_machine_it_was_built_on() -> None:
+    """A clone works anywhere: only .ci/run may look beside the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    # An unpacked archive has no git to ask, and was checked before it was packed.
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name and name != ".ci/run"]
+    outside = re.compile(r"(?<![\w.])/work/\w|\.\./shared|/tmp/wt")
+    texts = [p for p in paths if p.is_file() and p != Path(__file__)]
+    assert [short(p) for p in texts if outside.search(p.read_text(errors="ignore"))] == []

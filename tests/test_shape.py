@@ -1,0 +1,143 @@
+"""The house rules on size and form."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILE_MAX, FUNCTION_MAX, JAVA_MAX, LINE_MAX = 300, 50, 300, 100
+JAVA_LIMITS = {"LoomcardScheduler.java": 500}
+VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|base)$", re.IGNORECASE)
+WAITING = re.compile(r"wait|eventually|until", re.IGNORECASE)
+CHECKING = re.compile(r"raises|warns|assert|check_|expect|fail")
+JAVA_METHOD = re.compile(r"^ {2,8}[\w<>\[\], ]+ (\w+)\([^;]*$")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def files(pattern: str, *folders: str) -> list[Path]:
+    """Files of the checkout that are ours: nothing that a build made."""
+    found = (p for folder in folders for p in (ROOT / folder).rglob(pattern))
+    return sorted(p for p in found if not {"target", "__pycache__"} & set(p.parts))
+
+
+PYTHON = files("*.py", "python", "tests")
+JAVA = files("*.java", "jvm-bridge")
+TESTS = [p for p in PYTHON if p.is_relative_to(ROOT / "tests")]
+JAVA_TESTS = [p for p in JAVA if "test" in p.parts]
+
+
+def short(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def python_code_lines(source: str) -> int:
+    """Lines that are not blank, comment or docstring."""
+    words: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | Function)
+        if documented and ast.get_docstring(node, clean=False):
+            words.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return sum(1 for n, s in lines if s.strip() and s.strip()[0] != "#" and n not in words)
+
+
+def java_code_lines(source: str) -> int:
+    """Lines that are not blank or comment."""
+    lines = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL).splitlines()
+    return sum(1 for s in lines if s.strip() and not s.strip().startswith("//"))
+
+
+def functions(source: str) -> Iterator[Function]:
+    yield from (n for n in ast.walk(ast.parse(source)) if isinstance(n, Function))
+
+
+def size(function: Function) -> int:
+    """Lines of a function with its signature, without its docstring."""
+    docstring = ast.get_docstring(function, clean=False) or ""
+    return (function.end_lineno or 0) - function.lineno + 1 - len(docstring.splitlines())
+
+
+def asserts(function: Function) -> bool:
+    """Whether a test can fail on what it sees: it asserts, expects an error or calls a check."""
+    return any(
+        isinstance(n, ast.Assert)
+        or (isinstance(n, ast.Call) and CHECKING.search(ast.unparse(n.func)) is not None)
+        for n in ast.walk(function)
+    )
+
+
+def sleeps(source: str) -> list[int]:
+    """Lines that sleep, but for the pause of a function that is named for what it waits for."""
+    pausing = [f for f in functions(source) if WAITING.search(f.name) and "test" not in f.name]
+    allowed = {n for f in pausing for n in range(f.lineno, (f.end_lineno or 0) + 1)}
+    calls = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call))
+    slept = (n.lineno for n in calls if ast.unparse(n.func).split(".")[-1] == "sleep")
+    return [line for line in slept if line not in allowed]
+
+
+def java_sleeps(source: str) -> list[int]:
+    """As `sleeps`, for Java: the enclosing method is the last one begun above the line."""
+    method, found = "", []
+    for n, line in enumerate(source.splitlines(), 1):
+        if begun := JAVA_METHOD.match(line):
+            method = begun[1]
+        if re.search(r"(Thread|TimeUnit\.\w+)\.sleep\(", line) and not WAITING.search(method):
+            found.append(n)
+    return found
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=short)
+def test_python_stays_small(path: Path) -> None:
+    """A file holds at most 300 lines of code, a function 50 lines."""
+    source = path.read_text()
+    assert python_code_lines(source) <= FILE_MAX
+    assert [f"{f.name} {size(f)}" for f in functions(source) if size(f) > FUNCTION_MAX] == []
+
+
+@pytest.mark.parametrize("path", JAVA, ids=short)
+def test_java_stays_small(path: Path) -> None:
+    """A file holds at most 300 lines of code, the scheduler's 500; a line 100 characters."""
+    source = path.read_text()
+    assert java_code_lines(source) <= JAVA_LIMITS.get(path.name, JAVA_MAX)
+    assert [n for n, s in enumerate(source.splitlines(), 1) if len(s) > LINE_MAX] == []
+
+
+@pytest.mark.parametrize("path", TESTS, ids=short)
+def test_tests_assert_and_never_sleep(path: Path) -> None:
+    """Every test can fail, and waits on conditions, not on the clock."""
+    source = path.read_text()
+    tests = [f for f in functions(source) if f.name.startswith("test")]
+    assert [f.name for f in tests if not asserts(f)] == []
+    assert sleeps(source) == []
+
+
+@pytest.mark.parametrize("path", JAVA_TESTS, ids=short)
+def test_java_tests_assert_and_never_sleep(path: Path) -> None:
+    """As for Python; only methods named for what they wait for may pause."""
+    source = path.read_text()
+    assert "@Test" not in source or re.search(r"\b(assert\w*|fail|check\w*)\(|expected", source)
+    assert java_sleeps(source) == []
+
+
+def test_rooms_have_names_that_say_something() -> None:
+    """No utils, helpers, common, misc, base or manager."""
+    rooms = [(p, part) for p in PYTHON + JAVA for part in (*p.relative_to(ROOT).parts, p.stem)]
+    assert sorted({short(p) for p, part in rooms if VAGUE.search(part)}) == []
+
+
+def test_the_rules_bite() -> None:
+    """Each check finds its fault in a sample: a rule that never fires proves nothing."""
+    sample = 'def test_x():\n    """Says much."""\n    # and\n\n    time.sleep(1)\n'
+    assert python_code_lines(sample) == 2
+    assert [asserts(f) for f in functions(sample)] == [False]
+    assert sleeps(sample) == [5]
+    assert sleeps("def wait_for(x):\n    while not x():\n        sleep(0.1)\n") == []
+    java = "/* a\n b */\n  void testX() {\n    // no\n    Thread.sleep(5);\n  }\n"
+    assert java_code_lines(java) == 3
+    assert java_sleeps(java) == [5]
+    assert java_sleeps(java.replace("testX", "awaitX")) == []
+    assert VAGUE.search("string_utils")
+    assert not VAGUE.search("database")
