@@ -1,0 +1,163 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+
+/**
+ * The settings of Loomcard in the ResourceManager, typed and read once. Every key of ours is named here. A bad value
+ * is an {@link IllegalArgumentException} that names key, value and expectation.
+ */
+public final class BridgeConfig {
+  public static final String SETUP_PATH = "loomcard.setup.path";
+  public static final String POLICY_FILE = "loomcard.policy.file";
+  public static final String POLICY_PATH = "loomcard.policy.path";
+  public static final String STATE_DIR = "loomcard.state.dir";
+  public static final String JOURNAL_DIR = "loomcard.journal.dir";
+  public static final String JOURNAL_SEGMENT_ROUNDS = "loomcard.journal.segment-rounds";
+  public static final String PYTHON = "loomcard.python";
+  public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
+  public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
+  public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
+  public static final String ROUND_MAX_RECORDS = "loomcard.round.max-records";
+  public static final String BREAKER_FAILURES = "loomcard.breaker.failures";
+  public static final String RESTART_BACKOFF_MS = "loomcard.restart.backoff-ms";
+  public static final String RESTART_BACKOFF_MAX_MS = "loomcard.restart.backoff-max-ms";
+  public static final String START_GRACE_MS = "loomcard.start.grace-ms";
+  public static final String START_DEADLINE_MS = "loomcard.start.deadline-ms";
+  public static final String SAVED_EVERY_MS = "loomcard.saved.every-ms";
+  public static final String SWAP_DEADLINE_MS = "loomcard.swap.deadline-ms";
+  public static final String APPLY_ANY_ADMIN = "loomcard.apply.any-admin";
+  public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
+
+  /** The first compiled set-up, used until one has been applied; null: there must be one in the state folder. */
+  public final File setupPath;
+  /** Where an applied YAML text is written, and what refreshQueues reads; null: neither. */
+  public final File policyFile;
+  /** Folders with policies of the operator's own; empty: installed ones only. */
+  public final List<String> policyPath;
+  /** Where the applied set-up is kept; made when absent. */
+  public final File stateDir;
+  /** Where the policy process writes its journal; null: none. */
+  public final File journalDir;
+  /** Rounds a journal segment. */
+  public final int journalSegmentRounds;
+  /** The Python interpreter that has the package loomcard. */
+  public final String python;
+  /** A plan that comes later than this is refused whole, LATE. */
+  public final long roundDeadlineMs;
+  /** A plan that has not come after this ends the process. */
+  public final long roundHardDeadlineMs;
+  /** How long a small batch may be held at light load; 0: never. */
+  public final long roundHoldMs;
+  /** Records of a batch above which heartbeats wait for the next. */
+  public final int roundMaxRecords;
+  /** Late or faulty rounds in a row after which the fallback serves and the process is started again. */
+  public final int breakerFailures;
+  /** Wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
+  public final long restartBackoffMs;
+  public final long restartBackoffMaxMs;
+  /** How long the fallback leaves the cluster to a process that is starting for the first time. */
+  public final long startGraceMs;
+  /** A process that is not ready after this is ended. */
+  public final long startDeadlineMs;
+  /** How often the policies' durable parts are asked for and written. */
+  public final long savedEveryMs;
+  /** How long refreshQueues waits for a swap. */
+  public final long swapDeadlineMs;
+  /** Whether set-ups are taken from anybody where {@code yarn.admin.acl} is {@code *}. */
+  public final boolean applyAnyAdmin;
+  /** For YARN's own tests, which expect decisions inline: how long a node update waits for its round; 0: never. */
+  public final long inlineWaitMs;
+
+  /** Reads all settings; see the keys. */
+  public BridgeConfig(Configuration conf) {
+    setupPath = file(conf, SETUP_PATH, null);
+    policyFile = file(conf, POLICY_FILE, null);
+    policyPath = folders(conf, POLICY_PATH);
+    stateDir = file(conf, STATE_DIR,
+        new File(conf.get("hadoop.tmp.dir", System.getProperty("java.io.tmpdir")), "loomcard"));
+    journalDir = file(conf, JOURNAL_DIR, null);
+    journalSegmentRounds = (int) number(conf, JOURNAL_SEGMENT_ROUNDS, 1000, 1, 1_000_000);
+    python = conf.getTrimmed(PYTHON, "python3");
+    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
+    roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
+    roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
+    roundMaxRecords = (int) number(conf, ROUND_MAX_RECORDS, 20_000, 1, 10_000_000);
+    breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
+    restartBackoffMs = number(conf, RESTART_BACKOFF_MS, 500, 1, 3_600_000);
+    restartBackoffMaxMs = number(conf, RESTART_BACKOFF_MAX_MS, 30_000, 1, 3_600_000);
+    startGraceMs = number(conf, START_GRACE_MS, 15_000, 0, 3_600_000);
+    startDeadlineMs = number(conf, START_DEADLINE_MS, 30_000, 1, 3_600_000);
+    savedEveryMs = number(conf, SAVED_EVERY_MS, 5000, 0, 3_600_000);
+    swapDeadlineMs = number(conf, SWAP_DEADLINE_MS, 20_000, 1, 3_600_000);
+    applyAnyAdmin = bool(conf, APPLY_ANY_ADMIN, false);
+    inlineWaitMs = number(conf, INLINE_WAIT_MS, 0, 0, 60_000);
+    if (roundHardDeadlineMs < roundDeadlineMs) {
+      throw bad(ROUND_HARD_DEADLINE_MS, String.valueOf(roundHardDeadlineMs),
+          "at least " + ROUND_DEADLINE_MS + " (" + roundDeadlineMs + ")");
+    }
+    if (python.isEmpty()) {
+      throw bad(PYTHON, "", "the path of a Python interpreter that has the package loomcard");
+    }
+  }
+
+  private static long number(Configuration conf, String key, long absent, long least, long most) {
+    String text = conf.getTrimmed(key);
+    if (text == null) {
+      return absent;
+    }
+    String expectation = "an integer from " + least + " to " + most;
+    try {
+      long value = Long.parseLong(text);
+      if (value < least || value > most) {
+        throw bad(key, text, expectation);
+      }
+      return value;
+    } catch (NumberFormatException e) {
+      throw bad(key, text, expectation);
+    }
+  }
+
+  private static boolean bool(Configuration conf, String key, boolean absent) {
+    String text = conf.getTrimmed(key);
+    if (text == null) {
+      return absent;
+    }
+    if (!text.equals("true") && !text.equals("false")) {
+      throw bad(key, text, "true or false");
+    }
+    return text.equals("true");
+  }
+
+  private static File file(Configuration conf, String key, File absent) {
+    String text = conf.getTrimmed(key);
+    if (text == null || text.isEmpty()) {
+      return absent;
+    }
+    File file = new File(text);
+    if (!file.isAbsolute()) {
+      throw bad(key, text, "an absolute path");
+    }
+    return file;
+  }
+
+  private static List<String> folders(Configuration conf, String key) {
+    String text = conf.getTrimmed(key, "");
+    List<String> folders = new ArrayList<>();
+    for (String folder : text.isEmpty() ? Collections.<String>emptyList() : Arrays.asList(text.split("[:,]"))) {
+      if (!new File(folder.trim()).isAbsolute()) {
+        throw bad(key, text, "absolute paths with : between them");
+      }
+      folders.add(folder.trim());
+    }
+    return Collections.unmodifiableList(folders);
+  }
+
+  private static IllegalArgumentException bad(String key, String value, String expectation) {
+    return new IllegalArgumentException(key + " = \"" + value + "\" in yarn-site.xml: expected " + expectation);
+  }
+}

@@ -1,0 +1,145 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.TreeMap;
+
+/** One queue of a compiled set-up, immutable; docs/wire.md says what each field means. */
+public final class QueueSpec {
+  /** Its number: the place in {@link Setup#queues}. */
+  public final int index;
+  public final String path;
+  /** The number of the parent; -1 for root. */
+  public final int parent;
+  /** Whether it holds applications. */
+  public final boolean leaf;
+  /** The policy that governs it; null on a queue that an ancestor's policy walks. */
+  public final String policy;
+  public final boolean policyNamed;
+  public final boolean walked;
+  /** JSON text of the policy's options. */
+  public final String options;
+  public final double weight;
+  public final Limit guaranteed;
+  public final Limit maximum;
+  /** Millionths of the queue's maximum capacity. */
+  public final int userLimitPpm;
+  /** Millionths of the queue's maximum capacity. */
+  public final int amSharePpm;
+  /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
+  public final List<String> submit;
+  public final List<String> administer;
+
+  private QueueSpec(int index, JsonCursor in) throws MessageException {
+    Fields read = new Fields(index, in);
+    this.index = index;
+    this.path = read.path;
+    this.parent = read.parent;
+    this.leaf = read.leaf;
+    this.policy = read.policy;
+    this.policyNamed = read.policyNamed;
+    this.walked = read.walked;
+    this.options = read.options;
+    this.weight = read.weight;
+    this.guaranteed = read.guaranteed;
+    this.maximum = read.maximum;
+    this.userLimitPpm = read.userLimitPpm;
+    this.amSharePpm = read.amSharePpm;
+    this.submit = Collections.unmodifiableList(read.submit);
+    this.administer = Collections.unmodifiableList(read.administer);
+  }
+
+  /** The last part of the path. */
+  public String name() {
+    return path.substring(path.lastIndexOf('.') + 1);
+  }
+
+  @Override
+  public String toString() {
+    return path;
+  }
+
+  static QueueSpec read(int index, JsonCursor in) throws MessageException {
+    return new QueueSpec(index, in);
+  }
+
+  /** The fields while they are read, in whatever order the text has them. */
+  private static final class Fields {
+    private String path;
+    private int parent = -1;
+    private boolean leaf;
+    private String policy;
+    private boolean policyNamed;
+    private boolean walked;
+    private String options = "{}";
+    private double weight = 1;
+    private Limit guaranteed = Limit.ofShare(0);
+    private Limit maximum = Limit.ofShare(1_000_000);
+    private int userLimitPpm = 1_000_000;
+    private int amSharePpm = 1_000_000;
+    private List<String> submit = Collections.emptyList();
+    private List<String> administer = Collections.emptyList();
+
+    /** Reads one queue whose opening brace has been read. */
+    private Fields(int index, JsonCursor in) throws MessageException {
+      for (String key = in.key(); key != null; key = in.key()) {
+        read(key, "setup: queues[" + index + "]: " + key, in);
+      }
+      if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
+        throw new MessageException("setup: queues[" + index + "]: needs a path and a parent that stands before it");
+      }
+    }
+
+    private void read(String key, String place, JsonCursor in) throws MessageException {
+      switch (key) {
+        case "path": path = in.string(place); break;
+        case "parent": parent = parentOf(in.numberOrNull(place)); break;
+        case "leaf": leaf = in.bool(place); break;
+        case "policy": policy = in.stringOrNull(place); break;
+        case "policy_named": policyNamed = in.bool(place); break;
+        case "walked": walked = in.bool(place); break;
+        case "options": options = in.raw(); break;
+        case "weight": weight = in.decimal(place); break;
+        case "guaranteed": guaranteed = limit(in, place); break;
+        case "maximum": maximum = limit(in, place); break;
+        case "user_limit_ppm": userLimitPpm = in.integer(place); break;
+        case "am_share_ppm": amSharePpm = in.integer(place); break;
+        case "submit": submit = in.strings(place); break;
+        case "administer": administer = in.strings(place); break;
+        default: throw new MessageException(place + ": unknown key; this shim reads set-ups of schema "
+            + Setup.SCHEMA);
+      }
+    }
+
+    private static int parentOf(Long parent) {
+      return parent == null ? -1 : parent.intValue();
+    }
+
+    private static Limit limit(JsonCursor in, String place) throws MessageException {
+      in.openObject(place);
+      Limit limit = null;
+      for (String key = in.key(); key != null; key = in.key()) {
+        if (key.equals("ppm")) {
+          limit = Limit.ofShare(in.integer(place + ": ppm"));
+        } else if (key.equals("amounts")) {
+          limit = Limit.ofAmounts(amounts(in, place + ": amounts"));
+        } else {
+          throw new MessageException(place + ": expected ppm or amounts, found " + key);
+        }
+      }
+      if (limit == null) {
+        throw new MessageException(place + ": expected ppm or amounts, found neither");
+      }
+      return limit;
+    }
+
+    private static TreeMap<String, Long> amounts(JsonCursor in, String place) throws MessageException {
+      in.openObject(place);
+      TreeMap<String, Long> amounts = new TreeMap<>();
+      for (String key = in.key(); key != null; key = in.key()) {
+        amounts.put(key, in.number(place + ": " + key));
+      }
+      return amounts;
+    }
+  }
+}
