@@ -1,0 +1,100 @@
+package org.loomcard.yarn.bench;
+
+import java.security.PrivilegedExceptionAction;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterRequest;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.ApplicationMasterService;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+
+/** An unmanaged application master that talks to the RM's own ApplicationMasterService. */
+final class SimulatedMaster {
+  static final long NOT_TIMED = -1;
+
+  private final ApplicationMasterService service;
+  private final ApplicationAttemptId attempt;
+  private final UserGroupInformation user;
+  private final NodeDriver nodes;
+  private final Resource size = Resource.newInstance(BenchmarkSettings.MEMORY_MB_PER_SLOT, 1);
+  private final Priority priority = Priority.newInstance(1);
+  /** Pairs (time of the ask, containers of it not yet granted), oldest first. */
+  private final ArrayDeque<long[]> waiting = new ArrayDeque<>();
+  private int responseId;
+
+  SimulatedMaster(ApplicationMasterService service, RMAppAttempt rmAttempt, NodeDriver nodes)
+      throws Exception {
+    this.service = service;
+    this.attempt = rmAttempt.getAppAttemptId();
+    this.nodes = nodes;
+    user = UserGroupInformation.createRemoteUser(attempt.toString());
+    user.addTokenIdentifier(rmAttempt.getAMRMToken().decodeIdentifier());
+  }
+
+  ApplicationAttemptId attempt() {
+    return attempt;
+  }
+
+  void register() throws Exception {
+    as(() -> service.registerApplicationMaster(
+        RegisterApplicationMasterRequest.newInstance("", 1, "")));
+  }
+
+  /** Asks for {@code count} containers in all, whatever was asked before, and takes what is there. */
+  void askInAll(int count) throws Exception {
+    synchronized (waiting) {
+      waiting.clear();
+    }
+    allocate(count);
+  }
+
+  /** Asks for {@code more} containers beside those still waited for, and times them. */
+  void askMore(int more) throws Exception {
+    int inAll = 0;
+    synchronized (waiting) {
+      waiting.add(new long[] {System.nanoTime(), more});
+      for (long[] ask : waiting) {
+        inAll += (int) ask[1];
+      }
+    }
+    allocate(inAll);
+  }
+
+  /** Returns when the oldest container still waited for was asked for, and counts it as granted. */
+  long takeAskTime() {
+    synchronized (waiting) {
+      long[] oldest = waiting.peek();
+      if (oldest == null) {
+        return NOT_TIMED;
+      }
+      if (--oldest[1] == 0) {
+        waiting.poll();
+      }
+      return oldest[0];
+    }
+  }
+
+  private void allocate(int count) throws Exception {
+    List<ResourceRequest> asks = Collections.singletonList(
+        ResourceRequest.newInstance(priority, ResourceRequest.ANY, size, count));
+    AllocateRequest request = AllocateRequest.newInstance(
+        responseId, 0.5f, asks, Collections.emptyList(), null);
+    AllocateResponse response = as(() -> service.allocate(request));
+    responseId = response.getResponseId();
+    for (Container container : response.getAllocatedContainers()) {
+      nodes.node(container.getNodeId()).launch(container.getId());
+    }
+  }
+
+  private <T> T as(PrivilegedExceptionAction<T> action) throws Exception {
+    return user.doAs(action);
+  }
+}
