@@ -1,12 +1,14 @@
-"""Text to events and plans to text: the messages of docs/wire.md, schema version 1, as typed records.
+"""Text to events and plans to text: the messages of docs/wire.md, schema version 1, as typed
+records.
 
-Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes it into the struct
+Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes
+it into the struct
 of that tag. This module is pure: it knows the text and nothing of clusters or sockets.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -22,7 +24,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False, tag_field="
     at_ms: int
 
 
-class Outcomes(Record, tag="outcomes", gc=True):
+class Outcomes(Record, frozen=True, tag="outcomes", gc=True):
     """What became of the decisions of plan ``round``; first record of the batch after it."""
 
     round: int
@@ -31,26 +33,26 @@ class Outcomes(Record, tag="outcomes", gc=True):
     refusals: list[tuple[int, int, str]]
 
 
-class Snapshot(Record, tag="snapshot"):
+class Snapshot(Record, frozen=True, tag="snapshot"):
     """Forget everything; the records that follow rebuild it."""
 
     reason: str
 
 
-class Setup(Record, tag="setup", gc=True):
+class Setup(Record, frozen=True, tag="setup", gc=True):
     """From here on this compiled set-up governs."""
 
     version: int
     setup: dict[str, Any]
 
 
-class SavedState(Record, tag="saved", gc=True):
+class SavedState(Record, frozen=True, tag="saved", gc=True):
     """What instances saved before the snapshot, by ``path:policy``."""
 
     saved: dict[str, Any]
 
 
-class NodeAdded(Record, tag="node_added"):
+class NodeAdded(Record, frozen=True, tag="node_added"):
     """A NodeManager registered."""
 
     node: int
@@ -60,27 +62,27 @@ class NodeAdded(Record, tag="node_added"):
     label: str = ""
 
 
-class NodeRemoved(Record, tag="node_removed"):
+class NodeRemoved(Record, frozen=True, tag="node_removed"):
     """A node is gone; its containers completed in records before this one."""
 
     node: int
     reason: str
 
 
-class NodeResized(Record, tag="node_resized"):
+class NodeResized(Record, frozen=True, tag="node_resized"):
     """A node has another capacity."""
 
     node: int
     capacity: Amounts
 
 
-class NodeHeartbeat(Record, tag="node_heartbeat"):
+class NodeHeartbeat(Record, frozen=True, tag="node_heartbeat"):
     """One heartbeat of a node; sent only to set-ups that need heartbeats."""
 
     node: int
 
 
-class ApplicationAdded(Record, tag="application_added", gc=True):
+class ApplicationAdded(Record, frozen=True, tag="application_added", gc=True):
     """An application was accepted into a leaf queue."""
 
     application: int
@@ -95,7 +97,7 @@ class ApplicationAdded(Record, tag="application_added", gc=True):
     hints: dict[str, str]
 
 
-class ApplicationChanged(Record, tag="application_changed"):
+class ApplicationChanged(Record, frozen=True, tag="application_changed"):
     """An application moved to another queue, or has another priority."""
 
     application: int
@@ -103,14 +105,14 @@ class ApplicationChanged(Record, tag="application_changed"):
     priority: int
 
 
-class ApplicationRemoved(Record, tag="application_removed"):
+class ApplicationRemoved(Record, frozen=True, tag="application_removed"):
     """An application ended; its attempts were removed before."""
 
     application: int
     state: str
 
 
-class AttemptAdded(Record, tag="attempt_added"):
+class AttemptAdded(Record, frozen=True, tag="attempt_added"):
     """A new attempt of an application; it will ask for its AM container unless unmanaged."""
 
     attempt: int
@@ -119,20 +121,20 @@ class AttemptAdded(Record, tag="attempt_added"):
     unmanaged: bool
 
 
-class AttemptRegistered(Record, tag="attempt_registered"):
+class AttemptRegistered(Record, frozen=True, tag="attempt_registered"):
     """The attempt's AM has registered with the ResourceManager."""
 
     attempt: int
 
 
-class AttemptRemoved(Record, tag="attempt_removed"):
+class AttemptRemoved(Record, frozen=True, tag="attempt_removed"):
     """The attempt ended; its asks are gone."""
 
     attempt: int
     state: str
 
 
-class AskChanged(Record, tag="ask", gc=True):
+class AskChanged(Record, frozen=True, tag="ask", gc=True):
     """The whole present state of one ask; count 0: gone."""
 
     attempt: int
@@ -147,14 +149,14 @@ class AskChanged(Record, tag="ask", gc=True):
     label: str
 
 
-class Blacklist(Record, tag="blacklist", gc=True):
+class Blacklist(Record, frozen=True, tag="blacklist", gc=True):
     """The whole list of hosts and racks that an attempt will not have."""
 
     attempt: int
     names: list[str]
 
 
-class ContainerAdded(Record, tag="container_added"):
+class ContainerAdded(Record, frozen=True, tag="container_added"):
     """A container that no plan of this process placed."""
 
     container: int
@@ -169,20 +171,20 @@ class ContainerAdded(Record, tag="container_added"):
     origin: str
 
 
-class ContainerStarted(Record, tag="container_started"):
+class ContainerStarted(Record, frozen=True, tag="container_started"):
     """RUNNING on its node."""
 
     container: int
 
 
-class ContainerResized(Record, tag="container_resized"):
+class ContainerResized(Record, frozen=True, tag="container_resized"):
     """The AM changed the size of a container."""
 
     container: int
     size: Amounts
 
 
-class ContainerCompleted(Record, tag="container_completed"):
+class ContainerCompleted(Record, frozen=True, tag="container_completed"):
     """A container ended; ``kind`` says how (docs/wire.md)."""
 
     container: int
@@ -190,7 +192,7 @@ class ContainerCompleted(Record, tag="container_completed"):
     exit_status: int
 
 
-class TimerFired(Record, tag="timer"):
+class TimerFired(Record, frozen=True, tag="timer"):
     """A wake-up that an instance asked for is due."""
 
     instance: int
@@ -333,13 +335,15 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def read_request(text: str | bytes) -> Request:
-    """The request in ``text``; raises ``msgspec.MsgspecError`` naming the place of what cannot be read."""
-    return _requests.decode(text)
+    """The request in ``text``; raises ``msgspec.MsgspecError`` naming the place of what cannot be
+    read.
+    """
+    return cast("Request", _requests.decode(text))
 
 
 def read_reply(text: str | bytes) -> Reply:
     """The reply in ``text``; raises ``msgspec.MsgspecError`` likewise."""
-    return _replies.decode(text)
+    return cast("Reply", _replies.decode(text))
 
 
 def read_records(text: str | bytes) -> list[AnyRecord]:

@@ -1,0 +1,258 @@
+"""What a cluster is made of: nodes, queues, applications, attempts, asks, containers.
+
+The mirror alone changes these objects; to a policy they are read-only. Lists of integers (``free``,
+``used``) are
+resource vectors that change in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from loomcard.model.resource import Resource
+
+
+class AskKey(NamedTuple):
+    """Names one ask: what YARN calls a scheduler key, with its attempt."""
+
+    attempt: int
+    priority: int
+    allocation_request_id: int
+
+
+class Node:
+    """A machine running a NodeManager."""
+
+    __slots__ = ("capacity", "containers", "free", "host", "id", "label", "number", "rack")
+
+    def __init__(self, number: int, id: str, rack: str, capacity: Resource, label: str) -> None:  # noqa: A002
+        self.number = number
+        self.id = id
+        self.host = id.rpartition(":")[0] or id
+        self.rack = rack
+        self.label = label
+        self.capacity = capacity
+        self.free = list(capacity)
+        self.containers: dict[Container, None] = {}
+
+    @property
+    def available(self) -> Resource:
+        """Free amounts; negative where the node shrank under its containers."""
+        return Resource(self.free)
+
+    @property
+    def used(self) -> Resource:
+        """Amounts taken by containers."""
+        return self.capacity.minus(self.free)
+
+    def __repr__(self) -> str:
+        return f"Node({self.id}, free={self.free})"
+
+
+class Queue:
+    """A node of the sharing tree; ``maximum``, ``user_limit`` and ``am_limit`` are None where
+    nothing is forbidden.
+    """
+
+    __slots__ = (
+        "am_limit", "am_used", "applications", "capped", "children", "guaranteed", "leaf", "maximum",
+        "number", "parent", "path", "pending", "pending_count", "policy", "spec", "used", "user_limit",
+        "user_used", "watchers", "weight",
+    )  # fmt: skip
+
+    def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
+        self.number = number
+        self.spec = spec
+        self.path: str = spec["path"]
+        self.parent = parent
+        self.children: list[Queue] = []
+        self.leaf: bool = spec["leaf"]
+        self.policy: str | None = spec["policy"]
+        self.weight: float = spec["weight"]
+        self.guaranteed = Resource([0] * width)
+        self.maximum: Resource | None = None
+        self.user_limit: Resource | None = None
+        self.am_limit: Resource | None = None
+        self.capped: list[Queue] = []  # itself and ancestors that have a maximum
+        self.used = [0] * width
+        self.am_used = [0] * width
+        self.user_used: dict[str, list[int]] = {}
+        self.pending = [0] * width
+        self.pending_count = 0
+        self.applications: dict[int, Application] = {}
+        self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
+
+    @property
+    def submitted_ms(self) -> int:
+        """Submission of its oldest pending application; for ties among members."""
+        if self.leaf:
+            return min(
+                (a.submitted_ms for a in self.applications.values() if a.pending_count), default=0
+            )
+        return min((c.submitted_ms for c in self.children if c.pending_count), default=0)
+
+    @property
+    def below_guaranteed(self) -> bool:
+        """It holds less than its guaranteed capacity in every resource type that is guaranteed."""
+        some = False
+        for used, guaranteed in zip(self.used, self.guaranteed):  # noqa: B905 - equal by construction
+            if guaranteed:
+                some = True
+                if used >= guaranteed:
+                    return False
+        return some
+
+    def __repr__(self) -> str:
+        return f"Queue({self.path}, used={self.used})"
+
+
+class Application:
+    """One submission to YARN."""
+
+    __slots__ = (
+        "attempts", "containers", "hints", "id", "name", "number", "past_attempts", "pending_count",
+        "priority", "queue", "submitted_ms", "tags", "type", "used", "user", "weight",
+    )  # fmt: skip
+
+    def __init__(self, number: int, id: str, queue: Queue, user: str) -> None:  # noqa: A002
+        self.number = number
+        self.id = id
+        self.queue = queue
+        self.user = user
+        self.name = ""
+        self.type = ""
+        self.tags: list[str] = []
+        self.hints: dict[str, str] = {}
+        self.priority = 0
+        self.submitted_ms = 0
+        self.weight = 1.0
+        self.attempts: dict[int, Attempt] = {}  # live ones, by their number on the wire
+        self.past_attempts: dict[int, Attempt] = {}  # ended ones, whose containers may live on
+        self.containers: dict[Container, None] = {}
+        self.used = [0] * len(queue.used)
+        self.pending_count = 0
+
+    below_guaranteed = False
+    """Guarantees are a queue's; here so that members can be asked alike."""
+
+    @property
+    def asks(self) -> list[Ask]:
+        """Its asks, in the order they are to be served: AM first, then by priority (lower is more
+        urgent).
+        """
+        if len(self.attempts) == 1:
+            for attempt in self.attempts.values():
+                return attempt.ordered
+        return [ask for attempt in self.attempts.values() for ask in attempt.ordered]
+
+    def __repr__(self) -> str:
+        return f"Application({self.id}, used={self.used}, pending={self.pending_count})"
+
+
+Member = Queue | Application
+"""What a policy shares a scope's capacity among."""
+
+
+class Attempt:
+    """One try of an application's master; asks and containers belong to it."""
+
+    __slots__ = (
+        "application",
+        "asks",
+        "blacklist",
+        "number",
+        "ordered",
+        "ordinal",
+        "registered",
+        "unmanaged",
+    )
+
+    def __init__(
+        self, number: int, application: Application, ordinal: int, unmanaged: bool
+    ) -> None:
+        self.number = number
+        self.application = application
+        self.ordinal = ordinal
+        self.unmanaged = unmanaged
+        self.registered = False
+        self.asks: dict[AskKey, Ask] = {}
+        self.ordered: list[Ask] = []
+        self.blacklist: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"Attempt({self.application.id} #{self.ordinal})"
+
+
+class Ask:
+    """Outstanding demand of one attempt: ``count`` containers of one size, with where they may go."""
+
+    __slots__ = (
+        "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality", "size", "told",
+    )  # fmt: skip
+
+    def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
+        self.attempt = attempt
+        self.key = key
+        self.size = size
+        self.is_am = False
+        self.count = 0
+        self.hosts: dict[str, int] = {}
+        self.racks: dict[str, int] = {}
+        self.relax_locality = True
+        self.label = ""
+        self.told: str | None = None  # the reason for waiting that was told last
+
+    @property
+    def application(self) -> Application:
+        """The application whose attempt asks."""
+        return self.attempt.application
+
+    @property
+    def priority(self) -> int:
+        """YARN's priority; lower is more urgent."""
+        return self.key.priority
+
+    def __repr__(self) -> str:
+        return f"Ask({tuple(self.key)}, {self.count} x {tuple(self.size)})"
+
+
+class Container:
+    """A granted, placed unit on a node. ``number`` is 0 until the engine has confirmed it."""
+
+    __slots__ = (
+        "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number", "origin",
+        "preempting_since", "rack_row", "size", "started_ms", "tag", "yarn_number",
+    )  # fmt: skip
+
+    def __init__(self, attempt: Attempt, node: Node, size: Resource, ask_key: AskKey) -> None:
+        self.attempt = attempt
+        self.node = node
+        self.size = size
+        self.ask_key = ask_key
+        self.number = 0
+        self.yarn_number = 0
+        self.is_am = False
+        self.allocated_ms = 0
+        self.started_ms: int | None = None
+        self.preempting_since: int | None = None
+        self.origin = "policy"
+        self.instance = 0
+        self.tag: Any = None
+        self.host_row = False  # its ask counted one less for the host, the rack
+        self.rack_row = False
+
+    @property
+    def application(self) -> Application:
+        """The application it works for."""
+        return self.attempt.application
+
+    @property
+    def id(self) -> str:
+        """YARN's name of it, as the ResourceManager and the NodeManagers print it."""
+        cluster, app = self.application.id.removeprefix("application_").split("_")
+        epoch, sequence = self.yarn_number >> 40, self.yarn_number & ((1 << 40) - 1)
+        head = f"container_e{epoch:02d}_" if epoch else "container_"
+        return f"{head}{cluster}_{app}_{self.attempt.ordinal:02d}_{sequence:06d}"
+
+    def __repr__(self) -> str:
+        return f"Container(#{self.number} of {self.application.id} on {self.node.id})"

@@ -1,0 +1,141 @@
+"""The decisions of one round, from all instances, in order of call; they take effect on the ledger
+at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomcard.model.cluster import Ask, Container, Node
+from loomcard.model.ledger import Ledger
+from loomcard.model.reasons import Reason
+from loomcard.model.records import Allocate, Amounts, Decision, PlanReply, Preempt
+
+
+class Grant:
+    """One Allocate in the making: containers of one ask on one node, for one instance."""
+
+    __slots__ = ("ask", "containers", "instance", "node", "tag")
+
+    def __init__(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
+        self.ask = ask
+        self.node = node
+        self.instance = instance
+        self.tag = tag
+        self.containers: list[Container] = []
+
+
+class Taking:
+    """One Preempt in the making."""
+
+    __slots__ = ("container", "grace_ms", "instance", "reason")
+
+    def __init__(self, container: Container, grace_ms: int, reason: str, instance: int) -> None:
+        self.container = container
+        self.grace_ms = grace_ms
+        self.reason = reason
+        self.instance = instance
+
+
+Step = Grant | Taking
+
+
+class Draft:
+    """What the instances of a round have decided so far."""
+
+    def __init__(self, ledger: Ledger, now_ms: int) -> None:
+        self.ledger = ledger
+        self.now_ms = now_ms
+        self.steps: list[Step] = []
+        self.wakes: dict[int, int | None] = {}
+        self.waits: dict[Ask, str] = {}
+        self.reports: dict[str, Any] = {}
+        self.headroom: dict[int, Amounts] = {}
+        self.faults: list[tuple[int, str, str]] = []
+        self.granted = 0
+
+    def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
+        """Allocate one container; a run of equal grants becomes one decision."""
+        container = self.ledger.grant(ask, node, self.now_ms)
+        container.instance = instance
+        container.tag = tag
+        self.granted += 1
+        if self.steps:
+            last = self.steps[-1]
+            if (
+                type(last) is Grant
+                and last.ask is ask
+                and last.node is node
+                and last.instance == instance
+                and last.tag == tag
+            ):
+                last.containers.append(container)
+                return
+        step = Grant(ask, node, instance, tag)
+        step.containers.append(container)
+        self.steps.append(step)
+
+    def preempt(self, container: Container, grace_ms: int, reason: str, instance: int) -> None:
+        """Take a running container back."""
+        container.preempting_since = self.now_ms
+        self.steps.append(Taking(container, grace_ms, reason, instance))
+
+    def wait(self, ask: Ask, reason: Reason | str) -> None:
+        """Say why an ask gets nothing; told only when it is another reason than before."""
+        if ask.told != reason:
+            ask.told = str(reason)
+            self.waits[ask] = ask.told
+
+    def drop(self, instance: int) -> None:
+        """Take back everything that one instance decided in this round."""
+        for step in self.steps:
+            if step.instance == instance:
+                self._take_back(step)
+        self.steps = [step for step in self.steps if step.instance != instance]
+        self.wakes.pop(instance, None)
+
+    def _take_back(self, step: Step) -> None:
+        if type(step) is Grant:
+            for container in reversed(step.containers):
+                self.ledger.undo(container)
+            self.granted -= len(step.containers)
+        elif type(step) is Taking:
+            step.container.preempting_since = None
+
+    def decisions(self) -> list[Decision]:
+        """The steps as they cross the wire."""
+        return [as_decision(step) for step in self.steps]
+
+    def reply(self, round_number: int) -> PlanReply:
+        """The plan of the round, but for what instances saved."""
+        return PlanReply(
+            round_number,
+            self.decisions(),
+            sorted(self.wakes.items()),
+            [(*ask.key, reason) for ask, reason in self.waits.items()],
+            self.reports,
+            {},
+            self.faults,
+            sorted(self.headroom.items()),
+        )
+
+
+def as_decision(step: Step) -> Decision:
+    """A step as it crosses the wire."""
+    if type(step) is Grant:
+        attempt, priority, request_id = step.ask.key
+        return Allocate(
+            attempt, priority, request_id, step.node.number, len(step.containers), step.instance
+        )
+    assert type(step) is Taking
+    return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
+
+
+def undo_all(ledger: Ledger, steps: list[Step]) -> None:
+    """Take back every step, last first: the state before the plan."""
+    for step in reversed(steps):
+        if type(step) is Grant:
+            for container in reversed(step.containers):
+                ledger.undo(container)
+        elif type(step) is Taking:
+            step.container.preempting_since = None

@@ -1,0 +1,139 @@
+"""The whole state of a mirror as plain data and back: what a journal segment opens with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from loomcard.model import records as r
+from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container
+from loomcard.model.draft import Draft, Grant, Step, undo_all
+from loomcard.model.mirror import Mirror
+from loomcard.model.plain import decode, encode
+
+
+def dump(mirror: Mirror) -> dict[str, Any]:
+    """The state before the plan in flight, and that plan: it is taken back, and carried out again."""
+    plan = [_step(step) for step in mirror.in_flight]
+    undo_all(mirror.ledger, mirror.in_flight)
+    ledger = mirror.ledger
+    asks = [ask for attempt in ledger.attempts.values() for ask in attempt.ordered]
+    state = {
+        "sequence": mirror.sequence,
+        "now_ms": mirror.now_ms,
+        "version": mirror.version,
+        "setup": mirror.setup,
+        "saved": mirror.saved,
+        "records": msgspec.to_builtins(_records(mirror)),
+        "containers": [[c.number, *_extra(c)] for c in ledger.containers.values()],
+        "told": [[*ask.key, ask.told] for ask in asks if ask.told],
+        "plan": plan,
+        "plan_round": mirror.in_flight_round,
+    }
+    mirror.in_flight = _redo(mirror, plan)
+    return state
+
+
+def load(mirror: Mirror, state: dict[str, Any]) -> None:
+    """Bring a fresh mirror into a dumped state; what it then holds behaves as what was dumped."""
+    records: list[r.AnyRecord] = [r.Setup(0, state["version"], state["setup"])]
+    records += msgspec.convert(state["records"], list[r.AnyRecord])
+    mirror.absorb(records)
+    ledger = mirror.ledger
+    for number, *extra in state["containers"]:
+        c = ledger.containers[number]
+        c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
+        c.tag = decode(extra[4])
+    for *key, reason in state["told"]:
+        ledger.attempts[key[0]].asks[AskKey(*key)].told = reason
+    mirror.saved = state["saved"]
+    mirror.sequence, mirror.now_ms = state["sequence"], state["now_ms"]
+    mirror.in_flight = _redo(mirror, state["plan"])
+    mirror.in_flight_round = state["plan_round"]
+    mirror.changes = []
+
+
+def _extra(c: Container) -> list[Any]:
+    return [c.started_ms, c.preempting_since, c.instance, c.origin, encode(c.tag)]
+
+
+def _step(step: Step) -> list[Any]:
+    if isinstance(step, Grant):
+        count = len(step.containers)
+        return [
+            "grant",
+            list(step.ask.key),
+            step.node.number,
+            count,
+            step.instance,
+            encode(step.tag),
+        ]
+    return ["preempt", step.container.number, step.grace_ms, step.reason, step.instance]
+
+
+def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
+    ledger = mirror.ledger
+    draft = Draft(ledger, mirror.now_ms)
+    for kind, *facts in plan:
+        if kind == "grant":
+            key, node, count, instance, tag = facts
+            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
+            for _ in range(count):
+                draft.grant(ask, ledger.nodes[node], instance, decode(tag))
+        else:
+            number, grace_ms, reason, instance = facts
+            draft.preempt(ledger.containers[number], grace_ms, reason, instance)
+    return draft.steps
+
+
+def _records(mirror: Mirror) -> list[r.AnyRecord]:
+    ledger = mirror.ledger
+    records: list[r.AnyRecord] = [
+        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label)
+        for n in ledger.nodes.values()
+    ]
+    for app in ledger.applications.values():
+        records.append(_application(app))
+        for attempt in app.past_attempts.values():
+            records += [_attempt(attempt), r.AttemptRemoved(0, attempt.number, "")]
+        for attempt in app.attempts.values():
+            records += _attempt_with_asks(attempt)
+    records += [_container(c) for c in ledger.containers.values()]
+    return records
+
+
+def _application(app: Application) -> r.ApplicationAdded:
+    return r.ApplicationAdded(
+        0, app.number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
+        app.priority, app.submitted_ms, app.hints,
+    )  # fmt: skip
+
+
+def _attempt(attempt: Attempt) -> r.AttemptAdded:
+    app = attempt.application
+    return r.AttemptAdded(0, attempt.number, app.number, attempt.ordinal, attempt.unmanaged)
+
+
+def _attempt_with_asks(attempt: Attempt) -> list[r.AnyRecord]:
+    records: list[r.AnyRecord] = [_attempt(attempt)]
+    if attempt.registered:
+        records.append(r.AttemptRegistered(0, attempt.number))
+    records += [_ask(ask) for ask in attempt.ordered]
+    if attempt.blacklist:
+        records.append(r.Blacklist(0, attempt.number, sorted(attempt.blacklist)))
+    return records
+
+
+def _ask(ask: Ask) -> r.AskChanged:
+    return r.AskChanged(
+        0, *ask.key, ask.is_am, tuple(ask.size), ask.count, dict(ask.hosts), dict(ask.racks),
+        ask.relax_locality, ask.label,
+    )  # fmt: skip
+
+
+def _container(c: Container) -> r.ContainerAdded:
+    return r.ContainerAdded(
+        c.allocated_ms, c.number, c.attempt.number, c.yarn_number, c.node.number, tuple(c.size),
+        c.ask_key.priority, c.ask_key.allocation_request_id, c.is_am, "allocated", c.origin,
+    )  # fmt: skip

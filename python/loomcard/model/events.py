@@ -1,0 +1,145 @@
+"""What a policy is told of in ``view.changes``: typed events, past tense, each with ``at_ms``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard.model.cluster import Application, Ask, Attempt, Container, Node
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What all events share: when, in ms since the engine's zero, and the sequence number of the
+    record.
+    """
+
+    at_ms: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAdded(Event):
+    """A NodeManager registered."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRemoved(Event):
+    """A node is gone."""
+
+    node: Node
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResized(Event):
+    """A node's capacity went from ``old`` to ``new``."""
+
+    node: Node
+    old: Resource
+    new: Resource
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHeartbeat(Event):
+    """A node's heartbeat; only where the policy needs heartbeats."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationAdded(Event):
+    """An application entered the scope."""
+
+    application: Application
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationRemoved(Event):
+    """An application ended or left the scope."""
+
+    application: Application
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptAdded(Event):
+    """A new attempt."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRegistered(Event):
+    """An attempt's AM registered."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRemoved(Event):
+    """An attempt ended; its asks are gone."""
+
+    attempt: Attempt
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskChanged(Event):
+    """The AM changed an ask; outstanding count before and after."""
+
+    ask: Ask
+    old_count: int
+    new_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerAdded(Event):
+    """A container that no plan of this process placed: recovered, or granted by the fallback."""
+
+    container: Container
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerStarted(Event):
+    """RUNNING on its node."""
+
+    container: Container
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerResized(Event):
+    """A container's size went from ``old`` to ``new``."""
+
+    container: Container
+    old: Resource
+    new: Resource
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerCompleted(Event):
+    """A container ended: ``kind`` is completed, killed, released, expired, lost or preempted."""
+
+    container: Container
+    kind: str
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Event):
+    """The engine refused one container of a decision of the last plan; the ask stands again."""
+
+    tag: Any
+    reason: Reason
+    ask: Ask | None
+    node: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired(Event):
+    """The wake-up that the policy asked for is due."""

@@ -1,0 +1,319 @@
+"""The cluster's books as both engines keep them: who holds what, where, and what is asked for.
+
+Every change goes through here, so that free room, use per queue, user and application, and the
+counts that are
+compared with the engine's never part. It decides nothing and checks no policy's right; ``why_not``
+says what is forbidden.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import Any
+
+from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
+from loomcard.model.limits import build_tree, resolve
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, add_to, fits
+from loomcard.model.room import Rooms, Shape
+
+
+class Ledger:
+    """Nodes, queues, applications, attempts, asks and containers of one cluster, by their numbers
+    on the wire.
+    """
+
+    def __init__(self, resource_types: list[str]) -> None:
+        self.types = resource_types
+        self.zero = Resource([0] * len(resource_types))
+        self.capacity = self.zero
+        self.capacity_version = 0  # changes whenever shares of the whole do
+        self.nodes: dict[int, Node] = {}
+        self.hosts: dict[str, list[int]] = {}
+        self.racks: dict[str, list[int]] = {}
+        self.queues: list[Queue] = []
+        self.by_path: dict[str, Queue] = {}
+        self.applications: dict[int, Application] = {}
+        self.attempts: dict[int, Attempt] = {}
+        self.containers: dict[int, Container] = {}
+        self.in_flight_count = 0
+        self.pending_total = 0
+        self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
+        self.rooms = Rooms(self.nodes)
+
+    # Nodes
+
+    def add_node(self, node: Node) -> None:
+        """A node joins."""
+        self.nodes[node.number] = node
+        insort(self.hosts.setdefault(node.host, []), node.number)
+        insort(self.racks.setdefault(node.rack, []), node.number)
+        self._resize_cluster(self.capacity.plus(node.capacity))
+        self.rooms.touch(node)
+
+    def remove_node(self, node: Node) -> None:
+        """A node leaves; its containers have ended before."""
+        del self.nodes[node.number]
+        for table, name in ((self.hosts, node.host), (self.racks, node.rack)):
+            table[name].remove(node.number)
+            if not table[name]:
+                del table[name]
+        self._resize_cluster(self.capacity.minus(node.capacity))
+
+    def resize_node(self, node: Node, capacity: Resource) -> None:
+        """A node has another capacity; free room may turn negative."""
+        self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
+        add_to(node.free, capacity.minus(node.capacity))
+        node.capacity = capacity
+        self.rooms.touch(node)
+
+    def _resize_cluster(self, capacity: Resource) -> None:
+        self.capacity = capacity
+        self.capacity_version += 1
+        resolve(self.queues, capacity, self.types)
+
+    # Queues and applications
+
+    def set_up(self, setup: dict[str, Any]) -> None:
+        """Put another queue tree in place; applications keep their queue by its path."""
+        self.queues = build_tree(setup, len(self.types))
+        self.by_path = {queue.path: queue for queue in self.queues}
+        self.capacity_version += 1
+        resolve(self.queues, self.capacity, self.types)
+        for app in self.applications.values():
+            self._enter(app, self.by_path[app.queue.path])
+
+    def add_application(self, app: Application) -> None:
+        """An application is accepted into its queue."""
+        self.applications[app.number] = app
+        app.queue.applications[app.number] = app
+
+    def move_application(self, app: Application, queue: Queue) -> None:
+        """An application goes to another leaf queue with all it holds and asks for."""
+        if queue is app.queue:
+            return
+        old = app.queue
+        del old.applications[app.number]
+        self._charge(app, old, -1)
+        self._enter(app, queue)
+        self._mark(app, old)
+
+    def remove_application(self, app: Application) -> None:
+        """An application ended."""
+        del self.applications[app.number]
+        del app.queue.applications[app.number]
+        self._mark(app, app.queue)
+
+    def _enter(self, app: Application, queue: Queue) -> None:
+        app.queue = queue
+        queue.applications[app.number] = app
+        self._charge(app, queue, 1)
+        self._mark(app, queue)
+
+    def _charge(self, app: Application, queue: Queue, sign: int) -> None:
+        for container in app.containers:
+            self._hold(queue, container, sign)
+        for ask in app.asks:
+            self._demand(queue, ask.size, ask.count * sign)
+
+    # Asks
+
+    def set_ask(self, attempt: Attempt, key: AskKey, size: Resource, label: str) -> Ask:
+        """The ask of a key, of this size and partition from now on, its count 0 until ``demand``."""
+        ask = attempt.asks.get(key)
+        if ask is None:
+            ask = attempt.asks[key] = Ask(attempt, key, size)
+        else:
+            self._change_count(ask, -ask.count)
+        ask.size, ask.label = size, label
+        return ask
+
+    def demand(self, ask: Ask, count: int) -> None:
+        """``count`` containers are outstanding; an ask of none vanishes."""
+        self._change_count(ask, count)
+        if count == 0:
+            self._forget(ask)
+        self.touched(ask.attempt.application)
+
+    def _forget(self, ask: Ask) -> None:
+        if ask.attempt.asks.pop(ask.key, None) is not None:
+            ask.attempt.ordered = [other for other in ask.attempt.ordered if other is not ask]
+
+    def order_asks(self, attempt: Attempt) -> None:
+        """AM first, then by priority, then by allocation request id."""
+        attempt.ordered = sorted(attempt.asks.values(), key=lambda ask: (not ask.is_am, *ask.key))
+
+    def drop_asks(self, attempt: Attempt) -> None:
+        """The attempt ended: nothing of it is asked for any more."""
+        app = attempt.application
+        for ask in attempt.ordered:
+            self._change_count(ask, -ask.count)
+        attempt.asks, attempt.ordered = {}, []
+        self._mark(app, app.queue)
+
+    def _change_count(self, ask: Ask, change: int) -> None:
+        if not change:
+            return
+        before = ask.count
+        ask.count = after = before + change
+        if not before or not after:
+            shape = (ask.size, ask.label)
+            known = self.shapes.get(shape, 0) + (1 if after else -1)
+            if known:
+                self.shapes[shape] = known
+            else:
+                del self.shapes[shape]
+        app = ask.attempt.application
+        app.pending_count += change
+        self.pending_total += change
+        self._demand(app.queue, ask.size, change)
+
+    def _demand(self, queue: Queue | None, size: Resource, change: int) -> None:
+        while queue is not None:
+            queue.pending_count += change
+            add_to(queue.pending, size, change)
+            queue = queue.parent
+
+    # Containers
+
+    def grant(self, ask: Ask, node: Node, now_ms: int) -> Container:
+        """Place one container of an ask on a node and take it off the ask; the caller has checked
+        that it may.
+        """
+        container = Container(ask.attempt, node, ask.size, ask.key)
+        container.is_am = ask.is_am
+        container.allocated_ms = now_ms
+        self._take_locality(ask, node, container)
+        self._change_count(ask, -1)
+        self.hold(container)
+        self.in_flight_count += 1
+        return container
+
+    def undo(self, container: Container) -> Ask | None:
+        """Take an unconfirmed grant back; the ask stands again, unless it is gone."""
+        self.release(container)
+        self.in_flight_count -= 1
+        ask = container.attempt.asks.get(container.ask_key)
+        if ask is not None:
+            node = container.node
+            if container.host_row:
+                ask.hosts[node.host] = ask.hosts.get(node.host, 0) + 1
+            if container.rack_row:
+                ask.racks[node.rack] = ask.racks.get(node.rack, 0) + 1
+            self._change_count(ask, 1)
+        return ask
+
+    def confirm(self, container: Container, number: int, yarn_number: int) -> None:
+        """The engine carried the grant out and named it."""
+        container.number = number
+        container.yarn_number = yarn_number
+        self.containers[number] = container
+        self.in_flight_count -= 1
+        ask = container.attempt.asks.get(container.ask_key)
+        if ask is not None and ask.count == 0:
+            self._forget(ask)
+
+    def hold(self, container: Container) -> None:
+        """Charge a container to its node, application, user and queues."""
+        app = container.attempt.application
+        node = container.node
+        add_to(node.free, container.size, -1)
+        node.containers[container] = None
+        app.containers[container] = None
+        add_to(app.used, container.size)
+        self._hold(app.queue, container, 1)
+        self._mark(app, app.queue)
+
+    def release(self, container: Container) -> None:
+        """Take a container off the books; its node gains room."""
+        app = container.attempt.application
+        node = container.node
+        add_to(node.free, container.size)
+        del node.containers[container]
+        del app.containers[container]
+        add_to(app.used, container.size, -1)
+        self._hold(app.queue, container, -1)
+        self._mark(app, app.queue)
+        self.rooms.touch(node)
+
+    def _hold(self, leaf: Queue, container: Container, sign: int) -> None:
+        size = container.size
+        user = container.attempt.application.user
+        if user not in leaf.user_used:
+            leaf.user_used[user] = [0] * len(size)
+        add_to(leaf.user_used[user], size, sign)
+        if container.is_am:
+            add_to(leaf.am_used, size, sign)
+        queue: Queue | None = leaf
+        while queue is not None:
+            add_to(queue.used, size, sign)
+            queue = queue.parent
+
+    def _take_locality(self, ask: Ask, node: Node, container: Container) -> None:
+        """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
+        rack's.
+        """
+        container.host_row = _less(ask.hosts, node.host)
+        container.rack_row = _less(ask.racks, node.rack)
+
+    def touched(self, app: Application) -> None:
+        """Something that decides what the application may have changed."""
+        self._mark(app, app.queue)
+
+    def _mark(self, member: Member, queue: Queue | None) -> None:
+        while queue is not None:
+            for watcher in queue.watchers:
+                watcher[member] = None
+            member, queue = queue, queue.parent
+
+    # What is forbidden
+
+    def why_not(self, ask: Ask, node: Node) -> Reason | None:
+        """The first reason why one container of ``ask`` may not go to ``node`` now, or None."""
+        if self.nodes.get(node.number) is not node:
+            return Reason.NODE_GONE
+        if ask.attempt.number not in self.attempts:
+            return Reason.ATTEMPT_GONE
+        if ask.count <= 0:
+            return Reason.ASK_GONE
+        if node.label != ask.label:
+            return Reason.LABEL
+        if ask.attempt.blacklist and not ask.attempt.blacklist.isdisjoint((node.host, node.rack)):
+            return Reason.BLACKLISTED
+        if not ask.relax_locality and not (ask.hosts.get(node.host) or ask.racks.get(node.rack)):
+            return Reason.LOCALITY
+        if not fits(ask.size, node.free):
+            return Reason.NODE_FULL
+        return self.limited(ask)
+
+    def limited(self, ask: Ask) -> Reason | None:
+        """Which limit of the queue tree forbids one more container of ``ask``, or None."""
+        app = ask.attempt.application
+        leaf, size = app.queue, ask.size
+        for queue in leaf.capped:
+            assert queue.maximum is not None
+            if not _room_for(size, queue.used, queue.maximum):
+                return Reason.QUEUE_MAX
+        if leaf.user_limit is not None:
+            used = leaf.user_used.get(app.user, self.zero)
+            if not _room_for(size, used, leaf.user_limit):
+                return Reason.USER_LIMIT
+        if not ask.is_am or leaf.am_limit is None or not any(leaf.am_used):
+            return None  # the first AM of a queue is always let in
+        return None if _room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+
+
+def _room_for(size: Resource, used: list[int] | Resource, limit: Resource) -> bool:
+    for wanted, taken, most in zip(size, used, limit):  # noqa: B905 - equal by construction
+        if wanted and taken + wanted > most:
+            return False
+    return True
+
+
+def _less(rows: dict[str, int], name: str) -> bool:
+    left = rows.get(name, 0)
+    if left > 1:
+        rows[name] = left - 1
+    elif left:
+        del rows[name]
+    return left > 0

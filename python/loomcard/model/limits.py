@@ -1,0 +1,58 @@
+"""From a compiled set-up and the cluster's capacity to the queue tree and what each queue may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomcard.model.cluster import Queue
+from loomcard.model.resource import UNLIMITED, Resource
+
+PPM = 1_000_000
+
+
+def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:
+    """The queues of a compiled set-up in its order, root first; ``width`` is the count of resource
+    types.
+    """
+    queues: list[Queue] = []
+    for number, spec in enumerate(setup["queues"]):
+        parent = None if spec["parent"] is None else queues[spec["parent"]]
+        queue = Queue(number, spec, parent, width)
+        queues.append(queue)
+        if parent is not None:
+            parent.children.append(queue)
+    return queues
+
+
+def resolve(queues: list[Queue], capacity: Resource, types: list[str]) -> None:
+    """Set every queue's guaranteed and maximum capacity, user limit and AM limit for a cluster of
+    ``capacity``.
+    """
+    ceilings: list[Resource] = []
+    for queue in queues:  # parents come first
+        spec = queue.spec
+        above = capacity if queue.parent is None else ceilings[queue.parent.number]
+        promised = capacity if queue.parent is None else queue.parent.guaranteed
+        default = {"ppm": PPM if queue.parent is None else 0}
+        queue.guaranteed = _amounts(spec.get("guaranteed") or default, promised, types, 0)
+        bound = spec.get("maximum") or {"ppm": PPM}
+        ceiling = _amounts(bound, above, types, UNLIMITED).least(above)
+        ceilings.append(ceiling)
+        queue.maximum = None if bound == {"ppm": PPM} else ceiling
+        queue.user_limit = _part(spec["user_limit_ppm"], ceiling)
+        queue.am_limit = _part(spec["am_share_ppm"], ceiling)
+        queue.capped = [] if queue.parent is None else list(queue.parent.capped)
+        if queue.maximum is not None:
+            queue.capped.append(queue)
+
+
+def _amounts(bound: dict[str, Any], whole: Resource, types: list[str], absent: int) -> Resource:
+    if "ppm" in bound:
+        return Resource(amount * bound["ppm"] // PPM for amount in whole)
+    return Resource(bound["amounts"].get(name, absent) for name in types)
+
+
+def _part(ppm: int, ceiling: Resource) -> Resource | None:
+    if ppm >= PPM:
+        return None
+    return Resource(amount * ppm // PPM for amount in ceiling)

@@ -1,0 +1,53 @@
+"""Which node an ask's next container goes to: node-local, then rack-local, then any; ties by node
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loomcard.model.cluster import Ask, Node
+from loomcard.model.ledger import Ledger
+from loomcard.model.resource import fits
+
+
+def place(ledger: Ledger, ask: Ask) -> Node | None:
+    """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
+    it may go.
+    """
+    if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
+        return ledger.rooms.of(ask.size, ask.label).first()
+    if ledger.rooms.of(ask.size, ask.label).first() is None:
+        return None
+    return next(nodes_fitting(ledger, ask), None)
+
+
+def nodes_fitting(ledger: Ledger, ask: Ask) -> Iterator[Node]:
+    """Every node that may take one container of ``ask`` now, best first, each once."""
+    seen: set[int] = set()
+    for numbers in _tiers(ledger, ask):
+        for number in numbers:
+            node = ledger.nodes[number]
+            if number not in seen and _may(ask, node):
+                seen.add(number)
+                yield node
+
+
+def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
+    for table, rows in ((ledger.hosts, ask.hosts), (ledger.racks, ask.racks)):
+        numbers = [
+            number for name, count in rows.items() if count for number in table.get(name, ())
+        ]
+        yield sorted(numbers)
+    if ask.relax_locality:
+        first = ledger.rooms.of(ask.size, ask.label).first()
+        if first is not None and _may(ask, first):
+            yield [first.number]  # the lowest of all, without a walk over every node
+        yield sorted(ledger.nodes)
+
+
+def _may(ask: Ask, node: Node) -> bool:
+    if node.label != ask.label or not fits(ask.size, node.free):
+        return False
+    blacklist = ask.attempt.blacklist
+    return not blacklist or blacklist.isdisjoint((node.host, node.rack))

@@ -1,0 +1,164 @@
+"""What a policy returns: decisions, timers, reasons, reports. It answers as if its decisions had
+been carried out.
+
+A Plan asserts what a plan may never do: exceed a node, an ask, a limit of the queue tree or the
+turn it was given. A
+broken policy therefore fails at its own line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from loomcard.model import placement
+from loomcard.model.cluster import Application, Ask, Container, Member, Node, Queue
+from loomcard.model.draft import as_decision
+from loomcard.model.reasons import Reason
+from loomcard.model.records import Decision
+from loomcard.model.resource import Resource, share
+from loomcard.model.view import ClusterView, Taken
+
+
+class PlanError(Exception):
+    """A policy tried what a plan may not do; the message names the decision and the reason."""
+
+
+class Plan:
+    """The decisions of one instance in one round, on top of all that was decided before it in the
+    round.
+    """
+
+    def __init__(self, view: ClusterView) -> None:
+        self.view = view
+        self._ledger = view._ledger
+        self._draft = view._draft
+        self._allowance = view._allowance
+        self._instance = view.queue.number
+        self._draft.wakes.setdefault(self._instance, None)
+
+    # Decisions
+
+    def allocate(self, ask: Ask, node: Node, count: int = 1, tag: Any = None) -> None:
+        """Grant ``count`` containers of ``ask`` on ``node``; ``tag`` (plain data) stays with each
+        and with a refusal.
+
+        Raises PlanError, with the reason, where node, ask, queue tree or turn forbid one of them;
+        those before it stand.
+        """
+        for _ in range(count):
+            reason = self.why_not(ask, node)
+            if reason is not None:
+                raise PlanError(f"{ask!r} on {node.id}: {reason}")
+            if self._allowance is not None and not self._allowance.allows(ask.size):
+                raise PlanError(f"{ask!r} on {node.id}: beyond what this turn may take")
+            self.grant(ask, node, tag)
+
+    def grant(self, ask: Ask, node: Node, tag: Any = None) -> None:
+        """As ``allocate`` of one, for a caller that has just asked ``place``, ``limited`` and
+        ``allows`` itself.
+        """
+        self._draft.grant(ask, node, self._instance, tag)
+        if self._allowance is not None:
+            self._allowance.take(ask.size)
+
+    def preempt(self, container: Container, grace_ms: int, reason: str) -> None:
+        """Take a container back: the AM is told, and it is killed after ``grace_ms``. Raises
+        PlanError if it is not running.
+        """
+        if container.number == 0 or container.number not in self._ledger.containers:
+            raise PlanError(f"{container!r}: only a confirmed, live container can be preempted")
+        if container.preempting_since is not None:
+            raise PlanError(f"{container!r}: is being preempted already")
+        self._draft.preempt(container, grace_ms, reason, self._instance)
+
+    def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> Taken:
+        """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
+        amounts.
+        """
+        if self.view._turn is None or child.parent is not self.view.queue:
+            raise PlanError(f"{child.path} is no child scope of {self.view.queue.path}")
+        return self.view._turn(child, count, limit)
+
+    def wake_at(self, at_ms: int) -> None:
+        """Call the policy again at ``at_ms`` at the latest; the earliest named in a round counts."""
+        if at_ms <= self.view.now_ms:
+            raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
+        known = self._draft.wakes.get(self._instance)
+        self._draft.wakes[self._instance] = at_ms if known is None else min(known, at_ms)
+
+    # What is told
+
+    def wait(self, ask: Ask, reason: Reason) -> None:
+        """Say why ``ask`` gets nothing now."""
+        self._draft.wait(ask, reason)
+
+    def report(self, queue: Queue, record: dict[str, Any]) -> None:
+        """Show ``record`` (plain data) for a queue on the pages and in ``loomcard status``."""
+        self._draft.reports[queue.path] = record
+
+    def headroom(self, application: Application, resource: Resource) -> None:
+        """Tell the application's AM that it may still obtain ``resource``, in place of the engine's
+        own figure.
+        """
+        self._draft.headroom[application.number] = tuple(resource)
+
+    # What may be
+
+    def why_not(self, ask: Ask, node: Node) -> Reason | None:
+        """Why one container of ``ask`` may not go to ``node``; None if it may."""
+        return self._ledger.why_not(ask, node)
+
+    def limited(self, ask: Ask) -> Reason | None:
+        """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
+        none does.
+        """
+        return self._ledger.limited(ask)
+
+    def allows(self, ask: Ask) -> bool:
+        """Whether this turn may take one more container of the ask's size."""
+        return self._allowance is None or self._allowance.allows(ask.size)
+
+    @property
+    def spent(self) -> bool:
+        """This turn may take nothing more."""
+        return self._allowance is not None and self._allowance.spent()
+
+    def place(self, ask: Ask) -> Node | None:
+        """The node for the ask's next container: node-local, rack, any, ties by number; None if
+        none fits.
+        """
+        return placement.place(self._ledger, ask)
+
+    def nodes_fitting(self, ask: Ask) -> Iterator[Node]:
+        """Every node that may take one container of ``ask`` now, best first; none where a limit or
+        the turn forbids.
+        """
+        if ask.count > 0 and self.limited(ask) is None and self.allows(ask):
+            yield from placement.nodes_fitting(self._ledger, ask)
+
+    def pending(self, order: Callable[[Ask], Any] | None = None) -> list[Ask]:
+        """Outstanding asks of the scope that limits and turn allow, by ``order``, ties by
+        submission and number.
+        """
+        asks = [a for a in self.view.asks if self.limited(a) is None and self.allows(a)]
+        if order is None:
+            return asks
+        return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))
+
+    def members(self, order: Callable[[Member], Any] | None = None) -> Sequence[Member]:
+        """The scope's demanding members, by ``order``, ties by submission and number."""
+        found = [m for m in self.view.members if m.pending_count > 0]
+        if order is None:
+            return found
+        return sorted(found, key=lambda m: (order(m), m.submitted_ms, m.number))
+
+    def dominant_share(self, member: Member) -> float:
+        """Largest used/capacity over the cluster's resource types, divided by the member's weight."""
+        return share(member.used, self._ledger.capacity) / member.weight
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """This instance's decisions so far, as they cross the wire."""
+        steps = self._draft.steps
+        return [as_decision(step) for step in steps if step.instance == self._instance]

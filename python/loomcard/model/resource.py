@@ -1,0 +1,75 @@
+"""A vector of amounts: integers in the order of the cluster's resource types (memory_mb, vcores,
+then others).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+UNLIMITED = 1 << 62
+"""Stands in a limit for "no limit in this resource type"."""
+
+
+class Resource(tuple[int, ...]):
+    """An immutable vector of non-negative integer amounts, one for each resource type of the
+    cluster.
+    """
+
+    __slots__ = ()
+
+    @property
+    def memory_mb(self) -> int:
+        """Memory in MB."""
+        return self[0]
+
+    @property
+    def vcores(self) -> int:
+        """Virtual cores; 0 where the cluster has no such type."""
+        return self[1] if len(self) > 1 else 0
+
+    def plus(self, other: Sequence[int]) -> Resource:
+        """Element-wise sum."""
+        return Resource(a + b for a, b in zip(self, other, strict=True))
+
+    def minus(self, other: Sequence[int]) -> Resource:
+        """Element-wise difference; may be negative."""
+        return Resource(a - b for a, b in zip(self, other, strict=True))
+
+    def times(self, count: int) -> Resource:
+        """``count`` of it."""
+        return Resource(a * count for a in self)
+
+    def fits_in(self, room: Sequence[int]) -> bool:
+        """No amount of it exceeds the same amount of ``room``."""
+        return fits(self, room)
+
+    def least(self, other: Sequence[int]) -> Resource:
+        """Element-wise minimum."""
+        return Resource(map(min, self, other))
+
+
+def fits(need: Sequence[int], room: Sequence[int]) -> bool:
+    """Whether ``need`` <= ``room`` in every resource type; the hottest test of all, hence a plain
+    loop.
+    """
+    for wanted, free in zip(need, room):  # noqa: B905, SIM110 - equal lengths; a generator costs double
+        if wanted > free:
+            return False
+    return True
+
+
+def add_to(total: list[int], amounts: Sequence[int], times: int = 1) -> None:
+    """Add ``times`` x ``amounts`` to ``total`` in place."""
+    for i, amount in enumerate(amounts):
+        total[i] += amount * times
+
+
+def share(used: Sequence[int], capacity: Sequence[int]) -> float:
+    """Dominant share: the largest used/capacity over the resource types that the cluster has
+    (Ghodsi et al., 2011).
+    """
+    largest = 0.0
+    for amount, whole in zip(used, capacity):  # noqa: B905 - as above
+        if whole > 0 and amount > largest * whole:
+            largest = amount / whole
+    return largest

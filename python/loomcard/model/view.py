@@ -1,0 +1,187 @@
+"""What a policy sees: a read-only face on the live mirror, valid during one call.
+
+It is live: what the plan allocates shows in it at once (``node.available``, ``application.used``,
+``ask.count``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from loomcard.model.cluster import Application, Ask, Member, Node, Queue
+from loomcard.model.draft import Draft
+from loomcard.model.events import Event
+from loomcard.model.ledger import Ledger
+from loomcard.model.mirror import Change
+from loomcard.model.resource import Resource
+
+Kind = TypeVar("Kind", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a turn took: resource, count of containers, and why it stopped (None: it took all it was
+    offered).
+    """
+
+    resource: Resource
+    count: int
+    stopped: str | None
+
+
+NOTHING = "NOTHING"
+"""A turn ended because the child does not demand."""
+NO_FIT = "NO_FIT"
+"""A turn ended because what the child wants fits nowhere, or a limit forbids it."""
+WITHHELD = "WITHHELD"
+"""A turn ended because the child's policy holds back."""
+
+
+class Allowance:
+    """How much a turn may still take: containers, and amounts (None: no bound); every turn above it
+    pays too.
+    """
+
+    __slots__ = ("above", "count", "limit", "taken", "taken_count")
+
+    def __init__(
+        self, count: int, limit: Resource | None, above: Allowance | None, width: int
+    ) -> None:
+        self.count = count
+        self.limit = list(limit) if limit is not None else None
+        self.above = above
+        self.taken = [0] * width
+        self.taken_count = 0
+
+    def allows(self, size: Resource) -> bool:
+        """Whether one more container of ``size`` is within this turn and all turns above it."""
+        turn: Allowance | None = self
+        while turn is not None:
+            if turn.count < 1:
+                return False
+            if turn.limit is not None and any(
+                s > left for s, left in zip(size, turn.limit, strict=True)
+            ):
+                return False
+            turn = turn.above
+        return True
+
+    def spent(self) -> bool:
+        """No further container is allowed, whatever its size."""
+        turn: Allowance | None = self
+        while turn is not None:
+            if turn.count < 1:
+                return True
+            turn = turn.above
+        return False
+
+    def take(self, size: Resource) -> None:
+        """One container of ``size`` was granted under this turn."""
+        turn: Allowance | None = self
+        while turn is not None:
+            turn.count -= 1
+            turn.taken_count += 1
+            for i, amount in enumerate(size):
+                turn.taken[i] += amount
+                if turn.limit is not None:
+                    turn.limit[i] -= amount
+            turn = turn.above
+
+
+class ClusterView:
+    """The cluster as one policy instance may see it: the whole of its nodes, its own scope of
+    applications and queues.
+    """
+
+    def __init__(self, ledger: Ledger, queue: Queue, draft: Draft) -> None:
+        self._ledger = ledger
+        self._draft = draft
+        self._unread: list[list[Change]] = []
+        self._allowance: Allowance | None = None
+        self._turn: Callable[[Queue, int, Resource | None], Taken] | None = None
+        self._entitlement: Callable[[Queue], Resource] | None = None
+        self._indexes: dict[Any, Any] = {}
+        self.queue = queue
+        self.now_ms = draft.now_ms
+        self.version = 0
+
+    @property
+    def resource_types(self) -> Sequence[str]:
+        """Names of the resource types, in the order of every resource vector."""
+        return self._ledger.types
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Live nodes, by number."""
+        return list(self._ledger.nodes.values())
+
+    @property
+    def node_count(self) -> int:
+        """Count of live nodes."""
+        return len(self._ledger.nodes)
+
+    @property
+    def cluster_capacity(self) -> Resource:
+        """Sum of the live nodes' capacities."""
+        return self._ledger.capacity
+
+    @property
+    def capacity(self) -> Resource:
+        """What the scope is entitled to now, by water-filling of use and demand down the tree; at
+        root the cluster.
+        """
+        if self._entitlement is None:
+            return self._ledger.capacity
+        return self._entitlement(self.queue)
+
+    @property
+    def members(self) -> Sequence[Member]:
+        """What the scope's capacity is shared among: its applications, or its child queues."""
+        if self.queue.leaf:
+            return sorted(self.queue.applications.values(), key=lambda app: app.number)
+        return list(self.queue.children)
+
+    @property
+    def applications(self) -> Sequence[Application]:
+        """Every application in the scope, those of queues below included, by number."""
+        return sorted(_below(self.queue), key=lambda app: app.number)
+
+    @property
+    def asks(self) -> Sequence[Ask]:
+        """Every outstanding ask in the scope, in the order of applications, each in its own order."""
+        return [ask for app in self.applications for ask in app.asks if ask.count]
+
+    @property
+    def changes(self) -> Sequence[Event]:
+        """What happened in the scope since the policy was last called; empty from the second call
+        of a round on.
+        """
+        inside: dict[Queue, bool] = {}
+        found = []
+        for changes in self._unread:
+            for kind, at_ms, sequence, leaf, facts in changes:
+                if leaf is None or _within(leaf, self.queue, inside):
+                    found.append(kind(at_ms, sequence, *facts))
+        return found
+
+    def changes_of(self, kind: type[Kind]) -> Sequence[Kind]:
+        """The changes of one type."""
+        return [change for change in self.changes if isinstance(change, kind)]
+
+
+def _below(queue: Queue) -> list[Application]:
+    if queue.leaf:
+        return list(queue.applications.values())
+    return [app for child in queue.children for app in _below(child)]
+
+
+def _within(leaf: Queue, scope: Queue, known: dict[Queue, bool]) -> bool:
+    answer = known.get(leaf)
+    if answer is None:
+        queue: Queue | None = leaf
+        while queue is not None and queue.path != scope.path:
+            queue = queue.parent
+        answer = known[leaf] = queue is not None
+    return answer

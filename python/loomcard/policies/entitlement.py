@@ -1,0 +1,63 @@
+"""What each queue is entitled to now: water-filling of use and demand, top down, by guarantee and
+weight.
+
+For every parent and every resource type: children's guarantees first as far as they want them, then
+the rest by weight
+up to what they want, then what nobody wants by weight up to their maxima, so that an idle cluster
+promises itself whole.
+"""
+
+from __future__ import annotations
+
+from loomcard.model.cluster import Queue
+from loomcard.model.resource import Resource
+
+
+def entitlements(root: Queue, capacity: Resource) -> dict[Queue, Resource]:
+    """The entitlement of every queue of the tree, in whole units; siblings' never exceed their
+    parent's.
+    """
+    found = {root: capacity}
+    for queue in _top_down(root):
+        children = queue.children
+        if not children:
+            continue
+        whole = found[queue]
+        columns = [_divide(whole[r], children, r) for r in range(len(whole))]
+        for child, amounts in zip(children, zip(*columns, strict=True), strict=True):
+            found[child] = Resource(amounts)
+    return found
+
+
+def _top_down(queue: Queue) -> list[Queue]:
+    return [queue, *(below for child in queue.children for below in _top_down(child))]
+
+
+def _divide(whole: int, children: list[Queue], r: int) -> list[int]:
+    most = [whole if c.maximum is None else min(c.maximum[r], whole) for c in children]
+    wanted = [min(c.used[r] + c.pending[r], m) for c, m in zip(children, most, strict=True)]
+    shares = [min(c.guaranteed[r], w) for c, w in zip(children, wanted, strict=True)]
+    shares = [min(s, whole) for s in shares]
+    weights = [c.weight for c in children]
+    for ceiling in (wanted, most):
+        _pour(whole - sum(shares), shares, ceiling, weights)
+    return shares
+
+
+def _pour(rest: int, shares: list[int], ceiling: list[int], weights: list[float]) -> None:
+    """Raise ``shares`` by weight until ``rest`` is gone or every one has met its ceiling."""
+    while rest > 0:
+        open_ = [i for i, s in enumerate(shares) if s < ceiling[i]]
+        if not open_:
+            return
+        total = sum(weights[i] for i in open_)
+        gave = 0
+        for i in open_:
+            part = min(int(rest * weights[i] / total), ceiling[i] - shares[i])
+            shares[i] += part
+            gave += part
+        if gave == 0:  # fewer units than queues: one each, first come
+            for i in open_[:rest]:
+                shares[i] += 1
+                gave += 1
+        rest -= gave

@@ -1,0 +1,184 @@
+"""Finds policies: by registered name, by the entry point group ``loomcard.policies``, or as
+``path/to/file.py:Class``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+
+GROUP = "loomcard.policies"
+"""The entry point group in which a third party's package names its policies."""
+
+_registered: dict[str, type] = {}
+
+P = TypeVar("P", bound=type)
+
+
+class PolicyNotFoundError(Exception):
+    """No such policy, or it cannot be loaded; ``hint`` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def register(name: str) -> Callable[[P], P]:
+    """Class decorator: make a policy known by ``name`` in this process. Raises ValueError on
+    another class of that name.
+    """
+
+    def enter(cls: P) -> P:
+        known = _registered.get(name)
+        if known is not None and (known.__module__, known.__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
+            raise ValueError(
+                f"policy {name!r} is registered already, by {known.__module__}.{known.__qualname__}"
+            )
+        _registered[name] = cls
+        return cls
+
+    return enter
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One policy that can be named in a set-up."""
+
+    name: str
+    origin: str
+    summary: str
+
+
+def names() -> list[Known]:
+    """Every policy that can be named, by name; one that cannot be loaded is listed with the reason
+    as its summary.
+    """
+    known = []
+    for name in sorted({*_registered, *_installed()}):
+        try:
+            cls = find(name)
+        except PolicyNotFoundError as error:
+            known.append(Known(name, "entry point", str(error)))
+            continue
+        summary = (inspect.getdoc(cls) or "").partition("\n")[0]
+        known.append(Known(name, f"{cls.__module__}:{cls.__qualname__}", summary))
+    return known
+
+
+def find(name: str, *, search: Sequence[Path] | None = None) -> type:
+    """The policy class that ``name`` stands for.
+
+    ``search``: the folders that files may be loaded from; None: any path (offline commands). Raises
+    PolicyNotFoundError.
+    """
+    if ".py:" in name:
+        return _from_file(name, search)
+    if name in _registered:
+        return _registered[name]
+    installed = _installed()
+    if name in installed:
+        return _load(installed[name])
+    near = get_close_matches(name, {*_registered, *installed}, n=3)
+    known = ", ".join(near) if near else ", ".join(sorted({*_registered, *installed}))
+    raise PolicyNotFoundError(
+        f"there is no policy {name!r}",
+        f"{'did you mean' if near else 'known are'}: {known}; or name a file as path/to/file.py:Class",
+    )
+
+
+def build(name: str, options: dict[str, Any], *, search: Sequence[Path] | None = None) -> Any:
+    """The policy object for a set-up's name and options. Raises PolicyNotFoundError, TypeError or
+    ValueError.
+    """
+    return find(name, search=search)(**options)
+
+
+def takes_memory(policy: Any) -> bool:
+    """Whether its ``decide`` is of the form ``decide(view, memory)``."""
+    return len(inspect.signature(policy.decide).parameters) > 1
+
+
+def call(policy: Any, view: ClusterView, memory: Any) -> tuple[Plan, Any]:
+    """Call ``decide`` in either form."""
+    if takes_memory(policy):
+        return cast("tuple[Plan, Any]", policy.decide(view, memory))
+    return policy.decide(view), None
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load(point: EntryPoint) -> type:
+    try:
+        cls = point.load()
+    except Exception as error:  # a third party's module may raise anything
+        raise PolicyNotFoundError(
+            f"policy {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+            "mend or uninstall the package that offers it",
+        ) from error
+    return _checked(cls, point.value)
+
+
+def _from_file(name: str, search: Sequence[Path] | None) -> type:
+    file, _, attribute = name.rpartition(":")
+    path = _locate(Path(file), search, name)
+    module_name = f"loomcard_policy_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # as above
+        raise PolicyNotFoundError(
+            f"{path} cannot be loaded: {type(error).__name__}: {error}",
+            "run it with python to see where",
+        ) from error
+    if not hasattr(module, attribute):
+        classes = [
+            n for n, c in vars(module).items() if inspect.isclass(c) and hasattr(c, "decide")
+        ]
+        raise PolicyNotFoundError(
+            f"{path} has no class {attribute!r}", f"policies in it: {', '.join(classes) or 'none'}"
+        )
+    return _checked(getattr(module, attribute), name)
+
+
+def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:
+    if search is None:
+        if file.is_file():
+            return file.resolve()
+        raise PolicyNotFoundError(f"{name!r}: there is no file {file}", "check the path")
+    folders = [folder.resolve() for folder in search]
+    for folder in folders:
+        path = (folder / file).resolve()
+        if path.is_file() and any(path.is_relative_to(allowed) for allowed in folders):
+            return path
+    where = ", ".join(map(str, folders)) or "none is configured"
+    raise PolicyNotFoundError(
+        f"{name!r}: no such file in the folders that policies may be loaded from",
+        f"put it into one of loomcard.policy.path ({where}), or install it as a package",
+    )
+
+
+def _checked(cls: Any, where: str) -> type:
+    if not inspect.isclass(cls) or not callable(getattr(cls, "decide", None)):
+        raise PolicyNotFoundError(
+            f"{where} is no policy", "a policy is a class with a method decide(view)"
+        )
+    return cls

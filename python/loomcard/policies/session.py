@@ -1,0 +1,148 @@
+"""One policy process's work without its socket: batch text in, plan text out; and the same again
+from a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loomcard.model import records as r
+from loomcard.model.dump import dump, load
+from loomcard.model.journal import Journal, read_segment, segments
+from loomcard.model.mirror import Mirror, UntrustworthyError
+from loomcard.model.plain import decode, encode
+from loomcard.policies.tree import PolicyTree
+
+SAVED_EVERY_MS = 5_000
+
+
+class Session:
+    """Mirror, policy tree and journal of one epoch, from the handshake on."""
+
+    def __init__(self, hello: r.Hello, journal_dir: Path | None = None) -> None:
+        settings = hello.settings
+        self.hello = hello
+        self.mirror = Mirror(hello.resource_types)
+        self.tree: PolicyTree | None = None
+        paths = settings.get("policy_path")
+        self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]
+        self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
+        self._last_saved_ms = 0
+        rounds: int = settings.get("journal_segment_rounds") or 1000
+        self.journal = None if journal_dir is None else Journal(journal_dir, hello.epoch, rounds)
+
+    def decide(self, batch_text: str) -> str:
+        """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
+        cannot be read raises.
+        """
+        batch = r.read_request(batch_text)
+        if not isinstance(batch, r.Batch):
+            raise TypeError(f"expected a batch, got {type(batch).__name__}")
+        if self.journal is not None and self.journal.full:
+            self.journal.open_segment(batch.round, self._header())
+        reply = r.write(self._reply(batch))
+        if self.journal is not None:
+            self.journal.append(batch_text, reply)
+        return reply
+
+    def _reply(self, batch: r.Batch) -> r.PlanReply:
+        mirror = self.mirror
+        try:
+            mirror.apply(batch)
+        except UntrustworthyError as error:
+            mirror.setup = None  # nothing but a snapshot helps now
+            return r.PlanReply(batch.round, resync=str(error))
+        if mirror.set_up_anew or self.tree is None:
+            self._raise_tree()
+        assert self.tree is not None
+        if mirror.rebuilt:
+            self.tree.forget()
+        elif mirror.spoilt:
+            self.tree.forget(sorted(mirror.spoilt))
+        draft = self.tree.run()
+        mirror.carried_out(batch.round, draft)
+        reply = draft.reply(batch.round)
+        if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
+            reply.saved = self._save()
+        return reply
+
+    def _raise_tree(self) -> None:
+        """Another set-up governs: new instances, which take over what those of the same policy
+        saved.
+        """
+        if self.tree is not None and not self.mirror.rebuilt:
+            self._save()
+        self.tree = PolicyTree(self.mirror, self._search)
+
+    def _save(self) -> dict[str, Any]:
+        assert self.tree is not None
+        self._last_saved_ms = self.mirror.now_ms
+        pairs = ((i.key, i.save()) for i in self.tree.instances.values())
+        saved = {key: value for key, value in pairs if value is not None}
+        self.mirror.saved.update(saved)
+        return saved
+
+    def _header(self) -> dict[str, Any]:
+        if self.tree is None or self.mirror.setup is None:
+            return {"hello": msgspec.to_builtins(self.hello)}
+        instances = self.tree.instances.values()
+        return {
+            "hello": msgspec.to_builtins(self.hello),
+            "mirror": dump(self.mirror),
+            "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
+            "timers": {str(i.queue.number): i.timer for i in instances if i.timer is not None},
+            "last_saved_ms": self._last_saved_ms,
+        }
+
+    @classmethod
+    def restored(cls, header: dict[str, Any]) -> Session:
+        """A session in the state that a journal segment opens with, with fresh policy objects."""
+        session = cls(msgspec.convert(header["hello"], r.Hello))
+        session._search = None
+        if "mirror" not in header:
+            return session
+        load(session.mirror, header["mirror"])
+        session.tree = PolicyTree(session.mirror, None)
+        for number, instance in session.tree.instances.items():
+            if str(number) in header["memory"]:
+                instance.memory = decode(header["memory"][str(number)])
+                instance.has_memory = True
+            instance.timer = header["timers"].get(str(number))
+        session._last_saved_ms = header["last_saved_ms"]
+        return session
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A round whose replayed plan is not the one in the journal."""
+
+    segment: Path
+    round: int
+    journal: str
+    replay: str
+
+
+def replay(folder: Path) -> list[Difference]:
+    """Replay every segment of a journal on its own; the rounds that came out otherwise. Raises
+    JournalError.
+    """
+    return [difference for path in segments(folder) for difference in _replay(path)]
+
+
+def _replay(path: Path) -> list[Difference]:
+    segment = read_segment(path)
+    if not segment.rounds:
+        return []
+    session = Session.restored(segment.header)
+    found = []
+    for batch, plan in segment.rounds:
+        again = session.decide(batch)
+        if again != plan:
+            number = msgspec.json.decode(plan)[1]
+            found.append(Difference(path, number, plan, again))
+    return found

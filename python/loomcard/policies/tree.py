@@ -1,0 +1,167 @@
+"""A round: the scopes of the queue tree, the turns between them, and one plan. The same for both
+engines.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from loomcard.model.cluster import Ask, Queue
+from loomcard.model.draft import Draft
+from loomcard.model.ledger import Ledger
+from loomcard.model.mirror import Mirror
+from loomcard.model.placement import place
+from loomcard.model.resource import Resource
+from loomcard.model.view import NO_FIT, NOTHING, WITHHELD, Allowance, ClusterView, Taken
+from loomcard.policies import registry
+from loomcard.policies.entitlement import entitlements
+
+
+class Instance:
+    """One policy at one queue, with its memory and its face on the cluster."""
+
+    def __init__(self, queue: Queue, policy: Any, mirror: Mirror) -> None:
+        self.queue = queue
+        self.policy = policy
+        self.key = f"{queue.path}:{queue.policy}"
+        self.takes_memory = registry.takes_memory(policy)
+        self.memory: Any = None
+        self.has_memory = False
+        self.faulty = False  # it raised in this round
+        self.called = False  # in this round
+        self.timer: int | None = None
+        self.view = ClusterView(mirror.ledger, queue, Draft(mirror.ledger, 0))
+
+    def save(self) -> Any:
+        """The durable part of its memory, or None."""
+        save = getattr(self.policy, "save", None)
+        return save(self.memory) if save is not None and self.has_memory else None
+
+
+class PolicyTree:
+    """The instances of a set-up and the order in which a round calls them."""
+
+    def __init__(self, mirror: Mirror, search: Sequence[Path] | None) -> None:
+        self.mirror = mirror
+        self.instances: dict[int, Instance] = {}
+        for queue in mirror.ledger.queues:
+            if queue.policy is not None:
+                policy = registry.build(queue.policy, queue.spec["options"], search=search)
+                self.instances[queue.number] = Instance(queue, policy, mirror)
+        self._shares: dict[Queue, Resource] | None = None
+        self._draft = Draft(mirror.ledger, 0)
+
+    def forget(self, numbers: Sequence[int] | None = None) -> None:
+        """Memories are stale: all of them, or those of these instances; ``initial`` makes them
+        anew.
+        """
+        for number in self.instances if numbers is None else numbers:
+            if number in self.instances:
+                self.instances[number].memory = None
+                self.instances[number].has_memory = False
+
+    def run(self) -> Draft:
+        """One round over what the mirror now shows."""
+        mirror = self.mirror
+        self._draft = draft = Draft(mirror.ledger, mirror.now_ms)
+        self._shares = None
+        for instance in self.instances.values():
+            self._prepare(instance, draft)
+        root = self.instances[0]
+        self._call(root, None)
+        for instance in self.instances.values():
+            if not instance.called and instance.takes_memory and self._concerned(instance):
+                self._call(instance, Allowance(0, None, None, len(mirror.types)))
+            instance.view._unread = []
+        self._settle_timers(draft)
+        return draft
+
+    def _prepare(self, instance: Instance, draft: Draft) -> None:
+        view = instance.view
+        instance.faulty = instance.called = False
+        view._draft = draft
+        view._ledger = self.mirror.ledger
+        view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
+        view._turn = self._turns(instance)
+        view._entitlement = self._entitlement
+        if self.mirror.changes:
+            view._unread.append(self.mirror.changes)
+        if instance.queue.number in self.mirror.timers_due:
+            instance.timer = None
+            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
+                watcher[instance.queue] = None  # one that held back is asked again
+
+    def _concerned(self, instance: Instance) -> bool:
+        return instance.queue.number in self.mirror.timers_due or bool(instance.view.changes)
+
+    def _entitlement(self, queue: Queue) -> Resource:
+        if self._shares is None:
+            ledger = self.mirror.ledger
+            self._shares = entitlements(ledger.queues[0], ledger.capacity)
+        return self._shares[queue]
+
+    def _call(self, instance: Instance, allowance: Allowance | None) -> None:
+        view = instance.view
+        view._allowance = allowance
+        try:
+            if instance.takes_memory and not instance.has_memory:
+                initial = getattr(instance.policy, "initial", None)
+                saved = self.mirror.saved.get(instance.key)
+                instance.memory = initial(view, saved) if initial is not None else None
+                instance.has_memory = True
+            _, instance.memory = registry.call(instance.policy, view, instance.memory)
+        except Exception as error:  # a policy may raise anything; the round goes on without it
+            self._fault(instance, error)
+        instance.called = True
+        view._unread = []
+
+    def _fault(self, instance: Instance, error: Exception) -> None:
+        number = instance.queue.number
+        instance.faulty = True
+        self.forget([number])
+        self._draft.drop(number)
+        message = f"{instance.key}: {type(error).__name__}: {error}"
+        self._draft.faults.append((number, message, traceback.format_exc()))
+
+    def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], Taken]:
+        def turn(child: Queue, count: int, limit: Resource | None) -> Taken:
+            zero = self.mirror.ledger.zero
+            instance = self.instances.get(child.number)
+            if instance is None or instance.faulty or child.pending_count <= 0:
+                return Taken(zero, 0, NOTHING)
+            above = parent.view._allowance
+            allowance = Allowance(count, limit, above, len(zero))
+            self._call(instance, allowance)
+            if instance.faulty:
+                return Taken(zero, 0, NOTHING)
+            if allowance.taken_count:
+                return Taken(Resource(allowance.taken), allowance.taken_count, None)
+            return Taken(zero, 0, self._stopped(instance))
+
+        return turn
+
+    def _stopped(self, instance: Instance) -> str:
+        """It took nothing: nothing fits, or its policy would not."""
+        ledger, allowance = self.mirror.ledger, instance.view._allowance
+        assert allowance is not None
+        if all(ledger.rooms.of(*shape).first() is None for shape in ledger.shapes):
+            return NO_FIT
+        for ask in instance.view.asks:
+            if allowance.allows(ask.size) and _fits_somewhere(ledger, ask):
+                return WITHHELD
+        return NO_FIT
+
+    def _settle_timers(self, draft: Draft) -> None:
+        """Of the instances that were called, keep what changed: the rest keep their timers."""
+        for number, at_ms in list(draft.wakes.items()):
+            instance = self.instances[number]
+            if at_ms == instance.timer:
+                del draft.wakes[number]
+            instance.timer = at_ms
+
+
+def _fits_somewhere(ledger: Ledger, ask: Ask) -> bool:
+    return ledger.limited(ask) is None and place(ledger, ask) is not None
