@@ -1,0 +1,88 @@
+package org.loomcard.yarn.embedded;
+
+import java.io.File;
+
+/** The command line of {@link EmbeddedCluster}. */
+final class Options {
+  static final String USAGE =
+      "EmbeddedCluster --nodes N --work FOLDER [--scheduler CLASS] [--stay]";
+
+  private int nodes = 3;
+  private File work;
+  private String scheduler;
+  private boolean stay;
+
+  private Options() {
+  }
+
+  /**
+   * Reads the arguments.
+   *
+   * @throws IllegalArgumentException naming the argument and what was expected
+   */
+  static Options parse(String[] args) {
+    Options options = new Options();
+    for (int i = 0; i < args.length; i++) {
+      switch (args[i]) {
+        case "--nodes":
+          options.nodes = positive(value(args, ++i), args[i - 1]);
+          break;
+        case "--work":
+          options.work = new File(value(args, ++i));
+          break;
+        case "--scheduler":
+          options.scheduler = value(args, ++i);
+          break;
+        case "--stay":
+          options.stay = true;
+          break;
+        default:
+          throw new IllegalArgumentException("unknown argument " + args[i] + "; usage: " + USAGE);
+      }
+    }
+    if (options.work == null) {
+      throw new IllegalArgumentException("--work is missing; usage: " + USAGE);
+    }
+    return options;
+  }
+
+  /** How many NodeManagers, named n1, n2 and so on. */
+  int nodes() {
+    return nodes;
+  }
+
+  /** Where the nodes keep their folders. */
+  File work() {
+    return work;
+  }
+
+  /** A scheduler class in place of the one of yarn-site.xml, or null. */
+  String scheduler() {
+    return scheduler;
+  }
+
+  /** True: live on when standard input ends, until SIGTERM. */
+  boolean stay() {
+    return stay;
+  }
+
+  private static String value(String[] args, int at) {
+    if (at >= args.length) {
+      throw new IllegalArgumentException(args[at - 1] + " needs a value; usage: " + USAGE);
+    }
+    return args[at];
+  }
+
+  private static int positive(String text, String name) {
+    int number;
+    try {
+      number = Integer.parseInt(text);
+    } catch (NumberFormatException e) {
+      number = 0;
+    }
+    if (number < 1) {
+      throw new IllegalArgumentException(name + " " + text + ": expected a whole number >= 1");
+    }
+    return number;
+  }
+}

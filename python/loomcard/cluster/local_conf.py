@@ -1,0 +1,141 @@
+"""The configuration of an embedded cluster: what the templates need beside their defaults."""
+
+import contextlib
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loomcard.cluster import places
+from loomcard.cluster.render import (
+    CAPACITY_SCHEDULER,
+    FIFO_SCHEDULER,
+    LOOMCARD_SCHEDULER,
+    Extra,
+    Ports,
+    embedded_settings,
+    render,
+)
+
+_SCHEDULERS = {
+    "loomcard": LOOMCARD_SCHEDULER,
+    "stock:capacity": CAPACITY_SCHEDULER,
+    "stock:fifo": FIFO_SCHEDULER,
+    "stock:fair": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSettings:
+    """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
+
+    `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
+    YAML set-up that Loomcard starts with (None: fifo). `yarn` and `mapred` are further properties.
+    """
+
+    run_dir: Path
+    nodes: int = 3
+    racks: int = 2
+    node_memory_mb: int = 2048
+    node_vcores: int = 8
+    scheduler: str = "loomcard"
+    policy: Path | None = None
+    policy_path: tuple[Path, ...] = ()
+    yarn: dict[str, str] = field(default_factory=dict)
+    mapred: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def scheduler_class(self) -> str:
+        """The class that the ResourceManager loads."""
+        return _SCHEDULERS.get(self.scheduler, self.scheduler)
+
+    @property
+    def is_loomcard(self) -> bool:
+        """Whether a policy written in Python schedules this cluster."""
+        return self.scheduler_class == LOOMCARD_SCHEDULER
+
+
+def render_conf(settings: LocalSettings) -> None:
+    """Writes the cluster's configuration and hosts file into `settings.run_dir`/conf.
+
+    Raises RenderError and FindingsError as `render` does, and PlaceError where the jars are
+    missing.
+    """
+    conf_dir = settings.run_dir / "conf"
+    hosts = {f"n{i}": f"127.0.2.{i}" for i in range(1, settings.nodes + 1)}
+    client, scheduler, tracker, admin, web = free_ports(5)
+    rendered = embedded_settings(
+        settings.run_dir,
+        places.jars(),
+        settings.scheduler_class,
+        ports=Ports(client=client, scheduler=scheduler, tracker=tracker, admin=admin, web=web),
+        racks=_racks(hosts, settings.racks),
+        node_memory_mb=settings.node_memory_mb,
+        node_vcores=settings.node_vcores,
+        policy_path=tuple(str(path) for path in settings.policy_path),
+        heartbeat_ms=200,
+        extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
+    )
+    render(conf_dir, rendered, settings.policy)
+    _write_hosts(conf_dir / "hosts", hosts)
+
+
+# Small jobs on two cores: an AM that asks four times a second, a client that notices the end soon,
+# no second copy of a slow task.
+_MAPRED = {
+    "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "250",
+    "mapreduce.client.completion.pollinterval": "250",
+    "mapreduce.client.progressmonitor.pollinterval": "250",
+    "mapreduce.map.speculative": "false",
+    "mapreduce.reduce.speculative": "false",
+}
+
+
+def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
+    properties = {
+        # Every container's JVM must know the nodes' names, whatever program it runs.
+        "yarn.nodemanager.admin-env": (
+            f"MALLOC_ARENA_MAX=2,JAVA_TOOL_OPTIONS=-Djdk.net.hosts.file={conf_dir / 'hosts'}"
+        ),
+        "yarn.nodemanager.container-state-transition-listener.classes": (
+            "org.loomcard.yarn.embedded.ContainerTimes"
+        ),
+        "loomcard.container-times.file": str(settings.run_dir / "containers.jsonl"),
+        "yarn.nodemanager.pmem-check-enabled": "false",
+        "yarn.nodemanager.sleep-delay-before-sigkill.ms": "250",
+        # After a restart of the ResourceManager its nodes and AMs look for it twice a second.
+        "yarn.resourcemanager.connect.retry-interval.ms": "500",
+        "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "0",
+    }
+    if settings.is_loomcard:
+        properties |= {
+            "loomcard.journal.dir": str(settings.run_dir / "journal"),
+            # The ResourceManager listens on loopback only.
+            "loomcard.apply.any-admin": "true",
+        }
+        if settings.policy_path:
+            properties["loomcard.policy.path"] = ",".join(map(str, settings.policy_path))
+    return properties | settings.yarn
+
+
+def _racks(hosts: dict[str, str], racks: int) -> dict[str, str]:
+    # Hadoop asks for a rack by name or by address, as it comes.
+    table = {}
+    for i, (name, address) in enumerate(hosts.items()):
+        table[name] = table[address] = f"/rack{i % racks + 1}"
+    return table
+
+
+def _write_hosts(file: Path, hosts: dict[str, str]) -> None:
+    # With a hosts file of its own a JVM asks nobody else, so this machine's names are in it too.
+    known = [("127.0.0.1", "localhost"), ("127.0.0.1", socket.gethostname())]
+    known += [(address, name) for name, address in hosts.items()]
+    file.write_text("".join(f"{address} {name}\n" for address, name in known))
+
+
+def free_ports(count: int) -> list[int]:
+    """So many TCP ports that nobody listens on at the moment."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]

@@ -1,0 +1,66 @@
+"""Where jars, templates and the folders of running clusters lie, in a checkout or an installation."""
+
+import os
+import shutil
+from pathlib import Path
+
+import loomcard
+
+PACKAGE = Path(loomcard.__file__).resolve().parent
+
+
+class PlaceError(Exception):
+    """Something that the command needs is not on this machine. `hint` says how to get it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def checkout() -> Path | None:
+    """The root of the source tree that this package runs from, or None when it is installed."""
+    root = PACKAGE.parents[1]
+    return root if (root / "jvm-bridge" / "pom.xml").is_file() else None
+
+
+def jars() -> Path:
+    """The folder of Hadoop's jars and ours; `LOOMCARD_JARS` names another one.
+
+    Raises PlaceError when it holds no scheduler of ours.
+    """
+    named = os.environ.get("LOOMCARD_JARS")
+    root = checkout()
+    if named:
+        folder = Path(named)
+    elif root is not None:
+        folder = root / "jvm-bridge" / "dist" / "target" / "lib"
+    else:
+        raise PlaceError(
+            "no Hadoop jars: this is an installed package",
+            "set LOOMCARD_JARS to jvm-bridge/dist/target/lib of a built source tree",
+        )
+    if not any(folder.glob("loomcard-yarn-*.jar")):
+        raise PlaceError(f"no Loomcard jar in {folder}", "run `make setup`, which builds it")
+    return folder
+
+
+def java_home() -> Path:
+    """The Java installation to run Hadoop with: `JAVA_HOME`, or the one of `java` on the path."""
+    named = os.environ.get("JAVA_HOME")
+    if named and (Path(named) / "bin" / "java").exists():
+        return Path(named)
+    found = shutil.which("java")
+    if found is None:
+        raise PlaceError("no java found", "install a JDK 17 or set JAVA_HOME")
+    return Path(found).resolve().parents[1]
+
+
+def policies() -> Path:
+    """The folder of the set-ups that come with Loomcard."""
+    root = checkout()
+    return root / "policies" if root is not None else PACKAGE / "data" / "policies"
+
+
+def run_folder(kind: str) -> Path:
+    """Where a cluster that was left running keeps its state: `run/<kind>` below the present folder."""
+    return Path.cwd() / "run" / kind

@@ -1,0 +1,97 @@
+"""Programs to run on a cluster: Hadoop's own examples by name, or any jar."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class ProgramError(Exception):
+    """No such program, or wrong arguments for it. `hint` says what would be right."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Program:
+    """A MapReduce client's main class and its arguments.
+
+    `jar` is null for what is among Hadoop's own jars.
+    """
+
+    name: str
+    main_class: str
+    arguments: tuple[str, ...]
+    jar: Path | None = None
+
+    def command(self, definitions: Sequence[str] = ()) -> list[str]:
+        """What follows `java -cp ...`; `definitions` are Hadoop properties, `name=value`."""
+        defined = [f"-D{definition}" for definition in definitions]
+        if self.jar is not None:
+            # A jar's main class stands first, and generic options come right after it.
+            head, *rest = self.arguments or ("",)
+            named = [head] if head and not head.startswith("-") and "." in head else []
+            rest = rest if named else list(self.arguments)
+            return [self.main_class, str(self.jar), *named, *defined, *rest]
+        return [self.main_class, *defined, *self.arguments]
+
+
+@dataclass(frozen=True)
+class _Example:
+    main_class: str
+    usage: str
+    least: int
+    defaults: tuple[str, ...] = ()
+
+
+_EXAMPLES = {
+    "pi": _Example("org.apache.hadoop.examples.QuasiMonteCarlo", "MAPS SAMPLES", 2, ("2", "1000")),
+    "sleep": _Example(
+        "org.apache.hadoop.mapreduce.SleepJob",
+        "-m MAPS -r REDUCES -mt MAP_MS -rt REDUCE_MS",
+        2,
+        ("-m", "2", "-r", "0", "-mt", "1000"),
+    ),
+    "teragen": _Example("org.apache.hadoop.examples.terasort.TeraGen", "ROWS OUTPUT", 2),
+    "terasort": _Example("org.apache.hadoop.examples.terasort.TeraSort", "INPUT OUTPUT", 2),
+    "wordcount": _Example("org.apache.hadoop.examples.WordCount", "INPUT OUTPUT", 2),
+}
+
+
+def example_names() -> list[str]:
+    """The names that `example` knows."""
+    return sorted(_EXAMPLES)
+
+
+def example(name: str, arguments: Sequence[str] = ()) -> Program:
+    """A named example with its arguments, or its defaults where it has some.
+
+    Raises ProgramError for an unknown name or too few arguments.
+    """
+    found = _EXAMPLES.get(name)
+    if found is None:
+        raise ProgramError(
+            f"no example job {name!r}", f"there are {', '.join(_EXAMPLES)}; or name a .jar file"
+        )
+    given = tuple(arguments) or found.defaults
+    if len(given) < found.least:
+        raise ProgramError(f"{name} needs its arguments", f"loomcard submit {name} {found.usage}")
+    return Program(name, found.main_class, given)
+
+
+def jar(path: Path, arguments: Sequence[str]) -> Program:
+    """A jar with its arguments, the main class first unless the jar's manifest names one.
+
+    Raises ProgramError when there is no such file.
+    """
+    if not path.is_file():
+        raise ProgramError(f"no file {path}", "name a .jar file or one of the example jobs")
+    return Program(path.stem, "org.apache.hadoop.util.RunJar", tuple(arguments), path.resolve())
+
+
+def program(name: str, arguments: Sequence[str]) -> Program:
+    """An example by its name, or a jar by its path. Raises ProgramError."""
+    if name.endswith(".jar"):
+        return jar(Path(name), arguments)
+    return example(name, arguments)
