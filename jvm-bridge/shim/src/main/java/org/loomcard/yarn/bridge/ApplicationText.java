@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** The fields of the record {@code application_added}; tags and hints are sorted, so that equal ones read equal. */
+/**
+ * The fields of the record {@code application_added}; tags and hints are sorted, so that equal ones
+ * read equal.
+ */
 public final class ApplicationText {
   public final String id;
   /** The leaf queue's number in the set-up applied. */
@@ -20,7 +23,8 @@ public final class ApplicationText {
   public final Map<String, String> hints;
 
   /** All fields in the order of the wire. */
-  public ApplicationText(String id, int queue, String user, String name, String type, Collection<String> tags,
+  public ApplicationText(String id, int queue, String user, String name, String type,
+      Collection<String> tags,
       int priority, long submittedMs, Map<String, String> hints) {
     this.id = id;
     this.queue = queue;

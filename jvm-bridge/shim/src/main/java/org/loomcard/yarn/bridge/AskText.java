@@ -20,7 +20,8 @@ public final class AskText {
   public final String label;
 
   /** All fields in the order of the wire. */
-  public AskText(int attempt, int priority, long allocationRequestId, boolean isAm, long[] size, int count,
+  public AskText(int attempt, int priority, long allocationRequestId, boolean isAm, long[] size,
+      int count,
       Map<String, Integer> hosts, Map<String, Integer> racks, boolean relaxLocality, String label) {
     this.attempt = attempt;
     this.priority = priority;

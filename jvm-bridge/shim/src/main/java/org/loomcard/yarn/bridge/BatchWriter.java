@@ -4,8 +4,9 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * One batch as it grows: a method per record of docs/wire.md, in the order of the call. Text is built directly, since
- * a batch of thousands of records is written for every round. Not thread-safe; belongs to the round thread.
+ * One batch as it grows: a method per record of docs/wire.md, in the order of the call. Text is
+ * built directly, since a batch of thousands of records is written for every round. Not
+ * thread-safe; belongs to the round thread.
  */
 public final class BatchWriter {
   private final long round;
@@ -39,7 +40,10 @@ public final class BatchWriter {
     return count >= maxRecords;
   }
 
-  /** States the counts after all records: live nodes, applications, containers, and outstanding asks' sum. */
+  /**
+   * States the counts after all records: live nodes, applications, containers, and outstanding
+   * asks' sum.
+   */
   public void check(long nodes, long applications, long containers, long pending) {
     check = "[" + nodes + "," + applications + "," + containers + "," + pending + "]";
   }
@@ -47,7 +51,8 @@ public final class BatchWriter {
   /** The whole message. */
   public String finish() {
     String head = "[\"batch\"," + round + "," + firstSequence + "," + nowMs + "," + check + ",[";
-    return new StringBuilder(head.length() + out.length() + 2).append(head).append(out).append("]]").toString();
+    return new StringBuilder(head.length() + out.length()
+        + 2).append(head).append(out).append("]]").toString();
   }
 
   /**
@@ -56,7 +61,8 @@ public final class BatchWriter {
    * @param numbers the YARN numbers of the containers granted, in the order of decisions
    * @param refusals of decision {@code index}, {@code count} were refused for {@code reason}
    */
-  public void outcomes(long at, long planRound, long firstContainer, long[] numbers, Collection<Refusal> refusals) {
+  public void outcomes(long at, long planRound, long firstContainer, long[] numbers,
+      Collection<Refusal> refusals) {
     open("outcomes", at).append(',').append(planRound).append(',').append(firstContainer);
     integers(numbers);
     out.append(",[");
@@ -119,7 +125,7 @@ public final class BatchWriter {
     string(text.user);
     string(text.name);
     string(text.type);
-    strings(text.tags);
+    JsonText.quoteAll(out.append(','), text.tags);
     out.append(',').append(text.priority).append(',').append(text.submittedMs);
     out.append(",{");
     String comma = "";
@@ -143,7 +149,8 @@ public final class BatchWriter {
 
   /** @param number as in the attempt id, from 1 */
   public void attemptAdded(long at, int attempt, int application, int number, boolean unmanaged) {
-    open("attempt_added", at).append(',').append(attempt).append(',').append(application).append(',').append(number)
+    open("attempt_added",
+        at).append(',').append(attempt).append(',').append(application).append(',').append(number)
         .append(',').append(unmanaged).append(']');
   }
 
@@ -169,12 +176,12 @@ public final class BatchWriter {
 
   public void blacklist(long at, int attempt, Collection<String> names) {
     open("blacklist", at).append(',').append(attempt);
-    strings(names);
-    out.append(']');
+    JsonText.quoteAll(out.append(','), names).append(']');
   }
 
   public void containerAdded(long at, ContainerText container) {
-    open("container_added", at).append(',').append(container.container).append(',').append(container.attempt)
+    open("container_added",
+        at).append(',').append(container.container).append(',').append(container.attempt)
         .append(',').append(container.number).append(',').append(container.node);
     integers(container.size);
     out.append(',').append(container.priority).append(',').append(container.allocationRequestId).append(',')
@@ -193,7 +200,10 @@ public final class BatchWriter {
     out.append(']');
   }
 
-  /** @param kind {@code completed}, {@code killed}, {@code released}, {@code expired}, {@code lost}, {@code preempted} */
+  /**
+   * @param kind {@code completed}, {@code killed}, {@code released}, {@code expired}, {@code lost},
+   * {@code preempted}
+   */
   public void containerCompleted(long at, long container, String kind, int exitStatus) {
     open("container_completed", at).append(',').append(container);
     string(kind).append(',').append(exitStatus).append(']');
@@ -225,21 +235,12 @@ public final class BatchWriter {
     out.append(']');
   }
 
-  private void strings(Collection<String> values) {
-    out.append(",[");
-    String comma = "";
-    for (String value : values) {
-      JsonText.quote(out.append(comma), value);
-      comma = ",";
-    }
-    out.append(']');
-  }
-
   private void counts(Map<String, Integer> values) {
     out.append(",{");
     String comma = "";
     for (Map.Entry<String, Integer> entry : values.entrySet()) {
-      JsonText.quote(out.append(comma), entry.getKey()).append(':').append(entry.getValue().intValue());
+      JsonText.quote(out.append(comma),
+          entry.getKey()).append(':').append(entry.getValue().intValue());
       comma = ",";
     }
     out.append('}');

@@ -1,8 +1,8 @@
 package org.loomcard.yarn.bridge;
 
 /**
- * YARN's books as the rounds see them. Every method is called on the round thread, one at a time; the books take
- * YARN's locks themselves.
+ * YARN's books as the rounds see them. Every method is called on the round thread, one at a time;
+ * the books take YARN's locks themselves.
  */
 public interface Books {
 
@@ -10,35 +10,42 @@ public interface Books {
   boolean hasNews();
 
   /**
-   * Writes what happened since the last close: outcomes first, then the events in order, then asks and blacklists as
-   * they stand now; and calls {@link BatchWriter#check}. Of these only heartbeats may wait for the next batch, when
-   * {@link BatchWriter#isFull()}.
+   * Writes what happened since the last close: outcomes first, then the events in order, then asks
+   * and blacklists as they stand now; and calls {@link BatchWriter#check}. Of these only heartbeats
+   * may wait for the next batch, when {@link BatchWriter#isFull()}.
    *
-   * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts, containers, asks,
-   * blacklists) and what was kept for the next batch, outcomes and events, is forgotten: the snapshot already holds
-   * it. The records {@code snapshot}, {@code setup} and {@code saved} were then written by the caller, and queues are
-   * numbered by the set-up applied last; a swap is always followed by a snapshot.
+   * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
+   * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is
+   * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code setup} and
+   * {@code saved} were then written by the caller, and queues are numbered by the set-up applied
+   * last; a swap is always followed by a snapshot.
    */
   void close(BatchWriter out, boolean snapshot);
 
   /**
-   * Carries out a plan, each decision under YARN's own checks, and keeps the outcomes for the next close.
+   * Carries out a plan, each decision under YARN's own checks, and keeps the outcomes for the next
+   * close.
    *
    * @param late refuse every decision with LATE
    */
   CommitReport commit(PlanMessage plan, boolean late);
 
-  /** One round of the Java FIFO through the same commit path; returns the number of containers granted. */
+  /**
+   * One round of the Java FIFO through the same commit path; returns the number of containers
+   * granted.
+   */
   int fallbackRound();
 
   /**
    * Replaces tree, limits and ACLs at once.
    *
-   * @throws SetupRefusedException when a queue with live applications would vanish or stop being a leaf; nothing has
-   *     changed then
+   * @throws SetupRefusedException when a queue with live applications would vanish or stop being a
+   *     leaf; nothing has changed then
    */
   void apply(Setup setup, int version) throws SetupRefusedException;
 
-  /** Forgets what was kept for the next batch: the fallback is serving, and a snapshot will follow. */
+  /**
+   * Forgets what was kept for the next batch: the fallback is serving, and a snapshot will follow.
+   */
   void clearNews();
 }

@@ -8,8 +8,8 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The settings of Loomcard in the ResourceManager, typed and read once. Every key of ours is named here. A bad value
- * is an {@link IllegalArgumentException} that names key, value and expectation.
+ * The settings of Loomcard in the ResourceManager, typed and read once. Every key of ours is named
+ * here. A bad value is an {@link IllegalArgumentException} that names key, value and expectation.
  */
 public final class BridgeConfig {
   public static final String SETUP_PATH = "loomcard.setup.path";
@@ -33,7 +33,10 @@ public final class BridgeConfig {
   public static final String APPLY_ANY_ADMIN = "loomcard.apply.any-admin";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
-  /** The first compiled set-up, used until one has been applied; null: there must be one in the state folder. */
+  /**
+   * The first compiled set-up, used until one has been applied; null: there must be one in the
+   * state folder.
+   */
   public final File setupPath;
   /** Where an applied YAML text is written, and what refreshQueues reads; null: neither. */
   public final File policyFile;
@@ -55,7 +58,10 @@ public final class BridgeConfig {
   public final long roundHoldMs;
   /** Records of a batch above which heartbeats wait for the next. */
   public final int roundMaxRecords;
-  /** Late or faulty rounds in a row after which the fallback serves and the process is started again. */
+  /**
+   * Late or faulty rounds in a row after which the fallback serves and the process is started
+   * again.
+   */
   public final int breakerFailures;
   /** Wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
   public final long restartBackoffMs;
@@ -70,7 +76,10 @@ public final class BridgeConfig {
   public final long swapDeadlineMs;
   /** Whether set-ups are taken from anybody where {@code yarn.admin.acl} is {@code *}. */
   public final boolean applyAnyAdmin;
-  /** For YARN's own tests, which expect decisions inline: how long a node update waits for its round; 0: never. */
+  /**
+   * For YARN's own tests, which expect decisions inline: how long a node update waits for its
+   * round; 0: never.
+   */
   public final long inlineWaitMs;
 
   /** Reads all settings; see the keys. */
@@ -148,7 +157,8 @@ public final class BridgeConfig {
   private static List<String> folders(Configuration conf, String key) {
     String text = conf.getTrimmed(key, "");
     List<String> folders = new ArrayList<>();
-    for (String folder : text.isEmpty() ? Collections.<String>emptyList() : Arrays.asList(text.split("[:,]"))) {
+    for (String folder : text.isEmpty() ? Collections.<String>emptyList()
+        : Arrays.asList(text.split("[:,]"))) {
       if (!new File(folder.trim()).isAbsolute()) {
         throw bad(key, text, "absolute paths with : between them");
       }
@@ -158,6 +168,7 @@ public final class BridgeConfig {
   }
 
   private static IllegalArgumentException bad(String key, String value, String expectation) {
-    return new IllegalArgumentException(key + " = \"" + value + "\" in yarn-site.xml: expected " + expectation);
+    return new IllegalArgumentException(key + " = \"" + value + "\" in yarn-site.xml: expected "
+        + expectation);
   }
 }

@@ -1,6 +1,9 @@
 package org.loomcard.yarn.bridge;
 
-/** What became of one plan, in numbers; the outcomes themselves go to the policy with the next batch. */
+/**
+ * What became of one plan, in numbers; the outcomes themselves go to the policy with the next
+ * batch.
+ */
 public final class CommitReport {
   /** Containers granted. */
   public final int granted;

@@ -1,6 +1,9 @@
 package org.loomcard.yarn.bridge;
 
-/** The fields of the record {@code container_added}: a container that no plan of this process placed. */
+/**
+ * The fields of the record {@code container_added}: a container that no plan of this process
+ * placed.
+ */
 public final class ContainerText {
   public final long container;
   public final int attempt;
@@ -17,7 +20,8 @@ public final class ContainerText {
   public final String origin;
 
   /** All fields in the order of the wire. */
-  public ContainerText(long container, int attempt, long number, int node, long[] size, int priority,
+  public ContainerText(long container, int attempt, long number, int node, long[] size,
+      int priority,
       long allocationRequestId, boolean isAm, String state, String origin) {
     this.container = container;
     this.attempt = attempt;

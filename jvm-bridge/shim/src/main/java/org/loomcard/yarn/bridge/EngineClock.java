@@ -15,7 +15,10 @@ public final class EngineClock {
     return (System.nanoTime() + offsetNanos) / 1_000_000L;
   }
 
-  /** A wall-clock time, such as an application's submission, on this clock. May be negative after a restart. */
+  /**
+   * A wall-clock time, such as an application's submission, on this clock. May be negative after a
+   * restart.
+   */
   public long fromWallMs(long wallMs) {
     return wallMs - epochMs;
   }

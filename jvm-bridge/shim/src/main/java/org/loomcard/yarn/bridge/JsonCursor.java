@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Walks one JSON text strictly: each step says what it expects, and what else it found and where is the error. */
+/**
+ * Walks one JSON text strictly: each step says what it expects, and what else it found and where is
+ * the error.
+ */
 final class JsonCursor {
   private static final JsonFactory FACTORY = new JsonFactory();
   private final String text;
@@ -216,7 +219,8 @@ final class JsonCursor {
     long at = token == null ? text.length() : parser.getTokenLocation().getCharOffset();
     int from = (int) Math.max(0, Math.min(at, text.length()));
     String found = text.substring(from, Math.min(text.length(), from + 40));
-    return new MessageException(what + ": expected " + expectation + " at character " + from + ", found "
+    return new MessageException(what + ": expected " + expectation + " at character " + from
+        + ", found "
         + (found.isEmpty() ? "the end" : found));
   }
 

@@ -26,6 +26,17 @@ final class JsonText {
     return out.append(text, plain, text.length()).append('"');
   }
 
+  /** Appends {@code texts} as an array of strings. */
+  static StringBuilder quoteAll(StringBuilder out, Iterable<String> texts) {
+    out.append('[');
+    String comma = "";
+    for (String text : texts) {
+      quote(out.append(comma), text);
+      comma = ",";
+    }
+    return out.append(']');
+  }
+
   private static void escape(StringBuilder out, char c) {
     switch (c) {
       case '"': out.append("\\\""); break;

@@ -3,7 +3,10 @@ package org.loomcard.yarn.bridge;
 import java.util.Collections;
 import java.util.Map;
 
-/** A guaranteed or maximum capacity of a queue: a share of the parent's, or amounts by resource name. */
+/**
+ * A guaranteed or maximum capacity of a queue: a share of the parent's, or amounts by resource
+ * name.
+ */
 public final class Limit {
   /** Millionths of the parent's capacity of the same kind; -1 where amounts are given. */
   public final int ppm;

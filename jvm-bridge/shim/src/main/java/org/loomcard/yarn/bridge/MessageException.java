@@ -1,6 +1,9 @@
 package org.loomcard.yarn.bridge;
 
-/** A message of the policy process, or a stored set-up, that is not what docs/wire.md says; the text names the place. */
+/**
+ * A message of the policy process, or a stored set-up, that is not what docs/wire.md says; the text
+ * names the place.
+ */
 public final class MessageException extends Exception {
   private static final long serialVersionUID = 1L;
 

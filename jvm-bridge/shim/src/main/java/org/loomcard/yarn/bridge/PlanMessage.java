@@ -21,7 +21,8 @@ public final class PlanMessage {
 
   /** All fields in the order of the wire. */
   public PlanMessage(long round, List<Decision> decisions, List<Timer> timers, List<Wait> waits,
-      Map<String, String> reports, Map<String, String> saved, List<Fault> faults, List<Headroom> headroom,
+      Map<String, String> reports, Map<String, String> saved, List<Fault> faults,
+          List<Headroom> headroom,
       String resync) {
     this.round = round;
     this.decisions = Collections.unmodifiableList(decisions);
@@ -52,7 +53,8 @@ public final class PlanMessage {
     public final int node;
     public final int count;
 
-    public Allocate(int attempt, int priority, long allocationRequestId, int node, int count, int instance) {
+    public Allocate(int attempt, int priority, long allocationRequestId, int node, int count,
+        int instance) {
       super(instance);
       this.attempt = attempt;
       this.priority = priority;

@@ -3,7 +3,10 @@ package org.loomcard.yarn.bridge;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Text to {@link PlanMessage}. Strict: an unknown tag or a missing field refuses the whole plan, naming the place. */
+/**
+ * Text to {@link PlanMessage}. Strict: an unknown tag or a missing field refuses the whole plan,
+ * naming the place.
+ */
 public final class PlanReader {
   private PlanReader() {
   }
@@ -11,7 +14,8 @@ public final class PlanReader {
   /**
    * Reads the reply to a batch.
    *
-   * @throws MessageException when it is not a plan of schema 1; an {@code error} reply is told with its own message
+   * @throws MessageException when it is not a plan of schema 1; an {@code error} reply is told with
+   *     its own message
    */
   public static PlanMessage read(String text) throws MessageException {
     JsonCursor in = new JsonCursor(text);
@@ -23,7 +27,8 @@ public final class PlanReader {
     if (!tag.equals("plan")) {
       throw new MessageException("reply: expected the tag plan, found " + tag);
     }
-    PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in), timers(in), waits(in),
+    PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in), timers(in),
+        waits(in),
         in.rawValues("plan: reports"), in.rawValues("plan: saved"), faults(in), headroom(in),
         in.stringOrNull("plan: resync"));
     in.close("plan");
@@ -37,11 +42,14 @@ public final class PlanReader {
     while (in.element("plan: decision")) {
       String tag = in.string("plan: decision: tag");
       if (tag.equals("allocate")) {
-        decisions.add(new PlanMessage.Allocate(in.integer("allocate: attempt"), in.integer("allocate: priority"),
-            in.number("allocate: allocation_request_id"), in.integer("allocate: node"), in.integer("allocate: count"),
+        decisions.add(new PlanMessage.Allocate(in.integer("allocate: attempt"),
+            in.integer("allocate: priority"),
+            in.number("allocate: allocation_request_id"), in.integer("allocate: node"),
+                in.integer("allocate: count"),
             in.integer("allocate: instance")));
       } else if (tag.equals("preempt")) {
-        decisions.add(new PlanMessage.Preempt(in.number("preempt: container"), in.number("preempt: grace_ms"),
+        decisions.add(new PlanMessage.Preempt(in.number("preempt: container"),
+            in.number("preempt: grace_ms"),
             in.string("preempt: reason"), in.integer("preempt: instance")));
       } else {
         throw in.wrong("plan: decision " + decisions.size(), "the tag allocate or preempt");
@@ -55,7 +63,8 @@ public final class PlanReader {
     List<PlanMessage.Timer> timers = new ArrayList<>();
     in.open("plan: timers");
     while (in.element("plan: timer")) {
-      timers.add(new PlanMessage.Timer(in.integer("timer: instance"), in.numberOrNull("timer: at_ms")));
+      timers.add(new PlanMessage.Timer(in.integer("timer: instance"),
+          in.numberOrNull("timer: at_ms")));
       in.close("timer");
     }
     return timers;
@@ -87,7 +96,8 @@ public final class PlanReader {
     List<PlanMessage.Headroom> headroom = new ArrayList<>();
     in.open("plan: headroom");
     while (in.element("plan: headroom")) {
-      headroom.add(new PlanMessage.Headroom(in.integer("headroom: application"), in.numbers("headroom: amounts")));
+      headroom.add(new PlanMessage.Headroom(in.integer("headroom: application"),
+          in.numbers("headroom: amounts")));
       in.close("headroom");
     }
     return headroom;

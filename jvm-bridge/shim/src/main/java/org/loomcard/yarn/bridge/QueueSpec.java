@@ -86,7 +86,8 @@ public final class QueueSpec {
         read(key, "setup: queues[" + index + "]: " + key, in);
       }
       if (path == null || parent >= index || (index > 0) != (parent >= 0)) {
-        throw new MessageException("setup: queues[" + index + "]: needs a path and a parent that stands before it");
+        throw new MessageException("setup: queues[" + index
+            + "]: needs a path and a parent that stands before it");
       }
     }
 
@@ -106,7 +107,8 @@ public final class QueueSpec {
         case "am_share_ppm": amSharePpm = in.integer(place); break;
         case "submit": submit = in.strings(place); break;
         case "administer": administer = in.strings(place); break;
-        default: throw new MessageException(place + ": unknown key; this shim reads set-ups of schema "
+        default: throw new MessageException(place
+            + ": unknown key; this shim reads set-ups of schema "
             + Setup.SCHEMA);
       }
     }
@@ -133,7 +135,8 @@ public final class QueueSpec {
       return limit;
     }
 
-    private static TreeMap<String, Long> amounts(JsonCursor in, String place) throws MessageException {
+    private static TreeMap<String, Long> amounts(JsonCursor in,
+        String place) throws MessageException {
       in.openObject(place);
       TreeMap<String, Long> amounts = new TreeMap<>();
       for (String key = in.key(); key != null; key = in.key()) {

@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.Set;
 
-/** A compiled set-up, immutable: what Python made of a YAML file. Java reads it and never changes a byte of it. */
+/**
+ * A compiled set-up, immutable: what Python made of a YAML file. Java reads it and never changes a
+ * byte of it.
+ */
 public final class Setup {
   /** The schema of set-ups and of all messages that this shim speaks. */
   public static final int SCHEMA = 1;
@@ -25,7 +28,8 @@ public final class Setup {
   public final List<QueueSpec> queues;
   private final Map<String, QueueSpec> byPath = new HashMap<>();
 
-  private Setup(String json, String hash, String source, List<String> needs, List<QueueSpec> queues) {
+  private Setup(String json, String hash, String source, List<String> needs,
+      List<QueueSpec> queues) {
     this.json = json;
     this.hash = hash;
     this.source = source;
@@ -66,7 +70,8 @@ public final class Setup {
         case "source": source = in.string("setup: source"); break;
         case "needs": needs = in.strings("setup: needs"); break;
         case "queues": readQueues(in, queues); break;
-        default: throw new MessageException("setup: " + key + ": unknown key; this shim reads set-ups of schema "
+        default: throw new MessageException("setup: " + key
+            + ": unknown key; this shim reads set-ups of schema "
             + SCHEMA);
       }
     }

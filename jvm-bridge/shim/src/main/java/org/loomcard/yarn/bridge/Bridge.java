@@ -1,0 +1,120 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The bridge as the scheduler uses it: {@link #load} the set-up, {@link #start}, {@link #signal}
+ * what happened, {@link #swap} set-ups, {@link #stop}. None of its threads is ever waited for by
+ * YARN's, but in {@link #swap} and {@link #refresh}, which admin calls use, with a deadline.
+ */
+public final class Bridge {
+  private static final Logger LOG = LoggerFactory.getLogger(Bridge.class);
+  private final BridgeConfig config;
+  private final EngineClock clock;
+  private final Books books;
+  private final PolicyLauncher launcher;
+  private final Handshake handshake;
+  private final SetupStore store;
+  private RoundLoop loop;
+
+  /** @param launcher how policies are started; {@link #python} for the real ones */
+  public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
+      Handshake handshake) {
+    this.config = config;
+    this.clock = clock;
+    this.books = books;
+    this.launcher = launcher;
+    this.handshake = handshake;
+    this.store = new SetupStore(config);
+  }
+
+  /** Starts policy processes with the Python of the settings. */
+  public static PolicyLauncher python(BridgeConfig config) {
+    return new PolicyProcess.Launcher(config, "-P", "-m", "loomcard.bridge.process");
+  }
+
+  /**
+   * Loads the set-up to start with and applies it to the books. Once, before {@link #start}; needs
+   * no Python.
+   *
+   * @throws IOException when there is no set-up, or it cannot be read
+   */
+  public AppliedSetup load() throws IOException {
+    AppliedSetup first = store.load();
+    try {
+      books.apply(first.setup, first.version);
+    } catch (SetupRefusedException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+    LOG.info("Starting with {}", first);
+    loop = new RoundLoop(config, clock, books, store, first, launcher, handshake);
+    return first;
+  }
+
+  /** Starts the policy process and the rounds. */
+  public void start() {
+    loop.start();
+  }
+
+  /** Ends the rounds and the policy process. */
+  public void stop() throws InterruptedException {
+    if (loop != null) {
+      loop.stop();
+    }
+  }
+
+  /** Something happened that the policy should see. From any thread; costs next to nothing. */
+  public void signal() {
+    loop.signal();
+  }
+
+  /**
+   * Replaces the set-up by what {@code yaml} says; waits for it, at most so long.
+   *
+   * @param name the file's name, for messages
+   */
+  public SwapResult swap(String yaml, String name, long deadlineMs) {
+    SwapResult result = loop.swap(new Swap(yaml, name, deadlineMs));
+    if (!result.isApplied()) {
+      LOG.warn("The set-up {} was not applied: {}", name, result);
+    }
+    return result;
+  }
+
+  /** Swaps to what the configured policy file says now; for refreshQueues. */
+  public SwapResult refresh() {
+    File file = config.policyFile;
+    if (file == null) {
+      return SwapResult.plain(SwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
+          + " is not set, so there is no file to read; use 'loomcard policy apply'",
+              loop.applied());
+    }
+    try {
+      String yaml = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);
+      return swap(yaml, file.getName(), config.swapDeadlineMs);
+    } catch (IOException e) {
+      return SwapResult.plain(SwapResult.Outcome.FAILED, file + ": cannot be read: " + e,
+          loop.applied());
+    }
+  }
+
+  /** The bridge now. */
+  public BridgeStatus status() {
+    return loop.status();
+  }
+
+  /**
+   * For YARN's own tests, which expect decisions inline: waits until all that was signalled has
+   * been decided.
+   *
+   * @return false: not within {@code ms}
+   */
+  public boolean awaitQuiet(long ms) throws InterruptedException {
+    return loop.awaitQuiet(ms);
+  }
+}

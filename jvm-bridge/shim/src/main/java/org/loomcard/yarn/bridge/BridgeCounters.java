@@ -1,0 +1,89 @@
+package org.loomcard.yarn.bridge;
+
+/**
+ * What the rounds have counted since the start; written by the round thread, read by anyone, each
+ * on its own.
+ */
+public final class BridgeCounters {
+  volatile long rounds;
+  volatile long records;
+  volatile long lastRoundMicros;
+  volatile long late;
+  volatile long resyncs;
+  volatile long faults;
+  volatile long failures;
+  volatile long starts;
+  volatile long swaps;
+  volatile long granted;
+  volatile long preempted;
+  volatile long refused;
+  volatile long grantedByFallback;
+
+  BridgeCounters() {
+  }
+
+  /** Rounds the policy was asked. */
+  public long rounds() {
+    return rounds;
+  }
+
+  /** Records sent. */
+  public long records() {
+    return records;
+  }
+
+  /** From sending the last batch to its plan's having been carried out. */
+  public long lastRoundMicros() {
+    return lastRoundMicros;
+  }
+
+  /** Plans refused whole, LATE. */
+  public long late() {
+    return late;
+  }
+
+  /** Times the policy's mirror asked to be rebuilt. */
+  public long resyncs() {
+    return resyncs;
+  }
+
+  /** Times an instance raised. */
+  public long faults() {
+    return faults;
+  }
+
+  /** Times the breaker opened. */
+  public long failures() {
+    return failures;
+  }
+
+  /** Times a policy process became ready after the first. */
+  public long restarts() {
+    return Math.max(0, starts - 1);
+  }
+
+  /** Set-ups applied while running. */
+  public long swaps() {
+    return swaps;
+  }
+
+  /** Containers granted by plans. */
+  public long granted() {
+    return granted;
+  }
+
+  /** Containers marked for preemption by plans. */
+  public long preempted() {
+    return preempted;
+  }
+
+  /** Decisions' containers refused. */
+  public long refused() {
+    return refused;
+  }
+
+  /** Containers granted by the fallback. */
+  public long grantedByFallback() {
+    return grantedByFallback;
+  }
+}

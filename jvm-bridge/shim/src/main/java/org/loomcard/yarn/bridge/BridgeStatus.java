@@ -1,0 +1,46 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.List;
+import java.util.Map;
+
+/** The bridge at one moment, immutable, for pages, REST and tests. */
+public final class BridgeStatus {
+  /** Who schedules. */
+  public enum State {
+    /** The policy process is starting for the first time; nobody schedules yet. */
+    STARTING,
+    /** The policy. */
+    UP,
+    /** The FIFO in Java, until the policy process is back. */
+    FALLBACK,
+    /** Nobody: the bridge has been stopped. */
+    STOPPED
+  }
+
+  public final State state;
+  /** Since when, on the engine's clock. */
+  public final long sinceMs;
+  public final AppliedSetup applied;
+  public final BridgeCounters counters;
+  /** Why the fallback served last; empty if it never did. */
+  public final String lastFailure;
+  /** Which process answers, or what is being tried. */
+  public final String process;
+  /** Of the latest plan that had any: JSON texts by queue path. */
+  public final Map<String, String> reports;
+  /** Of the latest plan. */
+  public final List<PlanMessage.Wait> waits;
+
+  BridgeStatus(State state, long sinceMs, AppliedSetup applied, BridgeCounters counters,
+      String lastFailure, String process, Map<String, String> reports,
+          List<PlanMessage.Wait> waits) {
+    this.state = state;
+    this.sinceMs = sinceMs;
+    this.applied = applied;
+    this.counters = counters;
+    this.lastFailure = lastFailure;
+    this.process = process;
+    this.reports = reports;
+    this.waits = waits;
+  }
+}

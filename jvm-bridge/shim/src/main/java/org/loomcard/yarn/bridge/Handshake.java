@@ -1,0 +1,70 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+
+/** What is said once, when a policy process has started: who we are, and whether we can talk. */
+public final class Handshake {
+  /** What this side can do; each side uses only what both name. */
+  static final List<String> FEATURES = Collections.unmodifiableList(
+      Arrays.asList("heartbeats", "preempt", "headroom", "saved"));
+
+  private final String hello;
+
+  /**
+   * @param epochMs the cluster timestamp of the ResourceManager
+   * @param resourceTypes memory_mb, vcores, then others: the order of every vector on the wire
+   */
+  public Handshake(BridgeConfig config, long epochMs, String shimVersion, String hadoopVersion,
+      List<String> resourceTypes) {
+    StringBuilder out = new StringBuilder("[\"hello\",");
+    out.append(Setup.SCHEMA).append(',').append(epochMs).append(',');
+    JsonText.quote(out, shimVersion).append(',');
+    JsonText.quote(out, hadoopVersion).append(',');
+    JsonText.quoteAll(out, resourceTypes).append(',');
+    JsonText.quoteAll(out, FEATURES).append(",{\"journal_dir\":");
+    JsonText.quote(out, config.journalDir == null ? null : config.journalDir.getPath());
+    out.append(",\"journal_segment_rounds\":").append(config.journalSegmentRounds);
+    JsonText.quoteAll(out.append(",\"policy_path\":"), config.policyPath);
+    out.append(",\"saved_every_ms\":").append(config.savedEveryMs).append("}]");
+    this.hello = out.toString();
+  }
+
+  /** The request. */
+  String hello() {
+    return hello;
+  }
+
+  /**
+   * Reads the reply.
+   *
+   * @return what the process says of itself, for the log
+   * @throws MessageException when it speaks another schema, or refuses
+   */
+  static String read(String reply) throws MessageException {
+    JsonCursor in = new JsonCursor(reply);
+    in.open("reply to hello");
+    String tag = in.string("reply to hello: tag");
+    if (tag.equals("error")) {
+      throw new MessageException("the policy process refuses: " + in.string("error"));
+    }
+    if (!tag.equals("hello")) {
+      throw new MessageException("reply to hello: expected the tag hello, found " + tag);
+    }
+    int schema = in.integer("hello: schema");
+    if (schema != Setup.SCHEMA) {
+      throw new MessageException("the policy process speaks schema " + schema
+          + ", this shim schema "
+          + Setup.SCHEMA + "; install the same version of both");
+    }
+    String python = in.string("hello: python_version");
+    String loomcard = in.string("hello: loomcard_version");
+    List<String> features = new ArrayList<>(in.strings("hello: features"));
+    features.retainAll(FEATURES);
+    in.close("hello");
+    in.end();
+    return "loomcard " + loomcard + " on Python " + python + ", features " + features;
+  }
+}

@@ -1,0 +1,156 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One policy process: a child that ends when its standard input does, so that it never outlives
+ * this JVM.
+ */
+final class PolicyProcess implements RunningPolicy {
+  /** The child's own log, line by line; apart, so that an operator can send it elsewhere. */
+  private static final Logger CHILD_LOG = LoggerFactory.getLogger("org.loomcard.policy");
+  private static final Logger LOG = LoggerFactory.getLogger(PolicyProcess.class);
+  private static final long KILL_WAIT_S = 5;
+  private final Process process;
+  private final Runnable onEnd;
+  private final PrivateFolder folder;
+  private volatile Py4jPolicyClient client;
+
+  PolicyProcess(Process process, PrivateFolder folder, Runnable onEnd) {
+    this.process = process;
+    this.folder = folder;
+    this.onEnd = onEnd;
+    Thread reader = new Thread(this::copyLog, "loomcard-policy-log");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  /** Waits for the port in the ready file and connects nothing yet. */
+  void awaitReady(long deadlineMs) throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
+    String ready = folder.readReady();
+    while (ready == null) {
+      if (process.waitFor(10, TimeUnit.MILLISECONDS)) {
+        throw new IOException("the policy process ended with status " + process.exitValue()
+            + " before it was ready; its log lines say why");
+      }
+      if (System.nanoTime() > end) {
+        throw new IOException("the policy process was not ready within " + deadlineMs + " ms");
+      }
+      ready = folder.readReady();
+    }
+    client = new Py4jPolicyClient(portIn(ready), folder.secret());
+  }
+
+  private static int portIn(String ready) throws IOException {
+    try {
+      JsonCursor in = new JsonCursor(ready);
+      in.openObject("ready file");
+      int port = 0;
+      for (String key = in.key(); key != null; key = in.key()) {
+        long value = in.number("ready file: " + key);
+        port = key.equals("port") ? (int) value : port;
+      }
+      return port;
+    } catch (MessageException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public PolicyClient client() {
+    return client;
+  }
+
+  @Override
+  public void kill() {
+    process.destroyForcibly();
+    if (client != null) {
+      client.close();
+    }
+    try {
+      if (!process.waitFor(KILL_WAIT_S, TimeUnit.SECONDS)) {
+        LOG.error("The policy process {} does not die", describe());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    folder.delete();
+  }
+
+  @Override
+  public String describe() {
+    return process.toString();
+  }
+
+  private void copyLog() {
+    try (BufferedReader lines = new BufferedReader(
+        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        if (line.contains("\"level\": \"error\"")) {
+          CHILD_LOG.warn(line);
+        } else {
+          CHILD_LOG.info(line);
+        }
+      }
+    } catch (IOException e) {
+      CHILD_LOG.debug("The log of the policy process ended", e);
+    }
+    onEnd.run();
+  }
+
+  /** Starts such processes with the interpreter of the settings. */
+  static final class Launcher implements PolicyLauncher {
+    private final BridgeConfig config;
+    private final String[] program;
+
+    /** @param program what follows the interpreter, before the two files' options */
+    Launcher(BridgeConfig config, String... program) {
+      this.config = config;
+      this.program = program.clone();
+    }
+
+    @Override
+    public RunningPolicy launch(Runnable onEnd) throws IOException, InterruptedException {
+      PrivateFolder folder = PrivateFolder.in(config.stateDir);
+      PolicyProcess started = null;
+      try {
+        started = new PolicyProcess(builder(folder).start(), folder, onEnd);
+        started.awaitReady(config.startDeadlineMs);
+        return started;
+      } catch (IOException | InterruptedException e) {
+        if (started != null) {
+          started.kill();
+        }
+        folder.delete();
+        throw e;
+      }
+    }
+
+    private ProcessBuilder builder(PrivateFolder folder) {
+      ProcessBuilder builder = new ProcessBuilder();
+      builder.command().add(config.python);
+      for (String part : program) {
+        builder.command().add(part);
+      }
+      builder.command().add("--ready-file");
+      builder.command().add(folder.ready().getPath());
+      builder.command().add("--secret-file");
+      builder.command().add(folder.secretFile().getPath());
+      // Equal batches must give equal plans in every process,
+          so sets of strings must iterate alike.
+      builder.environment().put("PYTHONHASHSEED", "0");
+      builder.environment().put("PYTHONUNBUFFERED", "1");
+      builder.directory(new File(config.stateDir.getPath()));
+      builder.redirectErrorStream(true);
+      return builder;
+    }
+  }
+}

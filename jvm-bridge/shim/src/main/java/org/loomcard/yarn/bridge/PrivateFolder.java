@@ -1,0 +1,67 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+
+/** A folder that only we may enter, for the secret and the ready file of one policy process. */
+final class PrivateFolder {
+  private static final SecureRandom RANDOM = new SecureRandom();
+  private final Path path;
+  private final String secret;
+
+  private PrivateFolder(Path path, String secret) {
+    this.path = path;
+    this.secret = secret;
+  }
+
+  /** Makes a fresh one with a fresh secret. */
+  static PrivateFolder in(File parent) throws IOException {
+    Files.createDirectories(parent.toPath());
+    Path path = Files.createTempDirectory(parent.toPath(), "policy-process-",
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    byte[] bytes = new byte[32];
+    RANDOM.nextBytes(bytes);
+    StringBuilder secret = new StringBuilder();
+    for (byte b : bytes) {
+      secret.append(String.format("%02x", b));
+    }
+    PrivateFolder folder = new PrivateFolder(path, secret.toString());
+    Files.createFile(folder.secretFile().toPath(),
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Files.write(folder.secretFile().toPath(), folder.secret.getBytes(StandardCharsets.US_ASCII));
+    return folder;
+  }
+
+  String secret() {
+    return secret;
+  }
+
+  File secretFile() {
+    return path.resolve("secret").toFile();
+  }
+
+  File ready() {
+    return path.resolve("ready.json").toFile();
+  }
+
+  /** The text of the ready file; null while there is none. */
+  String readReady() throws IOException {
+    try {
+      return new String(Files.readAllBytes(ready().toPath()), StandardCharsets.UTF_8);
+    } catch (NoSuchFileException e) {
+      return null;
+    }
+  }
+
+  void delete() {
+    secretFile().delete();
+    ready().delete();
+    path.toFile().delete();
+  }
+}

@@ -1,0 +1,95 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** How a swap ended. Unless it was applied, the old set-up governs as before. */
+public final class SwapResult {
+  /** The kinds of end. */
+  public enum Outcome {
+    /** The new set-up governs. */
+    APPLIED,
+    /** The YAML has errors; see {@link SwapResult#findings}. */
+    FINDINGS,
+    /** Queues with live applications would vanish; see {@link SwapResult#applications}. */
+    REFUSED,
+    /** The policy process is not there, or was not free in time. */
+    UNAVAILABLE,
+    /** Something else went wrong; the message says what. */
+    FAILED
+  }
+
+  /** One thing wrong in a YAML text. */
+  public static final class Finding {
+    public final int line;
+    public final int column;
+    public final String path;
+    public final String message;
+    public final String hint;
+
+    public Finding(int line, int column, String path, String message, String hint) {
+      this.line = line;
+      this.column = column;
+      this.path = path;
+      this.message = message;
+      this.hint = hint;
+    }
+
+    @Override
+    public String toString() {
+      return line + ":" + column + ": " + path + ": " + message + (hint.isEmpty() ? "" : " ("
+          + hint + ")");
+    }
+  }
+
+  public final Outcome outcome;
+  /** One sentence for people. */
+  public final String message;
+  /** The version and hash that govern now; of a swap that was not applied, the old ones. */
+  public final int version;
+  public final String hash;
+  public final List<Finding> findings;
+  /** Ids of the applications in the way. */
+  public final List<String> applications;
+
+  private SwapResult(Outcome outcome, String message, AppliedSetup governing,
+      List<Finding> findings,
+      List<String> applications) {
+    this.outcome = outcome;
+    this.message = message;
+    this.version = governing.version;
+    this.hash = governing.setup.hash;
+    this.findings = Collections.unmodifiableList(new ArrayList<>(findings));
+    this.applications = Collections.unmodifiableList(new ArrayList<>(applications));
+  }
+
+  public boolean isApplied() {
+    return outcome == Outcome.APPLIED;
+  }
+
+  static SwapResult applied(AppliedSetup governing) {
+    return plain(Outcome.APPLIED, "applied " + governing, governing);
+  }
+
+  static SwapResult findings(List<Finding> findings, AppliedSetup governing) {
+    return new SwapResult(Outcome.FINDINGS, findings.size() + " error(s) in the policy file",
+        governing,
+        findings, Collections.<String>emptyList());
+  }
+
+  static SwapResult refused(SetupRefusedException e, AppliedSetup governing) {
+    return new SwapResult(Outcome.REFUSED, e.getMessage(), governing,
+        Collections.<Finding>emptyList(), e.applications());
+  }
+
+  static SwapResult plain(Outcome outcome, String message, AppliedSetup governing) {
+    return new SwapResult(outcome, message, governing, Collections.<Finding>emptyList(),
+        Collections.<String>emptyList());
+  }
+
+  @Override
+  public String toString() {
+    return outcome + ": " + message + (findings.isEmpty() ? "" : " " + findings);
+  }
+}

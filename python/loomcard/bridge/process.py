@@ -1,0 +1,157 @@
+"""The policy process: a child of the ResourceManager that answers until its input ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from loomcard.bridge import gateway, handshake
+from loomcard.model import records
+
+
+class Deciding(Protocol):
+    """A session: batch text in, plan text out."""
+
+    def decide(self, batch_text: str) -> str:
+        """Answers one batch."""
+
+
+MakeSession = Callable[[records.Hello, Path | None], Deciding]
+CompileSetup = Callable[[str, str, Sequence[str]], records.Compiled | records.Findings]
+
+
+class PolicyService:
+    """Answers requests one at a time, hello first. What cannot be answered gets ``error``."""
+
+    def __init__(self, make_session: MakeSession, compile_setup: CompileSetup) -> None:
+        self._make_session = make_session
+        self._compile_setup = compile_setup
+        self._session: Deciding | None = None
+        self._settings = handshake.Settings.of({})
+        self._last_failure = ""
+        self._one_at_a_time = threading.Lock()
+        self._log = structlog.get_logger("loomcard.bridge")
+
+    def decide(self, text: str) -> str:
+        """Answers one request of docs/wire.md; never raises."""
+        with self._one_at_a_time:
+            try:
+                return self._answer(text)
+            except BaseException as error:  # even of a policy that calls sys.exit()
+                self._last_failure = traceback.format_exc()
+                self._log.error("request failed", error=str(error), traceback=self._last_failure)
+                return records.write(records.Failure(f"{type(error).__name__}: {error}"))
+
+    def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
+        """The traceback of the last request answered ``error``; empty if there was none."""
+        return self._last_failure
+
+    def _answer(self, text: str) -> str:
+        if text.startswith('["batch"'):
+            # The session decodes batches itself, since it also writes them to the journal.
+            return self._opened().decide(text)
+        request = records.read_request(text)
+        if isinstance(request, records.Hello):
+            return records.write(self._open(request))
+        if isinstance(request, records.Compile):
+            self._opened()
+            path = self._settings.policy_path
+            return records.write(self._compile_setup(request.yaml_text, request.name, path))
+        return self._opened().decide(text)
+
+    def _open(self, hello: records.Hello) -> records.HelloReply:
+        if self._session is not None:
+            raise handshake.HandshakeError("a second hello: a process serves one ResourceManager")
+        reply = handshake.reply_to(hello)
+        self._settings = handshake.Settings.of(hello.settings)
+        self._session = self._make_session(hello, self._settings.journal_dir)
+        self._log.info(
+            "handshake",
+            epoch=hello.epoch,
+            shim=hello.shim_version,
+            hadoop=hello.hadoop_version,
+        )
+        return reply
+
+    def _opened(self) -> Deciding:
+        if self._session is None:
+            raise handshake.HandshakeError("expected hello as the first message of a process")
+        return self._session
+
+
+def _make_session(hello: records.Hello, journal_dir: Path | None) -> Deciding:
+    from loomcard.policies.session import Session
+
+    return Session(hello, journal_dir)
+
+
+def _compile_setup(
+    yaml_text: str, name: str, policy_path: Sequence[str]
+) -> records.Compiled | records.Findings:
+    from loomcard.config import FindingsError, compile_setup
+
+    try:
+        return records.Compiled(compile_setup(yaml_text, name, policy_path=list(policy_path)))
+    except FindingsError as error:
+        return records.Findings([tuple(finding) for finding in error.findings])
+
+
+def write_ready(path: Path, port: int) -> None:
+    """Says on which port we listen: the file appears whole, by renaming."""
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(msgspec.json.encode({"pid": os.getpid(), "port": port}))
+    draft.replace(path)
+
+
+def wait_for_end_of_input() -> None:
+    """Returns when our parent is gone, however it died: our standard input then ends."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the process; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="loomcard.bridge.process", description=__doc__)
+    parser.add_argument("--ready-file", type=Path, required=True, help="written when we listen")
+    parser.add_argument("--secret-file", type=Path, required=True, help="mode 0600")
+    options = parser.parse_args(arguments)
+    _log_json_lines()
+    log = structlog.get_logger("loomcard.bridge")
+    try:
+        secret = gateway.read_secret(options.secret_file)
+        service = PolicyService(_make_session, _compile_setup)
+        server = gateway.serve(service, secret)
+        write_ready(options.ready_file, server.port)
+    except (gateway.SecretError, OSError) as error:
+        log.error("cannot start", error=str(error))
+        return 2
+    log.info("ready", port=server.port, pid=os.getpid())
+    wait_for_end_of_input()
+    log.info("the ResourceManager is gone")
+    return 0
+
+
+def _log_json_lines() -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stderr.flush()
+    os._exit(status)  # a policy that hangs in a thread must not keep the process
