@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FILE_MAX, FUNCTION_MAX, JAVA_MAX, LINE_MAX = 300, 50, 300, 100
+FILE_MAX, FUNCTION_MAX, JAVA_MAX = 300, 50, 300
 JAVA_LIMITS = {"LoomcardScheduler.java": 500}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|base)$", re.IGNORECASE)
 WAITING = re.compile(r"wait|eventually|until", re.IGNORECASE)
@@ -99,10 +99,8 @@ def test_python_stays_small(path: Path) -> None:
 
 @pytest.mark.parametrize("path", JAVA, ids=short)
 def test_java_stays_small(path: Path) -> None:
-    """A file holds at most 300 lines of code, the scheduler's 500; a line 100 characters."""
-    source = path.read_text()
-    assert java_code_lines(source) <= JAVA_LIMITS.get(path.name, JAVA_MAX)
-    assert [n for n, s in enumerate(source.splitlines(), 1) if len(s) > LINE_MAX] == []
+    """A file holds at most 300 lines of code, the scheduler's 500; Checkstyle holds the rest."""
+    assert java_code_lines(path.read_text()) <= JAVA_LIMITS.get(path.name, JAVA_MAX)
 
 
 @pytest.mark.parametrize("path", TESTS, ids=short)
