@@ -7,6 +7,7 @@ resource vectors that change in place.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from loomcard.model.resource import Resource
@@ -49,15 +50,25 @@ class Node:
         return f"Node({self.id}, free={self.free})"
 
 
+class Partition:
+    """The nodes of one label (the default partition's is ""): their capacity and what of it is free."""
+
+    __slots__ = ("capacity", "free")
+
+    def __init__(self, width: int) -> None:
+        self.capacity = [0] * width
+        self.free = [0] * width
+
+
 class Queue:
     """A node of the sharing tree; ``maximum``, ``user_limit`` and ``am_limit`` are None where
     nothing is forbidden.
     """
 
     __slots__ = (
-        "am_limit", "am_used", "applications", "capped", "children", "guaranteed", "leaf", "maximum",
-        "number", "parent", "path", "pending", "pending_count", "policy", "spec", "used", "user_limit",
-        "user_used", "watchers", "weight",
+        "am_limit", "am_used", "applications", "capped", "children", "guaranteed", "leaf",
+        "maximum", "number", "oldest_ms", "parent", "path", "pending", "pending_count", "policy",
+        "spec", "used", "user_limit", "user_used", "watchers", "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
@@ -80,16 +91,16 @@ class Queue:
         self.pending = [0] * width
         self.pending_count = 0
         self.applications: dict[int, Application] = {}
+        self.oldest_ms: int | None = None  # cached; the ledger clears it
         self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
 
     @property
     def submitted_ms(self) -> int:
         """Submission of its oldest pending application; for ties among members."""
-        if self.leaf:
-            return min(
-                (a.submitted_ms for a in self.applications.values() if a.pending_count), default=0
-            )
-        return min((c.submitted_ms for c in self.children if c.pending_count), default=0)
+        if self.oldest_ms is None:
+            below: Iterable[Member] = self.applications.values() if self.leaf else self.children
+            self.oldest_ms = min((m.submitted_ms for m in below if m.pending_count), default=0)
+        return self.oldest_ms
 
     @property
     def below_guaranteed(self) -> bool:
@@ -184,10 +195,11 @@ class Attempt:
 
 
 class Ask:
-    """Outstanding demand of one attempt: ``count`` containers of one size, with where they may go."""
+    """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality", "size", "told",
+        "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality", "size",
+        "told",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -220,8 +232,8 @@ class Container:
     """A granted, placed unit on a node. ``number`` is 0 until the engine has confirmed it."""
 
     __slots__ = (
-        "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number", "origin",
-        "preempting_since", "rack_row", "size", "started_ms", "tag", "yarn_number",
+        "allocated_ms", "ask_key", "attempt", "host_row", "instance", "is_am", "node", "number",
+        "origin", "preempting_since", "rack_row", "size", "started_ms", "tag", "yarn_number",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, node: Node, size: Resource, ask_key: AskKey) -> None:

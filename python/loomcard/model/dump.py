@@ -14,7 +14,7 @@ from loomcard.model.plain import decode, encode
 
 
 def dump(mirror: Mirror) -> dict[str, Any]:
-    """The state before the plan in flight, and that plan: it is taken back, and carried out again."""
+    """The state before the plan in flight, and that plan: taken back, then carried out again."""
     plan = [_step(step) for step in mirror.in_flight]
     undo_all(mirror.ledger, mirror.in_flight)
     ledger = mirror.ledger

@@ -90,11 +90,13 @@ class AttemptRemoved(Event):
 
 @dataclass(frozen=True, slots=True)
 class AskChanged(Event):
-    """The AM changed an ask; outstanding count before and after."""
+    """The AM changed an ask: outstanding count and size before and after."""
 
     ask: Ask
     old_count: int
     new_count: int
+    old_size: Resource
+    new_size: Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class Refused(Event):
     reason: Reason
     ask: Ask | None
     node: Node | None
+    size: Resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,17 @@ from __future__ import annotations
 from bisect import insort
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
+from loomcard.model.cluster import (
+    Application,
+    Ask,
+    AskKey,
+    Attempt,
+    Container,
+    Member,
+    Node,
+    Partition,
+    Queue,
+)
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_to, fits
@@ -40,6 +50,7 @@ class Ledger:
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.rooms = Rooms(self.nodes)
+        self.partitions: dict[str, Partition] = {}  # by node label
 
     # Nodes
 
@@ -48,6 +59,9 @@ class Ledger:
         self.nodes[node.number] = node
         insort(self.hosts.setdefault(node.host, []), node.number)
         insort(self.racks.setdefault(node.rack, []), node.number)
+        if node.label not in self.partitions:
+            self.partitions[node.label] = Partition(len(self.types))
+        self._resize_partition(node, node.capacity)
         self._resize_cluster(self.capacity.plus(node.capacity))
         self.rooms.touch(node)
 
@@ -58,14 +72,23 @@ class Ledger:
             table[name].remove(node.number)
             if not table[name]:
                 del table[name]
+        self._resize_partition(node, node.capacity.times(-1))
         self._resize_cluster(self.capacity.minus(node.capacity))
 
     def resize_node(self, node: Node, capacity: Resource) -> None:
         """A node has another capacity; free room may turn negative."""
         self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
+        self._resize_partition(node, capacity.minus(node.capacity))
         add_to(node.free, capacity.minus(node.capacity))
         node.capacity = capacity
         self.rooms.touch(node)
+
+    def _resize_partition(self, node: Node, change: Resource) -> None:
+        partition = self.partitions[node.label]
+        add_to(partition.capacity, change)
+        add_to(partition.free, change)
+        if not any(partition.capacity):
+            del self.partitions[node.label]
 
     def _resize_cluster(self, capacity: Resource) -> None:
         self.capacity = capacity
@@ -102,6 +125,7 @@ class Ledger:
         """An application ended."""
         del self.applications[app.number]
         del app.queue.applications[app.number]
+        _age_changed(app.queue)
         self._mark(app, app.queue)
 
     def _enter(self, app: Application, queue: Queue) -> None:
@@ -111,6 +135,7 @@ class Ledger:
         self._mark(app, queue)
 
     def _charge(self, app: Application, queue: Queue, sign: int) -> None:
+        _age_changed(queue)
         for container in app.containers:
             self._hold(queue, container, sign)
         for ask in app.asks:
@@ -119,7 +144,7 @@ class Ledger:
     # Asks
 
     def set_ask(self, attempt: Attempt, key: AskKey, size: Resource, label: str) -> Ask:
-        """The ask of a key, of this size and partition from now on, its count 0 until ``demand``."""
+        """The ask of a key, of this size and partition from now on; its count 0 till ``demand``."""
         ask = attempt.asks.get(key)
         if ask is None:
             ask = attempt.asks[key] = Ask(attempt, key, size)
@@ -164,7 +189,10 @@ class Ledger:
             else:
                 del self.shapes[shape]
         app = ask.attempt.application
-        app.pending_count += change
+        pending = app.pending_count
+        app.pending_count = pending + change
+        if not pending or pending == -change:
+            _age_changed(app.queue)
         self.pending_total += change
         self._demand(app.queue, ask.size, change)
 
@@ -218,6 +246,7 @@ class Ledger:
         app = container.attempt.application
         node = container.node
         add_to(node.free, container.size, -1)
+        add_to(self.partitions[node.label].free, container.size, -1)
         node.containers[container] = None
         app.containers[container] = None
         add_to(app.used, container.size)
@@ -229,6 +258,7 @@ class Ledger:
         app = container.attempt.application
         node = container.node
         add_to(node.free, container.size)
+        add_to(self.partitions[node.label].free, container.size)
         del node.containers[container]
         del app.containers[container]
         add_to(app.used, container.size, -1)
@@ -301,6 +331,13 @@ class Ledger:
         if not ask.is_am or leaf.am_limit is None or not any(leaf.am_used):
             return None  # the first AM of a queue is always let in
         return None if _room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+
+
+def _age_changed(queue: Queue | None) -> None:
+    """Which of its applications is the oldest that waits may have changed."""
+    while queue is not None:
+        queue.oldest_ms = None
+        queue = queue.parent
 
 
 def _room_for(size: Resource, used: list[int] | Resource, limit: Resource) -> bool:

@@ -1,4 +1,4 @@
-"""From a compiled set-up and the cluster's capacity to the queue tree and what each queue may hold."""
+"""From a compiled set-up and a capacity to the queue tree and what each queue may hold."""
 
 from __future__ import annotations
 

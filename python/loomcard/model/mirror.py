@@ -156,15 +156,17 @@ class Mirror:
             self.spoilt.add(step.instance)
         if type(step) is Taking:
             step.container.preempting_since = None
-            leaf = step.container.application.queue
-            self._tell(ev.Refused, record, leaf, None, Reason(reason), None, step.container.node)
+            c = step.container
+            leaf = c.application.queue
+            self._tell(ev.Refused, record, leaf, c.tag, Reason(reason), None, c.node, c.size)
             return
         assert type(step) is Grant
         for _ in range(count):
             container = step.containers.pop()
             ask = self.ledger.undo(container)
             leaf = container.application.queue
-            self._tell(ev.Refused, record, leaf, step.tag, Reason(reason), ask, step.node)
+            facts = (step.tag, Reason(reason), ask, step.node, container.size)
+            self._tell(ev.Refused, record, leaf, *facts)
 
     # Nodes
 
@@ -241,15 +243,17 @@ class Mirror:
         attempt = self.ledger.attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
         before = attempt.asks.get(key)
-        old = before.count if before is not None else 0
-        ask = self.ledger.set_ask(attempt, key, Resource(record.size), record.label)
+        new_size = Resource(record.size)
+        old, old_size = (before.count, before.size) if before is not None else (0, new_size)
+        ask = self.ledger.set_ask(attempt, key, new_size, record.label)
         ask.is_am, ask.relax_locality = record.is_am, record.relax_locality
         ask.hosts, ask.racks = record.hosts, record.racks
         if old == 0:
             ask.told = None
         self.ledger.order_asks(attempt)
         self.ledger.demand(ask, record.count)
-        self._tell(ev.AskChanged, record, attempt.application.queue, ask, old, record.count)
+        counts = (old, record.count, old_size, new_size)
+        self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
 
     def _blacklist(self, record: r.Blacklist) -> None:
         attempt = self.ledger.attempts[record.attempt]

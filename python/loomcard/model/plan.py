@@ -17,7 +17,7 @@ from loomcard.model.draft import as_decision
 from loomcard.model.reasons import Reason
 from loomcard.model.records import Decision
 from loomcard.model.resource import Resource, share
-from loomcard.model.view import ClusterView, Taken
+from loomcard.model.view import ClusterView, Taken, asks_below
 
 
 class PlanError(Exception):
@@ -76,12 +76,19 @@ class Plan:
         """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
         amounts.
         """
-        if self.view._turn is None or child.parent is not self.view.queue:
+        if self.view._turn is None or not self._governs(child):
             raise PlanError(f"{child.path} is no child scope of {self.view.queue.path}")
         return self.view._turn(child, count, limit)
 
+    def _governs(self, child: Queue) -> bool:
+        """It is the next scope below: between it and this one no other policy stands."""
+        above = child.parent
+        while above is not None and above is not self.view.queue and above.policy is None:
+            above = above.parent
+        return above is self.view.queue and child.policy is not None
+
     def wake_at(self, at_ms: int) -> None:
-        """Call the policy again at ``at_ms`` at the latest; the earliest named in a round counts."""
+        """Call the policy again at ``at_ms`` at the latest; the earliest of a round counts."""
         if at_ms <= self.view.now_ms:
             raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
         known = self._draft.wakes.get(self._instance)
@@ -137,24 +144,32 @@ class Plan:
         if ask.count > 0 and self.limited(ask) is None and self.allows(ask):
             yield from placement.nodes_fitting(self._ledger, ask)
 
-    def pending(self, order: Callable[[Ask], Any] | None = None) -> list[Ask]:
-        """Outstanding asks of the scope that limits and turn allow, by ``order``, ties by
+    def pending(
+        self, order: Callable[[Ask], Any] | None = None, *, of: Member | None = None
+    ) -> list[Ask]:
+        """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow, by ``order``, ties by
         submission and number.
         """
-        asks = [a for a in self.view.asks if self.limited(a) is None and self.allows(a)]
+        found = self.view.asks if of is None else asks_below(of)
+        asks = [a for a in found if self.limited(a) is None and self.allows(a)]
         if order is None:
             return asks
         return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))
 
     def members(self, order: Callable[[Member], Any] | None = None) -> Sequence[Member]:
         """The scope's demanding members, by ``order``, ties by submission and number."""
-        found = [m for m in self.view.members if m.pending_count > 0]
+        found = [m for m in self.view.members if self._may_get(m)]
         if order is None:
             return found
         return sorted(found, key=lambda m: (order(m), m.submitted_ms, m.number))
 
+    def _may_get(self, member: Member) -> bool:
+        if isinstance(member, Queue) and member.policy is not None:
+            return member.pending_count > 0  # its own policy knows its asks
+        return any(self.limited(ask) is None for ask in asks_below(member))
+
     def dominant_share(self, member: Member) -> float:
-        """Largest used/capacity over the cluster's resource types, divided by the member's weight."""
+        """Largest used/capacity over the cluster's resource types, by the member's weight."""
         return share(member.used, self._ledger.capacity) / member.weight
 
     @property

@@ -6,11 +6,11 @@ It is live: what the plan allocates shows in it at once (``node.available``, ``a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from loomcard.model.cluster import Application, Ask, Member, Node, Queue
+from loomcard.model.cluster import Application, Ask, Member, Node, Partition, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.events import Event
 from loomcard.model.ledger import Ledger
@@ -150,8 +150,19 @@ class ClusterView:
 
     @property
     def asks(self) -> Sequence[Ask]:
-        """Every outstanding ask in the scope, in the order of applications, each in its own order."""
-        return [ask for app in self.applications for ask in app.asks if ask.count]
+        """Every outstanding ask in the scope, by application, each in its own order."""
+        return asks_below(self.queue)
+
+    @property
+    def free(self) -> Resource:
+        """What is free on all live nodes together."""
+        columns = zip(*(p.free for p in self._ledger.partitions.values()), strict=True)
+        return Resource(map(sum, columns)) if self._ledger.partitions else self._ledger.zero
+
+    @property
+    def partitions(self) -> Mapping[str, Partition]:
+        """Capacity and free amounts of each partition, by node label; "" is the default one."""
+        return self._ledger.partitions
 
     @property
     def changes(self) -> Sequence[Event]:
@@ -169,6 +180,14 @@ class ClusterView:
     def changes_of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The changes of one type."""
         return [change for change in self.changes if isinstance(change, kind)]
+
+
+def asks_below(member: Member) -> list[Ask]:
+    """Every outstanding ask of an application, or of all applications of a queue and below it."""
+    if isinstance(member, Application):
+        return [ask for ask in member.asks if ask.count > 0]
+    apps = sorted(_below(member), key=lambda app: app.number)
+    return [ask for app in apps for ask in app.asks if ask.count > 0]
 
 
 def _below(queue: Queue) -> list[Application]:

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
+from typing import Any, TypeVar
 
 GROUP = "loomcard.policies"
 """The entry point group in which a third party's package names its policies."""
@@ -95,7 +92,7 @@ def find(name: str, *, search: Sequence[Path] | None = None) -> type:
     known = ", ".join(near) if near else ", ".join(sorted({*_registered, *installed}))
     raise PolicyNotFoundError(
         f"there is no policy {name!r}",
-        f"{'did you mean' if near else 'known are'}: {known}; or name a file as path/to/file.py:Class",
+        f"{'did you mean' if near else 'known are'}: {known}; or name path/to/file.py:Class",
     )
 
 
@@ -111,13 +108,6 @@ def takes_memory(policy: Any) -> bool:
     return len(inspect.signature(policy.decide).parameters) > 1
 
 
-def call(policy: Any, view: ClusterView, memory: Any) -> tuple[Plan, Any]:
-    """Call ``decide`` in either form."""
-    if takes_memory(policy):
-        return cast("tuple[Plan, Any]", policy.decide(view, memory))
-    return policy.decide(view), None
-
-
 def _installed() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
@@ -127,7 +117,8 @@ def _load(point: EntryPoint) -> type:
         cls = point.load()
     except Exception as error:  # a third party's module may raise anything
         raise PolicyNotFoundError(
-            f"policy {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+            f"policy {point.name!r} ({point.value}) cannot be loaded: "
+            f"{type(error).__name__}: {error}",
             "mend or uninstall the package that offers it",
         ) from error
     return _checked(cls, point.value)

@@ -112,7 +112,10 @@ class PolicyTree:
                 saved = self.mirror.saved.get(instance.key)
                 instance.memory = initial(view, saved) if initial is not None else None
                 instance.has_memory = True
-            _, instance.memory = registry.call(instance.policy, view, instance.memory)
+            if instance.takes_memory:
+                instance.memory = instance.policy.decide(view, instance.memory)[1]
+            else:
+                instance.policy.decide(view)
         except Exception as error:  # a policy may raise anything; the round goes on without it
             self._fault(instance, error)
         instance.called = True
