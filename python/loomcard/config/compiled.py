@@ -1,0 +1,73 @@
+"""YAML text -> the compiled set-up that the ResourceManager loads, or every finding."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from loomcard.config.access import Access, check_access
+from loomcard.config.document import read
+from loomcard.config.findings import FindingsError
+from loomcard.config.governing import Governed, check_governing
+from loomcard.config.limits import Limits, check_limits, wire_form
+from loomcard.config.schema import ppm
+from loomcard.config.structure import check_structure
+from loomcard.config.tree import Branch, branches
+
+
+def compile_setup(
+    yaml_text: str, name: str, *, policy_path: Sequence[Path] | None = None
+) -> dict[str, Any]:
+    """Compile a policy set-up into the object of docs/wire.md, keys sorted, hash included.
+
+    ``name`` is the file's, and becomes ``source``. ``policy_path`` lists the folders that policy
+    files may be loaded from; None allows any, for commands that run away from a cluster.
+    Raises FindingsError with everything that is wrong with the text.
+    """
+    document = read(yaml_text)
+    model = check_structure(document)
+    if model is None:
+        raise FindingsError(document.findings)
+    tree = branches(model)
+    access = check_access(document, tree)
+    limits = check_limits(document, tree)
+    governed, needs = check_governing(document, tree, policy_path)
+    if document.findings:
+        raise FindingsError(document.findings)
+    rows = zip(tree, access, limits, governed, strict=True)
+    setup: dict[str, Any] = {
+        "needs": needs,
+        "queues": [_queue(*row) for row in rows],
+        "schema": 1,
+        "source": name,
+    }
+    return {"hash": hashlib.sha256(canonical_json(setup).encode()).hexdigest(), **setup}
+
+
+def canonical_json(setup: dict[str, Any]) -> str:
+    """Return the one text of a compiled set-up: keys sorted, no spaces, ASCII."""
+    return json.dumps(setup, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _queue(branch: Branch, access: Access, limits: Limits, governed: Governed) -> dict[str, Any]:
+    inner_of_implied = branch.parent is None and not branch.queue.queues
+    user_limit, am_share = branch.queue.user_limit, branch.queue.am_share
+    if inner_of_implied:  # the file's limits on users and masters are root.default's
+        user_limit = am_share = "100%"
+    return {
+        "administer": list(access.administer),
+        "am_share_ppm": ppm(am_share),
+        "guaranteed": wire_form(limits.guaranteed),
+        "leaf": branch.leaf,
+        "maximum": wire_form(limits.maximum),
+        "options": governed.options,
+        "parent": branch.parent,
+        "path": branch.name,
+        "policy": governed.policy,
+        "policy_named": governed.named,
+        "submit": list(access.submit),
+        "user_limit_ppm": ppm(user_limit),
+        "walked": governed.walked,
+        "weight": 1.0 if branch.implied else float(branch.queue.weight),
+    }

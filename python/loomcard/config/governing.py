@@ -1,0 +1,110 @@
+"""Which policy governs which queue, with which options."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from loomcard.config.document import Document
+from loomcard.config.options import OptionError, check_options
+from loomcard.config.tree import Branch
+from loomcard.policies.registry import PolicyNotFoundError, find
+
+LEAF_DEFAULT: Final = "fifo"
+
+
+@dataclass(frozen=True)
+class Governed:
+    """What governs one queue; ``policy`` is None where an ancestor's policy walks the tree."""
+
+    policy: str | None
+    named: bool
+    walked: bool
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """A policy in a queue: its class is None where it was not found, so that nothing follows."""
+
+    name: str
+    options: dict[str, Any]
+    kind: type | None
+
+
+def check_governing(
+    document: Document, tree: list[Branch], policy_path: Sequence[Path] | None
+) -> tuple[list[Governed], list[str]]:
+    """Return what governs each queue, and what the policies in use need of the engine, sorted."""
+    governed: list[Governed] = []
+    casts: list[_Cast] = []
+    for branch in tree:
+        above = None if branch.parent is None else (governed[branch.parent], casts[branch.parent])
+        one, cast = _govern(document, branch, above, policy_path)
+        governed.append(one)
+        casts.append(cast)
+    needs = {need for cast in casts for need in getattr(cast.kind, "needs", ())}
+    return governed, sorted(needs)
+
+
+def _govern(
+    document: Document,
+    branch: Branch,
+    above: tuple[Governed, _Cast] | None,
+    policy_path: Sequence[Path] | None,
+) -> tuple[Governed, _Cast]:
+    if above is None and not branch.queue.queues:  # the file's policy is root.default's
+        cast = _cast_default(policy_path)
+        return Governed(cast.name, named=False, walked=False), cast
+    if branch.queue.policy is not None:
+        cast = _cast_named(document, branch, branch.queue.policy, policy_path)
+        return Governed(cast.name, named=True, walked=False, options=cast.options), cast
+    if branch.queue.options:
+        message = "options belong to a policy, and this queue names none"
+        document.report((*branch.place, "options"), message, "name the policy", at_key=True)
+    if above is None or branch.implied:
+        _report_no_policy(document, branch)
+        cast = _Cast(LEAF_DEFAULT, {}, None)
+    elif getattr(above[1].kind, "walks_tree", False):
+        return Governed(None, named=False, walked=True), above[1]
+    elif branch.leaf:
+        cast = _cast_default(policy_path)
+    else:
+        cast = above[1]
+    return Governed(cast.name, named=False, walked=False, options=cast.options), cast
+
+
+def _report_no_policy(document: Document, branch: Branch) -> None:
+    if not any(finding.path == "policy" for finding in document.findings):
+        message = "the file names no policy"
+        document.report((*branch.place, "policy"), message, "such as policy: drf")
+
+
+def _cast_default(policy_path: Sequence[Path] | None) -> _Cast:
+    return _Cast(LEAF_DEFAULT, {}, find(LEAF_DEFAULT, search=policy_path))
+
+
+def _cast_named(
+    document: Document, branch: Branch, name: str, policy_path: Sequence[Path] | None
+) -> _Cast:
+    place = (*branch.place, "policy")
+    try:
+        kind = find(name, search=policy_path)
+    except PolicyNotFoundError as error:
+        document.report(place, str(error), error.hint)
+        return _Cast(name, {}, None)
+    except Exception as error:  # the author's module may raise anything while it is imported
+        message = f"the policy {name!r} cannot be loaded: {type(error).__name__}: {error}"
+        document.report(place, message, "see that its module can be imported")
+        return _Cast(name, {}, None)
+    if getattr(kind, "leaf_only", False) and not branch.leaf:
+        message = f"the policy {name!r} governs applications only, and this queue has queues below"
+        document.report(place, message, "name it at the leaf queues")
+    options: dict[str, Any] = {}
+    try:
+        options = check_options(kind, branch.queue.options)
+    except OptionError as error:
+        for problem in error.problems:
+            where = (*branch.place, "options", *problem.path)
+            document.report(where, problem.message, problem.hint, at_key=problem.at_key)
+    return _Cast(name, options, kind)

@@ -1,0 +1,121 @@
+"""A policy's options against the fields of its dataclass."""
+
+import dataclasses
+import json
+import re
+import typing
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticUndefined
+
+from loomcard.config.document import Path
+from loomcard.config.findings import describe, expectation, nearest
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One wrong option: its path below ``options``, what is wrong, and the remedy."""
+
+    path: Path
+    message: str
+    hint: str = ""
+    at_key: bool = False
+
+
+class OptionError(ValueError):
+    """Options that a policy cannot be built with; ``problems`` holds all that is wrong."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(problem.message for problem in problems))
+
+
+def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the given options as plain values of their fields' types (a 1 for a float is 1.0).
+
+    The policy is built once with them, so that its own checks speak too. Raises OptionError.
+    """
+    try:
+        model = option_model(policy)
+    except (PydanticUserError, NameError, TypeError) as error:
+        message = f"the fields of {policy.__name__} cannot be read as options: {error}"
+        raise OptionError(
+            [Problem((), message, "type them int, float, str, bool or list")]
+        ) from error
+    problems: list[Problem] = []
+    checked = _checked(model, options, problems)
+    if checked is not None:
+        try:
+            policy(**checked.model_dump(include=checked.model_fields_set))
+        except Exception as error:  # a third party's __post_init__ may raise anything
+            problems.append(_from_author(options, error))
+    if problems or checked is None:
+        raise OptionError(problems)
+    plain = checked.model_dump(mode="json", include=checked.model_fields_set)
+    return dict(sorted(plain.items()))
+
+
+def _checked(
+    model: type[BaseModel], options: dict[str, Any], problems: list[Problem]
+) -> BaseModel | None:
+    """Return the options that are right; None if those that are wrong leave one without a value."""
+    try:
+        return model.model_validate_json(json.dumps(options))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    problems.extend(_problem(model, detail) for detail in details)
+    wrong = {detail["loc"][0] for detail in details}
+    try:
+        rest = {name: value for name, value in options.items() if name not in wrong}
+        return model.model_validate_json(json.dumps(rest))
+    except ValidationError:
+        return None
+
+
+@cache
+def option_model(policy: type) -> type[BaseModel]:
+    """Return a model with one field for each option of a policy, typed and defaulted alike."""
+    assert dataclasses.is_dataclass(policy), f"{policy.__name__} is not a dataclass"
+    hints = typing.get_type_hints(policy, include_extras=True)
+    fields: dict[str, Any] = {
+        field.name: (hints[field.name], _default(field))
+        for field in dataclasses.fields(policy)
+        if field.init
+    }
+    config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
+    return create_model(f"{policy.__name__}Options", __config__=config, **fields)
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return PydanticUndefined
+
+
+def _problem(model: type[BaseModel], detail: Any) -> Problem:
+    path, value = tuple(detail["loc"]), detail["input"]
+    if detail["type"] == "extra_forbidden":
+        name = str(path[-1])
+        return Problem(path, f"unknown option {name!r}", nearest(name, model.model_fields), True)
+    if detail["type"] == "missing":
+        return Problem(path, f"the option {path[-1]!r} has no default", "give it a value")
+    expected = expectation(detail["msg"])
+    field = model.model_fields.get(str(path[0]))
+    default = "" if field is None or field.is_required() else f"the default is {field.default!r}"
+    return Problem(path, f"{expected}, found {describe(value)}", default)
+
+
+def _from_author(options: dict[str, Any], error: Exception) -> Problem:
+    """Place a policy's own complaint at the first option that it names, else at ``options``."""
+    words = re.findall(r"\w+", str(error))
+    path = tuple(word for word in words if word in options)[:1]
+    text = str(error) or type(error).__name__
+    return Problem(
+        path, text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+    )

@@ -1,0 +1,214 @@
+"""The keys of a policy set-up, their types, defaults and bounds; the published JSON Schema."""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+)
+from pydantic_core import PydanticCustomError
+
+QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
+RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"
+ACL_ENTRY: Final = r"^(\*|(group:)?[^\s,:*]+)$"
+PERCENT: Final = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
+PERCENT_TAG: Final = "<percent>"
+AMOUNTS_TAG: Final = "<amounts>"
+MILLION: Final = 1_000_000
+_RENAMED: Final = {
+    "memory": "memory_mb",
+    "memory-mb": "memory_mb",
+    "mem": "memory_mb",
+    "cpu": "vcores",
+    "cores": "vcores",
+    "vcore": "vcores",
+}
+
+
+def ppm(percent: str) -> int:
+    """Return the millionths of a percentage such as ``12.5%``, rounded down."""
+    return int(Decimal(percent.removesuffix("%")) * 10_000)
+
+
+def _percent(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(PERCENT, value):
+        return value
+    raise PydanticCustomError("percent", "expected a percentage from 0% to 100%")
+
+
+def _above_zero(value: str) -> str:
+    if ppm(value) < 1:
+        raise PydanticCustomError("percent", "expected a percentage above 0%")
+    return value
+
+
+def _queue_name(name: str) -> str:
+    if not re.fullmatch(QUEUE_NAME, name):
+        message = "a queue's name is letters, digits, _ and -; a dot would part it from its parent"
+        raise PydanticCustomError("queue_name", message)
+    if name == "root":
+        raise PydanticCustomError("queue_name", "the name 'root' is the file's own queue")
+    return name
+
+
+def _resource_name(name: str) -> str:
+    if name in _RENAMED:
+        message = "no resource is called {name}: it is {right} here"
+        raise PydanticCustomError("resource_name", message, {"name": name, "right": _RENAMED[name]})
+    if not re.fullmatch(RESOURCE_NAME, name):
+        message = "not a resource's name: memory_mb, vcores, or one such as gpu or yarn.io/gpu"
+        raise PydanticCustomError("resource_name", message)
+    return name
+
+
+def _acl_entry(entry: str) -> str:
+    if re.fullmatch(ACL_ENTRY, entry):
+        return entry
+    message = 'expected a user\'s name, "group:NAME", or "*" for everyone'
+    raise PydanticCustomError("acl_entry", message)
+
+
+def _not_empty(amounts: dict[str, int]) -> dict[str, int]:
+    if not amounts:
+        raise PydanticCustomError("amounts", "expected at least one resource")
+    return amounts
+
+
+QueueName = Annotated[
+    str,
+    AfterValidator(_queue_name),
+    Field(json_schema_extra={"pattern": "(?!^root$)" + QUEUE_NAME}),
+]
+ResourceName = Annotated[
+    str, AfterValidator(_resource_name), Field(json_schema_extra={"pattern": RESOURCE_NAME})
+]
+AclEntry = Annotated[
+    str, AfterValidator(_acl_entry), Field(json_schema_extra={"pattern": ACL_ENTRY})
+]
+Percent = Annotated[str, BeforeValidator(_percent), Field(json_schema_extra={"pattern": PERCENT})]
+Share = Annotated[Percent, AfterValidator(_above_zero)]
+Amounts = Annotated[
+    dict[ResourceName, Annotated[int, Field(ge=0, lt=2**63)]],
+    AfterValidator(_not_empty),
+    Field(json_schema_extra={"minProperties": 1}),
+]
+
+
+def _form(value: object) -> str:
+    return AMOUNTS_TAG if isinstance(value, dict) else PERCENT_TAG
+
+
+Guaranteed = Annotated[
+    Annotated[Percent, Tag(PERCENT_TAG)] | Annotated[Amounts, Tag(AMOUNTS_TAG)],
+    Discriminator(_form),
+]
+Maximum = Annotated[
+    Annotated[Share, Tag(PERCENT_TAG)] | Annotated[Amounts, Tag(AMOUNTS_TAG)],
+    Discriminator(_form),
+]
+
+
+class Queue(BaseModel):
+    """One queue: its policy, its limits, who may use it, and the queues below it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    policy: Annotated[str, StringConstraints(min_length=1)] | None = Field(
+        None,
+        description="The policy that governs the queue: a registered name, or"
+        " path/to/file.py:Class. The file must name one; a queue may leave it to its parent's.",
+        examples=["drf"],
+    )
+    options: dict[str, Any] = Field(
+        {},
+        description="The named policy's options; `loomcard policy list` shows them.",
+        examples=[{"theta": 0.1}],
+    )
+    weight: float = Field(
+        1.0,
+        gt=0,
+        le=MILLION,
+        description="The queue's part, beside its siblings, of what is left after guarantees.",
+        examples=[2],
+    )
+    guaranteed: Guaranteed | None = Field(
+        None,
+        description="What the queue may always get: percent of the parent's guaranteed capacity,"
+        " or amounts. Default 0%; for the file itself all that its maximum allows.",
+        examples=["25%", {"memory_mb": 8192, "vcores": 4}],
+    )
+    maximum: Maximum | None = Field(
+        None,
+        description="What the queue may never exceed: percent of the parent's maximum capacity,"
+        " or amounts. Default 100%.",
+        examples=["50%", {"memory_mb": 8192, "vcores": 4}],
+    )
+    user_limit: Share = Field(
+        "100%",
+        description="What one user may use: percent of the queue's maximum capacity.",
+        examples=["50%"],
+    )
+    am_share: Share = Field(
+        "100%",
+        description="What application masters may use: percent of the queue's maximum capacity.",
+        examples=["20%"],
+    )
+    submit: list[AclEntry] | None = Field(
+        None,
+        description="Who may submit, in place of the parent's list. Default: as the parent;"
+        " for the file itself everyone.",
+        examples=[["alice", "group:data"]],
+    )
+    administer: list[AclEntry] | None = Field(
+        None,
+        description="Who may administer, and so submit too, in place of the parent's list."
+        " Default: as the parent; where nobody states it, everyone while everyone may submit,"
+        " else YARN's administrators only.",
+        examples=[["alice"]],
+    )
+    queues: "dict[QueueName, Queue]" = Field(
+        {}, description="The queues below this one, by name.", examples=[{"a": {}, "b": {}}]
+    )
+
+
+class PolicySetup(Queue):
+    """A policy set-up. The file itself is the queue ``root``."""
+
+    version: Literal[1] = Field(description="The version of this format.", examples=[1])
+    kind: Literal["policy"] = Field("policy", description="What the file is.", examples=["policy"])
+
+
+def schema(kind: str = "policy") -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of files of ``kind``.
+
+    ValueError for an unknown kind.
+    """
+    if kind != "policy":
+        raise ValueError(f"there is no schema for kind {kind!r}: only 'policy'")
+    document = _tightened(PolicySetup.model_json_schema())
+    document["required"] = ["version", "policy"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
+
+
+def _tightened(part: Any) -> Any:
+    """Say what the file may not hold: null (an absent key in the model), keys of other names."""
+    if isinstance(part, list):
+        return [_tightened(item) for item in part if item != {"type": "null"}]
+    if not isinstance(part, dict):
+        return part
+    kept = {key: _tightened(value) for key, value in part.items()}
+    if "default" in kept and kept["default"] is None:
+        del kept["default"]
+    if len(kept.get("anyOf", [])) == 1:
+        kept |= kept.pop("anyOf")[0]
+    if "patternProperties" in kept:
+        kept["additionalProperties"] = False
+    return kept

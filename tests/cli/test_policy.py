@@ -1,0 +1,173 @@
+"""The command `loomcard policy`."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from loomcard.cli.policy import policy
+from loomcard.config import schema
+
+ROOT = Path(__file__).parents[2]
+BAD = "version: 1\npolcy: drf\nweight: 0\n"
+run = CliRunner().invoke
+
+
+class ResourceManager:
+    """What the tests need of a ResourceManager: it keeps the call and gives a set answer."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self.answer: tuple[int, dict[str, Any]] = (200, {"version": 7, "hash": "abc"})
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                length = int(self.headers["Content-Length"])
+                outer.calls.append((self.path, self.rfile.read(length).decode()))
+                status, document = outer.answer
+                body = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Nothing: the tests' output is the tests'."""
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def rm() -> Iterator[ResourceManager]:
+    """A ResourceManager on a free port, until the test ends."""
+    manager = ResourceManager()
+    thread = Thread(target=manager.server.serve_forever, daemon=True)
+    thread.start()
+    yield manager
+    manager.server.shutdown()
+    manager.server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    """A set-up with three findings."""
+    file = tmp_path / "bad.yml"
+    file.write_text(BAD)
+    return str(file)
+
+
+def good(name: str = "queues.yml") -> str:
+    return str(ROOT / "policies" / name)
+
+
+def test_list_names_the_policies_with_their_options() -> None:
+    """fifo and drf are there; JSON has one object for each."""
+    listed = run(policy, ["list", "--json"])
+    assert listed.exit_code == 0
+    entries = {entry["name"]: entry for entry in json.loads(listed.output)}
+    assert {"fifo", "drf"} <= set(entries)
+    assert set(entries["drf"]) == {"name", "origin", "summary", "options"}
+    assert "drf" in run(policy, ["list"]).output
+
+
+def test_check_lists_every_finding_and_exits_2(bad: str) -> None:
+    """One line for each, with file, line and column; right files are said to be right."""
+    checked = run(policy, ["check", good(), bad])
+    assert checked.exit_code == 2
+    lines = checked.output.splitlines()
+    assert lines[0].startswith(f"{good()}: right, 3 queues")
+    assert [line.split(": ")[0] for line in lines[1:]] == [
+        f"{bad}:{at}" for at in ("1:1", "2:1", "3:9")
+    ]
+    assert "did you mean 'policy'?" in lines[2]
+
+
+def test_check_prints_json(bad: str) -> None:
+    """One object for each file, findings by field name."""
+    checked = run(policy, ["check", good(), bad, "--json"])
+    assert checked.exit_code == 2
+    right, wrong = json.loads(checked.output)
+    assert right["findings"] == []
+    assert len(right["hash"]) == 64
+    assert [(one["line"], one["path"]) for one in wrong["findings"]] == [
+        (1, "policy"),
+        (2, "polcy"),
+        (3, "weight"),
+    ]
+
+
+def test_check_of_right_files_exits_0() -> None:
+    """Nothing wrong, nothing to say but that."""
+    assert run(policy, ["check", good(), good("drf.yml")]).exit_code == 0
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    """No traceback; exit 2, as for any bad input."""
+    file = tmp_path / "file.yml"
+    if content is not None:
+        file.write_bytes(content)
+    checked = run(policy, ["check", str(file)])
+    assert checked.exit_code == 2
+    assert len(checked.output.splitlines()) == 1
+    assert checked.output.startswith(f"error: {file}")
+
+
+def test_schema_is_printed() -> None:
+    """What is printed is what is published."""
+    assert json.loads(run(policy, ["schema"]).output) == schema("policy")
+
+
+def test_apply_sends_the_text_and_prints_the_version(rm: ResourceManager) -> None:
+    """The ResourceManager gets the YAML as it is, with the file's name."""
+    applied = run(policy, ["apply", good(), "--rm", rm.url])
+    assert applied.exit_code == 0, applied.output
+    assert "applied as version 7" in applied.output
+    ((path, body),) = rm.calls
+    assert path.startswith("/ws/v1/cluster/loomcard/policy?name=queues.yml")
+    assert body == Path(good()).read_text()
+
+
+def test_apply_sends_nothing_that_is_wrong_here(rm: ResourceManager, bad: str) -> None:
+    """The check at home comes first."""
+    applied = run(policy, ["apply", bad, "--rm", rm.url])
+    assert applied.exit_code == 2
+    assert "unknown key 'polcy'" in applied.output
+    assert rm.calls == []
+
+
+def test_apply_shows_the_servers_findings_alike(rm: ResourceManager) -> None:
+    """A policy may be unknown there: the same lines, the same exit code."""
+    finding = {"line": 4, "column": 9, "path": "policy", "message": "unknown", "hint": "install it"}
+    rm.answer = 400, {"message": "bad", "hint": "", "findings": [finding]}
+    applied = run(policy, ["apply", good(), "--rm", rm.url])
+    assert applied.exit_code == 2
+    assert f"{good()}:4:9: policy: unknown (install it)" in applied.output
+    as_json = run(policy, ["apply", good(), "--rm", rm.url, "--json"])
+    assert json.loads(as_json.output) == {"applied": None, "findings": [finding]}
+
+
+def test_a_refusal_is_one_line_and_exits_1(rm: ResourceManager) -> None:
+    """Forbidden, or queues in use: the server's words, no traceback."""
+    rm.answer = 409, {"message": "root.a has applications", "hint": "wait", "queues": ["root.a"]}
+    applied = run(policy, ["apply", good(), "--rm", rm.url])
+    assert applied.exit_code == 1
+    assert applied.output == "error: root.a has applications (wait)\n"
+
+
+def test_a_policy_installed_there_only_can_be_applied(rm: ResourceManager, tmp_path: Path) -> None:
+    """--no-local-check leaves the judgement to the ResourceManager."""
+    file = tmp_path / "theirs.yml"
+    file.write_text("version: 1\npolicy: theirs\n")
+    assert run(policy, ["apply", str(file), "--rm", rm.url]).exit_code == 2
+    assert run(policy, ["apply", str(file), "--rm", rm.url, "--no-local-check"]).exit_code == 0
+    assert len(rm.calls) == 1

@@ -1,0 +1,116 @@
+"""Which policy governs which queue."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from loomcard.config import Finding, compile_setup
+
+Queues = Callable[..., dict[str, dict[str, Any]]]
+Wrong = Callable[..., list[Finding]]
+
+
+def governing(queue: dict[str, Any]) -> tuple[str | None, bool, bool]:
+    """Policy, whether the file names it, whether an ancestor's policy walks over the queue."""
+    return queue["policy"], queue["policy_named"], queue["walked"]
+
+
+def test_a_file_without_queues_is_one_leaf(queues: Queues) -> None:
+    """root.default is governed by the file's policy; root has one child, so nothing to choose."""
+    found = queues("version: 1\npolicy: drf\n")
+    assert list(found) == ["root", "root.default"]
+    assert governing(found["root"]) == ("fifo", False, False)
+    assert governing(found["root.default"]) == ("drf", True, False)
+    assert (found["root"]["leaf"], found["root.default"]["leaf"]) == (False, True)
+    assert (found["root"]["parent"], found["root.default"]["parent"]) == (None, 0)
+
+
+def test_inner_queues_inherit_and_leaves_are_fifo(queues: Queues) -> None:
+    """Under a policy that does not walk the tree, each queue is a scope of its own."""
+    found = queues("""
+        version: 1
+        policy: drf
+        queues:
+          a: {queues: {x: {}, y: {policy: drf}}}
+          b: {}
+        """)
+    assert governing(found["root"]) == ("drf", True, False)
+    assert governing(found["root.a"]) == ("drf", False, False)
+    assert governing(found["root.a.x"]) == ("fifo", False, False)
+    assert governing(found["root.a.y"]) == ("drf", True, False)
+    assert governing(found["root.b"]) == ("fifo", False, False)
+
+
+def test_a_walker_governs_down_to_the_next_named_policy(queues: Queues, sorts: str) -> None:
+    """Queues that it walks over have no policy; below a named one the rules begin anew."""
+    found = queues(f"""
+        version: 1
+        policy: {sorts}:Walker
+        options: {{setting: dynamic}}
+        queues:
+          a: {{queues: {{x: {{}}, y: {{policy: drf, queues: {{z: {{}}}}}}}}}}
+          b: {{}}
+        """)
+    assert found["root"]["options"] == {"setting": "dynamic"}
+    assert governing(found["root.a"]) == (None, False, True)
+    assert governing(found["root.a.x"]) == (None, False, True)
+    assert governing(found["root.a.y"]) == ("drf", True, False)
+    assert governing(found["root.a.y.z"]) == ("fifo", False, False)
+    assert governing(found["root.b"]) == (None, False, True)
+
+
+def test_an_inherited_policy_inherits_its_options(queues: Queues, tmp_path: Path) -> None:
+    """The same policy at the child is the same rule."""
+    file = tmp_path / "one.py"
+    file.write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass One:\n"
+        "    turns: int = 1\n\n    def decide(self, view):\n        return None\n"
+    )
+    head = f"version: 1\npolicy: {file}:One\noptions: {{turns: 4}}\n"
+    found = queues(head + "queues: {a: {queues: {x: {}}}}")
+    assert found["root.a"]["options"] == {"turns": 4}
+    assert found["root.a.x"]["options"] == {}
+
+
+def test_a_policy_for_applications_only_needs_a_leaf(wrong: Wrong, sorts: str) -> None:
+    """leaf_only on a queue with queues below is an error, at the policy."""
+    text = f"version: 1\npolicy: drf\nqueues:\n  a:\n    policy: {sorts}:Leafy\n"
+    assert wrong(text) == []
+    (finding,) = wrong(text + "    queues: {x: {}}\n")
+    assert (finding.line, finding.path) == (5, "queues.a.policy")
+
+
+def test_needs_are_the_union_of_the_policies_in_use(sorts: str) -> None:
+    """What one policy needs, the engine must give."""
+    text = f"version: 1\npolicy: drf\nqueues: {{a: {{policy: '{sorts}:Leafy'}}, b: {{}}}}"
+    assert compile_setup(text, "x.yml")["needs"] == ["heartbeats"]
+    assert compile_setup("version: 1\npolicy: drf", "x.yml")["needs"] == []
+
+
+def test_an_unknown_policy_names_the_nearest(wrong: Wrong) -> None:
+    """A slip of the finger is put right by the hint."""
+    (finding,) = wrong("version: 1\npolicy: drg\n")
+    assert (finding.line, finding.column, finding.path) == (2, 9, "policy")
+    assert "drf" in finding.hint
+
+
+def test_a_file_outside_the_policy_path_is_not_loaded(
+    wrong: Wrong, sorts: str, tmp_path: Path
+) -> None:
+    """A running ResourceManager loads files from its folders only; offline any path does."""
+    text = f"version: 1\npolicy: {sorts}:Leafy\n"
+    assert wrong(text) == []
+    assert wrong(text, policy_path=[tmp_path]) == []
+    (finding,) = wrong(text, policy_path=[tmp_path / "elsewhere"])
+    assert finding.path == "policy"
+    (finding,) = wrong(text, policy_path=[])
+    assert finding.path == "policy"
+
+
+def test_a_file_that_cannot_be_imported_is_a_finding(wrong: Wrong, tmp_path: Path) -> None:
+    """Whatever the author's module raises, the set-up's reader is told where it is named."""
+    file = tmp_path / "broken.py"
+    file.write_text("raise SystemError('no')\n")
+    (finding,) = wrong(f"version: 1\npolicy: {file}:Broken\n")
+    assert finding.path == "policy"
+    assert "SystemError: no" in finding.message

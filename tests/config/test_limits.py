@@ -1,0 +1,112 @@
+"""Guarantees and maxima: their compiled form, and whether they can all be kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loomcard.config import Finding
+
+Queues = Callable[..., dict[str, dict[str, Any]]]
+Wrong = Callable[..., list[Finding]]
+HEAD = "version: 1\npolicy: drf\n"
+
+
+def test_defaults(queues: Queues) -> None:
+    """Root has the cluster; a queue is guaranteed nothing and limited by its parent alone."""
+    found = queues(HEAD + "queues: {a: {}}")
+    assert found["root"]["guaranteed"] == found["root"]["maximum"] == {"ppm": 1_000_000}
+    assert found["root.a"]["guaranteed"] == {"ppm": 0}
+    assert found["root.a"]["maximum"] == {"ppm": 1_000_000}
+    assert found["root.a"]["user_limit_ppm"] == found["root.a"]["am_share_ppm"] == 1_000_000
+    assert found["root.a"]["weight"] == 1.0
+
+
+def test_percentages_become_millionths_rounded_down(queues: Queues) -> None:
+    """A third is 333333 ppm: rounding up could promise more than there is."""
+    text = "queues: {a: {guaranteed: 33.33339%, maximum: 50%, user_limit: 12.5%, am_share: 1%}}"
+    queue = queues(HEAD + text)["root.a"]
+    assert queue["guaranteed"] == {"ppm": 333_333}
+    assert queue["maximum"] == {"ppm": 500_000}
+    assert (queue["user_limit_ppm"], queue["am_share_ppm"]) == (125_000, 10_000)
+
+
+def test_amounts_stay_amounts(queues: Queues) -> None:
+    """Resources by name, further types among them."""
+    text = "queues: {a: {maximum: {vcores: 4, yarn.io/gpu: 1, memory_mb: 1024}}}"
+    amounts = {"memory_mb": 1024, "vcores": 4, "yarn.io/gpu": 1}
+    assert queues(HEAD + text)["root.a"]["maximum"] == {"amounts": amounts}
+
+
+@pytest.mark.parametrize(
+    ("tree", "path", "part"),
+    [
+        ("a: {guaranteed: 60%}\n  b: {guaranteed: 50%}", "queues.b.guaranteed", "add up to 110%"),
+        ("a: {guaranteed: 60%, maximum: 50%}", "queues.a.guaranteed", "60% of the cluster"),
+        (
+            "a: {guaranteed: {vcores: 3}, maximum: {vcores: 2}}",
+            "queues.a.guaranteed",
+            "guaranteed 3 vcores",
+        ),
+        (
+            "a: {queues: {x: {guaranteed: 10%}}}",
+            "queues.a.queues.x.guaranteed",
+            "the parent guarantees nothing",
+        ),
+        (
+            "a: {queues: {x: {guaranteed: {vcores: 1}}}}",
+            "queues.a.queues.x.guaranteed",
+            "the parent guarantees nothing",
+        ),
+        (
+            "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 5}}}}",
+            "queues.a.queues.x.guaranteed",
+            "5 vcores, the parent only 4",
+        ),
+        (
+            "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 3}},"
+            " y: {guaranteed: 50%}}}",
+            "queues.a.queues.y.guaranteed",
+            "5 vcores, the parent only 4",
+        ),
+        (
+            "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {memory_mb: 1}}}}",
+            "queues.a.queues.x.guaranteed",
+            "1 memory_mb, the parent only 0",
+        ),
+    ],
+)
+def test_guarantees_that_cannot_be_kept(wrong: Wrong, tree: str, path: str, part: str) -> None:
+    """More than there is, more than the maximum, or something of nothing: one finding, there."""
+    (finding,) = wrong(f"{HEAD}queues:\n  {tree}\n")
+    assert finding.path == path
+    assert part in finding.message
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "a: {guaranteed: 60%}\n  b: {guaranteed: 40%}",
+        "a: {guaranteed: 33.34%}\n  b: {guaranteed: 33.33%}\n  c: {guaranteed: 33.33%}",
+        # 90 % of the parent's 10 % is 9 % of the cluster, below half of the parent's 100 %
+        "a: {guaranteed: 10%, queues: {x: {guaranteed: 90%, maximum: 50%}}}",
+        # amounts against percent: only a cluster can tell
+        "a: {guaranteed: {vcores: 3}, maximum: 1%}",
+        "a: {queues: {x: {guaranteed: 0%}}}",
+        "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: 50%}, y: {guaranteed: 50%}}}",
+    ],
+)
+def test_guarantees_that_can_be_kept(wrong: Wrong, tree: str) -> None:
+    """Exactly everything is not too much, and what cannot be compared is not judged."""
+    assert wrong(f"{HEAD}queues:\n  {tree}\n") == []
+
+
+def test_limits_of_a_file_without_queues(queues: Queues) -> None:
+    """Root keeps the limits on resources, of which root.default has all; those on users move."""
+    found = queues(HEAD + "maximum: 50%\nuser_limit: 20%\nam_share: 10%\nweight: 3\n")
+    assert found["root"]["maximum"] == found["root"]["guaranteed"] == {"ppm": 500_000}
+    assert found["root.default"]["guaranteed"] == {"ppm": 1_000_000}
+    assert found["root.default"]["maximum"] == {"ppm": 1_000_000}
+    assert found["root.default"]["user_limit_ppm"] == 200_000
+    assert found["root.default"]["am_share_ppm"] == 100_000
+    assert found["root"]["user_limit_ppm"] == found["root"]["am_share_ppm"] == 1_000_000

@@ -1,0 +1,58 @@
+"""A policy's options against the fields of its dataclass."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loomcard.config import Finding, compile_setup
+
+Wrong = Callable[..., list[Finding]]
+
+
+def setup(policy: str, options: str) -> str:
+    """A set-up of one policy with options, which stand in line 3."""
+    return f"version: 1\npolicy: {policy}\noptions: {options}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "part"),
+    [
+        ("{thta: 0.1}", "options.thta", "did you mean 'theta'?"),
+        ("{theta: big}", "options.theta", "found the text 'big'"),
+        ("{theta: true}", "options.theta", "found true"),
+        ("{theta: }", "options.theta", "found nothing"),
+        ("{rounds: 1.5}", "options.rounds", "found the number 1.5"),
+        ("{names: a}", "options.names", "found the text 'a'"),
+        ("{names: [a, 1]}", "options.names[1]", "found the number 1"),
+        ("{theta: 2}", "options.theta", "theta must be between 0 and 1"),
+        ("{rounds: 101}", "options", "too patient"),
+    ],
+)
+def test_a_wrong_option_is_found_at_its_place(
+    wrong: Wrong, sorts: str, options: str, path: str, part: str
+) -> None:
+    """Unknown, of another type, or refused by the policy's own check."""
+    (finding,) = wrong(setup(f"{sorts}:Leafy", options))
+    assert (finding.line, finding.path) == (3, path)
+    assert part in f"{finding.message} {finding.hint}"
+
+
+def test_all_wrong_options_are_found_at_once(wrong: Wrong, sorts: str) -> None:
+    """The policy's own check sees the options that are right, though another is wrong."""
+    found = wrong(setup(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
+    assert [f.path for f in found] == ["options.theta", "options.thta", "options.rounds"]
+
+
+def test_an_option_without_default_must_be_given(wrong: Wrong, sorts: str) -> None:
+    """The finding stands at options, or at the file if it has none."""
+    (finding,) = wrong(f"version: 1\npolicy: {sorts}:Demanding\n")
+    assert finding.path == "options.size"
+    assert wrong(setup(f"{sorts}:Demanding", "{size: 1}")) == []
+
+
+def test_options_are_compiled_as_their_types(sorts: str) -> None:
+    """A 1 for a float is 1.0, so that equal set-ups have equal hashes; defaults are left out."""
+    compiled = compile_setup(setup(f"{sorts}:Leafy", "{theta: 1, names: [b, a]}"), "x.yml")
+    assert repr(compiled["queues"][1]["options"]) == "{'names': ['b', 'a'], 'theta': 1.0}"
+    same = compile_setup(setup(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")
+    assert same == compiled
