@@ -68,7 +68,8 @@ public final class BatchWriter {
     out.append(",[");
     String comma = "";
     for (Refusal refusal : refusals) {
-      out.append(comma).append('[').append(refusal.index).append(',').append(refusal.count).append(',');
+      out.append(comma).append('[').append(refusal.index).append(',')
+          .append(refusal.count).append(',');
       JsonText.quote(out, refusal.reason).append(']');
       comma = ",";
     }
@@ -184,8 +185,8 @@ public final class BatchWriter {
         at).append(',').append(container.container).append(',').append(container.attempt)
         .append(',').append(container.number).append(',').append(container.node);
     integers(container.size);
-    out.append(',').append(container.priority).append(',').append(container.allocationRequestId).append(',')
-        .append(container.isAm);
+    out.append(',').append(container.priority).append(',')
+        .append(container.allocationRequestId).append(',').append(container.isAm);
     string(container.state);
     string(container.origin).append(']');
   }

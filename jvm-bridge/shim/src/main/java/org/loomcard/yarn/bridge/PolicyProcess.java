@@ -144,8 +144,7 @@ final class PolicyProcess implements RunningPolicy {
       builder.command().add(folder.ready().getPath());
       builder.command().add("--secret-file");
       builder.command().add(folder.secretFile().getPath());
-      // Equal batches must give equal plans in every process,
-          so sets of strings must iterate alike.
+      // Equal batches must give equal plans in every process: sets of strings iterate alike.
       builder.environment().put("PYTHONHASHSEED", "0");
       builder.environment().put("PYTHONUNBUFFERED", "1");
       builder.directory(new File(config.stateDir.getPath()));

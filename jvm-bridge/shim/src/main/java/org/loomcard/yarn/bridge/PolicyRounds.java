@@ -106,7 +106,8 @@ final class PolicyRounds {
     BatchWriter batch = close(applied);
     long begin = System.nanoTime();
     String reply = watchdog.ask(policy, batch.finish(), config.roundHardDeadlineMs);
-    boolean late = System.nanoTime() - begin > TimeUnit.MILLISECONDS.toNanos(config.roundDeadlineMs);
+    long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    boolean late = tookMs > config.roundDeadlineMs;
     PlanMessage plan = read(reply);
     counters.rounds++;
     boolean good = plan.resync == null ? carryOut(plan, late) : resync(plan.resync);

@@ -241,8 +241,8 @@ final class RoundLoop implements Runnable {
 
   private SwapResult swapNow(Swap swap) {
     if (current == null) {
-      return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "the policy process is down, and only "
-          + "it reads YAML; the present set-up stays. Last failure: " + lastFailure, applied);
+      return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "the policy process is down, and "
+          + "only it reads YAML; the present set-up stays. Last failure: " + lastFailure, applied);
     }
     CompileReply compiled;
     try {

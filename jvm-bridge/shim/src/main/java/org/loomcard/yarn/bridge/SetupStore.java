@@ -44,8 +44,8 @@ final class SetupStore {
     AppliedSetup last = parse(text);
     String edited = config.policyFile == null ? null : read(config.policyFile.toPath());
     if (edited != null && !edited.equals(last.yaml)) {
-      LOG.warn("{} was edited after the last apply; {} stays in force. Apply the file (loomcard policy "
-          + "apply, or rmadmin -refreshQueues) to use it", config.policyFile, last);
+      LOG.warn("{} was edited after the last apply; {} stays in force. Apply the file (loomcard "
+          + "policy apply, or rmadmin -refreshQueues) to use it", config.policyFile, last);
     }
     return last;
   }
@@ -106,7 +106,8 @@ final class SetupStore {
    * .previous.
    */
   void apply(AppliedSetup next) throws IOException {
-    StringBuilder text = new StringBuilder("{\"version\":").append(next.version).append(",\"yaml\":");
+    StringBuilder text = new StringBuilder("{\"version\":").append(next.version);
+    text.append(",\"yaml\":");
     JsonText.quote(text, next.yaml).append(",\"setup\":").append(next.setup.json).append('}');
     if (config.policyFile != null && next.yaml != null) {
       Path file = config.policyFile.toPath();
