@@ -56,13 +56,28 @@ def test_documents_link_to_what_is_there(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
-def test_nothing_names_the_machine_it_was_built_on() -> None:
-    """A clone works anywhere: only .ci/run may look beside the repository."""
+def tracked() -> list[str]:
+    """Paths under version control; none in an unpacked archive, which was checked before."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    # An unpacked archive has no git to ask, and was checked before it was packed.
-    paths = [ROOT / name for name in listed.stdout.split("\0") if name and name != ".ci/run"]
+    return [name for name in listed.stdout.split("\0") if name]
+
+
+def test_nothing_names_the_machine_it_was_built_on() -> None:
+    """A clone works anywhere: only .ci/run may look beside the repository."""
     outside = re.compile(r"(?<![\w.])/work/\w|\.\./shared|/tmp/wt")
+    paths = [ROOT / name for name in tracked() if name != ".ci/run"]
     texts = [p for p in paths if p.is_file() and p != Path(__file__)]
     assert [short(p) for p in texts if outside.search(p.read_text(errors="ignore"))] == []
+
+
+def test_the_top_level_holds_the_parts_and_nothing_else() -> None:
+    """A new thing belongs into a room of ARCHITECTURE.md's table."""
+    rooms = {".ci", "docker", "docs", "hadoop-conf", "jvm-bridge", "policies", "python", "tests"}
+    texts = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE", "NOTICE"}
+    tools = {"Dockerfile", "Makefile", "docker-compose.yml", "pyproject.toml"}
+    found = {name.split("/")[0] for name in tracked()}
+    assert {
+        n for n in found - rooms - texts - tools if not n.startswith((".git", ".docker"))
+    } == set()
