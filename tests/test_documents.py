@@ -38,7 +38,7 @@ def test_documents_name_commands_and_options_that_exist(path: Path) -> None:
     for name, *rest in commands(path.read_text()):
         if name == "make":
             continue
-        from loomcard.cli import app
+        from loomcard.cli.app import app
 
         command = typer.main.get_command(app)
         while rest and rest[0] in getattr(command, "commands", {}):

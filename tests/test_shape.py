@@ -128,12 +128,12 @@ def test_rooms_have_names_that_say_something() -> None:
 
 def test_the_rules_bite() -> None:
     """Each check finds its fault in a sample: a rule that never fires proves nothing."""
-    sample = 'def test_x():\n    """Says much."""\n    # and\n\n    time.sleep(1)\n'
+    sample = 'def test_x():\n    """Says much."""\n    # and\n\n    sleep(1)\n'
     assert python_code_lines(sample) == 2
     assert [asserts(f) for f in functions(sample)] == [False]
     assert sleeps(sample) == [5]
     assert sleeps("def wait_for(x):\n    while not x():\n        sleep(0.1)\n") == []
-    java = "/* a\n b */\n  void testX() {\n    // no\n    Thread.sleep(5);\n  }\n"
+    java = "/* a\n b */\n  void testX() {\n    // no\n    TimeUnit.SECONDS.sleep(5);\n  }\n"
     assert java_code_lines(java) == 3
     assert java_sleeps(java) == [5]
     assert java_sleeps(java.replace("testX", "awaitX")) == []
