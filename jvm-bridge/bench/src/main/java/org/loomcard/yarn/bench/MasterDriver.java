@@ -7,17 +7,19 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * All application masters, in one thread. Saturated: each asks every half second for more than its
- * share of the cluster. Paced: each asks once a second for ten containers on average.
+ * share of the cluster. Paced: each asks once a second for so many containers that a little less
+ * than half of the cluster is in use, ten on average with 200 masters and 40,000 slots.
  */
 final class MasterDriver implements Runnable {
   static final String THREAD = "application-masters";
 
-  private static final int MEAN_PACED_ASK = 10;
+  private static final double PACED_USE = 0.45;
   private static final long SATURATED_PERIOD = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long PACED_PERIOD = TimeUnit.SECONDS.toNanos(1);
 
   private final List<SimulatedMaster> masters;
   private final int saturatedAsk;
+  private final int meanPacedAsk;
   private final Random dice = new Random(1);
   private volatile boolean paced;
   private volatile Exception failure;
@@ -25,6 +27,8 @@ final class MasterDriver implements Runnable {
   MasterDriver(List<SimulatedMaster> masters, int slots) {
     this.masters = masters;
     saturatedAsk = 2 * slots / masters.size();
+    meanPacedAsk = Math.max(1,
+        (int) (PACED_USE * slots / NodeDriver.LIFE_SECONDS / masters.size()));
   }
 
   void pace() {
@@ -63,7 +67,7 @@ final class MasterDriver implements Runnable {
     for (int i = 0; i < masters.size() && slow == paced; i++) {
       waitUntil(start + i * period / masters.size());
       if (slow) {
-        masters.get(i).askMore(1 + dice.nextInt(2 * MEAN_PACED_ASK - 1));
+        masters.get(i).askMore(1 + dice.nextInt(2 * meanPacedAsk - 1));
       } else {
         masters.get(i).askInAll(saturatedAsk);
       }

@@ -15,13 +15,15 @@ import org.apache.hadoop.yarn.api.records.NodeId;
  */
 final class NodeDriver implements Runnable {
   static final String THREAD = "node-managers";
+  /** How long a container runs in the paced phase. */
+  static final int LIFE_SECONDS = 9;
 
   /** What the nodes are to do. */
   enum Phase { FILL, SATURATED, PACED }
 
   private static final int MOST_IN_FLIGHT = 100;
   private static final long PERIOD = TimeUnit.SECONDS.toNanos(1);
-  private static final long LIFE = TimeUnit.SECONDS.toNanos(9);
+  private static final long LIFE = TimeUnit.SECONDS.toNanos(LIFE_SECONDS);
   private static final long REST = TimeUnit.MICROSECONDS.toNanos(500);
 
   private final List<SimulatedNode> nodes;
