@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from loomcard.config import compile_setup
+from loomcard.config import canonical_json, compile_setup
 from loomcard.suite.bench_figures import Window, of_phase, ratios, rows, spread
 
 OURS = "loomcard"
@@ -71,7 +71,7 @@ def java_command(scheduler: str, load: dict[str, int], folder: Path, heap: str) 
     command += [f"{name}={value}" for name, value in load.items()]
     if scheduler == OURS:
         setup = folder / "setup.json"
-        setup.write_text(json.dumps(compile_setup(setup_text(QUEUES), "bench.yml")))
+        setup.write_text(canonical_json(compile_setup(setup_text(QUEUES), "bench.yml")))
         command.append(f"conf:loomcard.setup.path={setup}")
         command.append(f"conf:loomcard.python={sys.executable}")
     return command
