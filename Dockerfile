@@ -10,6 +10,11 @@ RUN apt-get update \
 RUN useradd --create-home --shell /bin/bash hadoop \
  && useradd --create-home --shell /bin/bash alice \
  && useradd --create-home --shell /bin/bash bob
+ENV JAVA_HOME=/usr/lib/jvm/default-java \
+    HADOOP_CONF_DIR=/etc/hadoop \
+    LANG=C.UTF-8
+# Debian names the JDK's folder after the machine's architecture.
+RUN ln -s "$(dirname "$(dirname "$(readlink -f /usr/bin/java)")")" "$JAVA_HOME"
 
 
 FROM system AS java-build
@@ -46,36 +51,28 @@ RUN /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet --no-deps /build
 
 
 FROM system AS runtime
-ENV JAVA_HOME=/usr/lib/jvm/default-java \
-    HADOOP_CONF_DIR=/etc/hadoop \
-    LANG=C.UTF-8 \
-    PATH=/opt/loomcard/bin:/opt/loomcard/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-# Debian names the JDK's folder after the machine's architecture; hadoop-hdfs.jar lacks the web pages' folders,
-# without which NameNode and DataNode do not start.
-RUN ln -s "$(dirname "$(dirname "$(readlink -f /usr/bin/java)")")" "$JAVA_HOME" \
- && mkdir -p /opt/hadoop/web/webapps/hdfs /opt/hadoop/web/webapps/datanode /etc/hadoop /opt/pyspark \
+ENV PATH=/opt/loomcard/bin:/opt/loomcard/venv/bin:$PATH
+# hadoop-hdfs.jar lacks the folders of its web pages, without which NameNode and DataNode do not start
+RUN mkdir -p /opt/hadoop/web/webapps/hdfs /opt/hadoop/web/webapps/datanode /opt/pyspark \
  && install -d -o hadoop -g hadoop /data /etc/hadoop
 COPY --from=java-build /jars/hadoop /opt/hadoop/lib
 COPY --from=python-build /opt/loomcard/venv /opt/loomcard/venv
 COPY --from=java-build /jars/loomcard /opt/loomcard/lib
-COPY hadoop-conf /opt/loomcard/hadoop-conf
-COPY policies /opt/loomcard/policies
 COPY docker/bin /opt/loomcard/bin
 USER hadoop
 WORKDIR /data
 ENTRYPOINT ["hadoop-role"]
 
 
-# Spark's client in a Python environment of its own; the cluster itself does not need it.
-FROM system AS spark-build
+# Spark's client in a Python environment of its own, with the Hadoop client that Spark brings.
+FROM system AS spark
 RUN python3 -m venv /opt/pyspark \
  && /opt/pyspark/bin/pip install --no-cache-dir --quiet pyspark==3.5.9
-
-
-FROM runtime AS spark
-COPY --from=spark-build /opt/pyspark /opt/pyspark
+COPY docker/spark-defaults.conf /opt/spark-conf/
 ENV SPARK_HOME=/opt/pyspark/lib/python3.11/site-packages/pyspark \
+    SPARK_CONF_DIR=/opt/spark-conf \
     PATH=/opt/pyspark/bin:$PATH
+USER hadoop
 
 
 FROM runtime

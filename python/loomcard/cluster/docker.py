@@ -16,20 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from loomcard.cluster.render import (
-    CAPACITY_SCHEDULER,
-    FIFO_SCHEDULER,
-    LOOMCARD_SCHEDULER,
+    SCHEDULERS,
     RenderError,
     Settings,
     compose_settings,
     render,
 )
-
-SCHEDULERS = {
-    "loomcard": LOOMCARD_SCHEDULER,
-    "capacity": CAPACITY_SCHEDULER,
-    "fifo": FIFO_SCHEDULER,
-}
+from loomcard.config import FindingsError
 
 
 class ComposeError(Exception):
@@ -180,8 +173,6 @@ def _ports(row: Mapping[str, Any]) -> dict[int, int]:
 
 
 def _main(target_dir: Path) -> int:
-    from loomcard.config import FindingsError  # type: ignore[attr-defined]
-
     try:
         settings, policy_file = settings_from(os.environ)
         written = render(target_dir, settings, policy_file)

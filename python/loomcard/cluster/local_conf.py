@@ -7,21 +7,13 @@ from pathlib import Path
 
 from loomcard.cluster import places
 from loomcard.cluster.render import (
-    CAPACITY_SCHEDULER,
-    FIFO_SCHEDULER,
     LOOMCARD_SCHEDULER,
+    SCHEDULERS,
     Extra,
     Ports,
     embedded_settings,
     render,
 )
-
-_SCHEDULERS = {
-    "loomcard": LOOMCARD_SCHEDULER,
-    "stock:capacity": CAPACITY_SCHEDULER,
-    "stock:fifo": FIFO_SCHEDULER,
-    "stock:fair": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +38,7 @@ class LocalSettings:
     @property
     def scheduler_class(self) -> str:
         """The class that the ResourceManager loads."""
-        return _SCHEDULERS.get(self.scheduler, self.scheduler)
+        return SCHEDULERS.get(self.scheduler, self.scheduler)
 
     @property
     def is_loomcard(self) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import loomcard
@@ -56,9 +57,20 @@ def java_home() -> Path:
 
 
 def policies() -> Path:
-    """The folder of the set-ups that come with Loomcard."""
+    """The folder of the set-ups that come with Loomcard. Raises PlaceError."""
+    return shipped("policies")
+
+
+def shipped(name: str) -> Path:
+    """A folder that comes with Loomcard: the checkout's, or what the installed package brought.
+
+    Raises PlaceError when it is neither here nor there.
+    """
     root = checkout()
-    return root / "policies" if root is not None else PACKAGE / "data" / "policies"
+    folder = root / name if root is not None else Path(sys.prefix) / "share" / "loomcard" / name
+    if not folder.is_dir():
+        raise PlaceError(f"no folder {folder}", "install loomcard again, from its wheel")
+    return folder
 
 
 def run_folder(kind: str) -> Path:

@@ -10,8 +10,6 @@ the names that the Hadoop line knows (`render_names`).
 from __future__ import annotations
 
 import getpass
-import importlib
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,13 +18,23 @@ from typing import Any, Literal
 import jinja2
 from pydantic import BaseModel, ConfigDict, Field
 
+from loomcard.cluster import places
 from loomcard.cluster.render_names import KnownNames, property_names
+from loomcard.config import canonical_json, compile_setup
 
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
 CAPACITY_SCHEDULER = (
     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 )
 FIFO_SCHEDULER = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
+FAIR_SCHEDULER = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"
+
+SCHEDULERS = {
+    "loomcard": LOOMCARD_SCHEDULER,
+    "stock:capacity": CAPACITY_SCHEDULER,
+    "stock:fifo": FIFO_SCHEDULER,
+    "stock:fair": FAIR_SCHEDULER,
+}
 
 # Small, quick to start, and what JDK 17 needs before Hadoop's Guice may define classes.
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/java.lang=ALL-UNNAMED"
@@ -217,18 +225,7 @@ def render(target_dir: Path, settings: Settings, policy_file: Path | None = None
 
 def template_root() -> Path:
     """Return the folder hadoop-conf: the checkout's, or what the installed package brought."""
-    return _shipped("hadoop-conf")
-
-
-def _shipped(name: str) -> Path:
-    checkout = Path(__file__).parents[3] / name
-    installed = Path(sys.prefix) / "share" / "loomcard" / name
-    for candidate in (checkout, installed):
-        if candidate.is_dir():
-            return candidate
-    raise RenderError(
-        f"neither {checkout} nor {installed} exists", hint="install loomcard again from its wheel"
-    )
+    return places.shipped("hadoop-conf")
 
 
 def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
@@ -270,12 +267,10 @@ def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
 
 
 def _compile(policy_file: Path | None, settings: Settings) -> dict[str, str]:
-    compile_setup = importlib.import_module("loomcard.config").compile_setup
-    source = policy_file or _shipped("policies") / "fifo.yml"
+    source = policy_file or places.policies() / "fifo.yml"
     try:
         text = source.read_text()
     except OSError as error:
         raise RenderError(f"{source}: {error.strerror}", hint="name a policy file") from error
     setup = compile_setup(text, source.name, policy_path=[Path(p) for p in settings.policy_path])
-    canonical = json.dumps(setup, sort_keys=True, separators=(",", ":"))
-    return {"setup.json": canonical, "policy.yml": text}
+    return {"setup.json": canonical_json(setup), "policy.yml": text}
