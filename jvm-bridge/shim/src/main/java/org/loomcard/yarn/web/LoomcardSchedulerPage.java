@@ -1,0 +1,51 @@
+package org.loomcard.yarn.web;
+
+import org.apache.hadoop.yarn.server.resourcemanager.webapp.RmView;
+import org.apache.hadoop.yarn.webapp.SubView;
+
+/**
+ * The page {@code /cluster/scheduler}, in the ResourceManager's own frame. Named in
+ * {@code yarn.http.rmwebapp.scheduler.page.class}.
+ */
+public final class LoomcardSchedulerPage extends RmView {
+  private static final String[] STYLE = {
+      ".lc {color: #222; font-size: 13px; line-height: 1.45; max-width: 90em}",
+      ".lc h2 {font-size: 15px; margin: 1.4em 0 .4em 0}",
+      ".lc .tiles {display: flex; flex-wrap: wrap; gap: 10px}",
+      ".lc .tile {border: 1px solid #bbb; border-left: 6px solid #777; padding: 6px 14px;"
+          + " min-width: 9em; max-width: 34em; background: #fff}",
+      ".lc .tile b {display: block; font-size: 11px; font-weight: normal; color: #555}",
+      ".lc .tile i {display: block; font-style: normal; font-size: 19px}",
+      ".lc .tile span {display: block; font-size: 12px; color: #333; overflow-wrap: anywhere}",
+      ".lc .up {border-left-color: #0072b2}",
+      ".lc .starting {border-left-color: #e69f00}",
+      ".lc .fallback {border-left-color: #d55e00; background: #fff1e8}",
+      ".lc table {border-collapse: collapse; background: #fff; width: 100%}",
+      ".lc th {text-align: left; background: #eee; color: #222}",
+      ".lc th, .lc td {border: 1px solid #ccc; padding: 4px 8px; vertical-align: top}",
+      ".lc td.number {text-align: right}",
+      ".lc .bar {position: relative; width: 150px; height: 12px; background: #e4e4e4;"
+          + " margin-bottom: 2px}",
+      ".lc .used {position: absolute; left: 0; top: 0; height: 12px; background: #0072b2}",
+      ".lc .pending {position: absolute; top: 0; height: 12px; background: #e69f00}",
+      ".lc .mark {position: absolute; top: -2px; height: 16px; width: 2px; background: #222}",
+      ".lc .small {font-size: 11px; color: #555; overflow-wrap: anywhere}",
+      ".lc pre {margin: 0; white-space: pre-wrap}",
+  };
+
+  @Override
+  protected void preHead(Page.HTML<__> html) {
+    commonPreHead(html);
+    setTitle("Loomcard");
+  }
+
+  @Override
+  protected void postHead(Page.HTML<__> html) {
+    html.style().$type("text/css").__((Object[]) STYLE).__();
+  }
+
+  @Override
+  protected Class<? extends SubView> content() {
+    return SchedulerBlock.class;
+  }
+}

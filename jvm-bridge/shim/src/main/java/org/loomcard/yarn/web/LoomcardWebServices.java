@@ -1,0 +1,108 @@
+package org.loomcard.yarn.web;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.inject.Inject;
+import com.google.inject.Singleton;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.security.Principal;
+
+import javax.servlet.http.HttpServletRequest;
+import javax.ws.rs.DefaultValue;
+import javax.ws.rs.GET;
+import javax.ws.rs.PUT;
+import javax.ws.rs.Path;
+import javax.ws.rs.Produces;
+import javax.ws.rs.QueryParam;
+import javax.ws.rs.WebApplicationException;
+import javax.ws.rs.core.Context;
+import javax.ws.rs.core.MediaType;
+import javax.ws.rs.core.Request;
+import javax.ws.rs.core.Response;
+import javax.ws.rs.core.Variant;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.webapp.RMWebServices;
+import org.apache.hadoop.yarn.server.resourcemanager.webapp.dao.SchedulerTypeInfo;
+
+/**
+ * YARN's REST services with a scheduler document of our own and a path to read and to replace the
+ * policy. Named in {@code yarn.webapp.custom.webservice.class}; docs/rest.md is the contract.
+ */
+@Singleton
+@Path("/ws/v1/cluster")
+public final class LoomcardWebServices extends RMWebServices {
+  private static final String JSON = MediaType.APPLICATION_JSON + "; charset=utf-8";
+  private static final String XML = MediaType.APPLICATION_XML + "; charset=utf-8";
+
+  private final ResourceManager rm;
+  private final Configuration conf;
+
+  /** Called by the ResourceManager's injector. */
+  @Inject
+  public LoomcardWebServices(ResourceManager rm, Configuration conf) {
+    super(rm, conf);
+    this.rm = rm;
+    this.conf = conf;
+  }
+
+  /**
+   * Only takes the superclass's method off the path {@code scheduler}: an override that repeats no
+   * {@code @GET} is no resource method, and our answer is no {@link SchedulerTypeInfo}, which can
+   * name only stock schedulers.
+   */
+  @Override
+  @Produces(JSON)
+  public SchedulerTypeInfo getSchedulerInfo() {
+    return new SchedulerTypeInfo();
+  }
+
+  /** The scheduler's document: JSON, or XML for a client that likes it better. */
+  @GET
+  @Path("scheduler")
+  @Produces({JSON, XML})
+  public Response schedulerDocument(@Context Request request) {
+    Variant wanted = request.selectVariant(Variant.mediaTypes(
+        MediaType.APPLICATION_JSON_TYPE, MediaType.APPLICATION_XML_TYPE).add().build());
+    ObjectNode document = SchedulerDocument.enveloped(status());
+    if (wanted != null && wanted.getMediaType().isCompatible(MediaType.APPLICATION_XML_TYPE)) {
+      return Response.ok(DocumentXml.write(document), XML).build();
+    }
+    return Response.ok(document.toString(), JSON).build();
+  }
+
+  /** The policy in force. */
+  @GET
+  @Path("loomcard/policy")
+  @Produces(JSON)
+  public Response policy() {
+    return Response.ok(SchedulerDocument.policy(status()).toString(), JSON).build();
+  }
+
+  /** Puts the YAML of the body in. */
+  @PUT
+  @Path("loomcard/policy")
+  @Produces(JSON)
+  public Response applyPolicy(@QueryParam("name") @DefaultValue("policy.yml") String name,
+      @Context HttpServletRequest request, InputStream body) throws IOException {
+    Principal caller = request.getUserPrincipal();
+    PolicyUpload upload = new PolicyUpload(conf, status());
+    PolicyUpload.Reply reply = upload.put(caller == null ? null : caller.getName(), name, body);
+    return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
+  }
+
+  private StatusSource status() {
+    ResourceScheduler scheduler = rm.getResourceScheduler();
+    if (scheduler instanceof StatusHolder) {
+      return ((StatusHolder) scheduler).status();
+    }
+    ObjectNode document = PolicyUpload.problem("The scheduler is " + scheduler.getClass().getName()
+        + ", not Loomcard's.", "Set yarn.resourcemanager.scheduler.class,"
+        + " or leave yarn.webapp.custom.webservice.class out.");
+    throw new WebApplicationException(
+        Response.status(Response.Status.NOT_FOUND).type(JSON).entity(document.toString()).build());
+  }
+}

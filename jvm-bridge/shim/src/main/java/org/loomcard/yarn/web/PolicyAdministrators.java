@@ -1,0 +1,74 @@
+package org.loomcard.yarn.web;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.AccessControlList;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer;
+import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
+import org.loomcard.yarn.bridge.BridgeConfig;
+
+/**
+ * Who may put a policy in: YARN's administrators, whether or not YARN's other ACLs are on. As
+ * everyone is one by Hadoop's default, that default counts as nobody having been named.
+ */
+final class PolicyAdministrators {
+  private PolicyAdministrators() {
+  }
+
+  /**
+   * Why {@code user} may not, as one sentence and a hint; null when they may.
+   *
+   * @param user the authenticated caller, null for none
+   */
+  static Denial denial(Configuration conf, String user) {
+    YarnAuthorizationProvider authorizer = YarnAuthorizationProvider.getInstance(conf);
+    boolean everyone = administrators(conf, authorizer).isAllAllowed();
+    if (everyone && conf.getBoolean(BridgeConfig.APPLY_ANY_ADMIN, false)) {
+      return null;
+    }
+    if (everyone) {
+      return new Denial("No policy can be applied while " + YarnConfiguration.YARN_ADMIN_ACL
+          + " is \"*\": everyone would be an administrator.",
+          "Name the administrators in " + YarnConfiguration.YARN_ADMIN_ACL
+          + " and run yarn rmadmin -refreshAdminAcls, or set " + BridgeConfig.APPLY_ANY_ADMIN
+          + " to true where nobody else can reach the ResourceManager.");
+    }
+    if (user == null) {
+      return new Denial("The caller is not authenticated.",
+          "Add user.name=NAME to the query, or a Kerberos ticket on a secure cluster.");
+    }
+    if (!authorizer.isAdmin(UserGroupInformation.createRemoteUser(user))) {
+      return new Denial("User " + user + " is no YARN administrator.",
+          "Ask one of those in " + YarnConfiguration.YARN_ADMIN_ACL + ".");
+    }
+    return null;
+  }
+
+  /**
+   * The list as rmadmin may have refreshed it; an authorizer of another make has only the
+   * configured one to show.
+   */
+  private static AccessControlList administrators(Configuration conf,
+      YarnAuthorizationProvider authorizer) {
+    if (authorizer instanceof ConfiguredYarnAuthorizer) {
+      AccessControlList present = ((ConfiguredYarnAuthorizer) authorizer).getAdminAcls();
+      if (present != null) {
+        return present;
+      }
+    }
+    return new AccessControlList(conf.get(YarnConfiguration.YARN_ADMIN_ACL,
+        YarnConfiguration.DEFAULT_YARN_ADMIN_ACL));
+  }
+
+  /** A refusal. */
+  static final class Denial {
+    final String message;
+    final String hint;
+
+    private Denial(String message, String hint) {
+      this.message = message;
+      this.hint = hint;
+    }
+  }
+}

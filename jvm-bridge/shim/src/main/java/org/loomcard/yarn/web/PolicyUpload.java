@@ -1,0 +1,143 @@
+package org.loomcard.yarn.web;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+
+import org.apache.hadoop.conf.Configuration;
+import org.loomcard.yarn.bridge.SwapResult;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One call that puts a policy in: who may, what arrived, what became of it, each as a status and a
+ * document.
+ */
+final class PolicyUpload {
+  /** YAML of a megabyte is no policy. */
+  static final int LONGEST = 1 << 20;
+  private static final Logger LOG = LoggerFactory.getLogger(PolicyUpload.class);
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int OK = 200;
+  private static final int BAD = 400;
+  private static final int FORBIDDEN = 403;
+  private static final int CONFLICT = 409;
+  private static final int TOO_LONG = 413;
+  private static final int FAILED = 500;
+  private static final int UNAVAILABLE = 503;
+
+  private final Configuration conf;
+  private final StatusSource source;
+
+  PolicyUpload(Configuration conf, StatusSource source) {
+    this.conf = conf;
+    this.source = source;
+  }
+
+  /**
+   * @param user the authenticated caller, null for none
+   * @param name the file's name
+   * @param body YAML in UTF-8
+   */
+  Reply put(String user, String name, InputStream body) throws IOException {
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, user);
+    if (denial != null) {
+      LOG.warn("Policy {} of {} was not applied: {}", name, user, denial.message);
+      return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
+    }
+    byte[] bytes = read(body);
+    if (bytes.length > LONGEST) {
+      return new Reply(TOO_LONG, problem("The body is longer than " + LONGEST + " bytes.",
+          "Send the YAML file of one policy."));
+    }
+    String yaml;
+    try {
+      yaml = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+    } catch (CharacterCodingException e) {
+      return new Reply(BAD, problem("The body is no UTF-8 text.", "Save the YAML file as UTF-8."));
+    }
+    if (yaml.trim().isEmpty()) {
+      return new Reply(BAD, problem("The body is empty.",
+          "Send the YAML text of the policy as the body."));
+    }
+    SwapResult answer = source.apply(yaml, name);
+    LOG.info("Policy {} of {}: {} ({})", name, user, answer.outcome, answer.message);
+    return reply(answer);
+  }
+
+  private Reply reply(SwapResult answer) {
+    switch (answer.outcome) {
+      case APPLIED:
+        ObjectNode applied = JSON.createObjectNode().put("message", answer.message);
+        applied.setAll(SchedulerDocument.applied(source.bridge().applied));
+        return new Reply(OK, applied);
+      case FINDINGS:
+        return new Reply(BAD, withFindings(answer));
+      case REFUSED:
+        ObjectNode inUse = problem(answer.message,
+            "Keep these queues, or let their applications end or move first.");
+        ArrayNode applications = inUse.putArray("applications");
+        for (String application : answer.applications) {
+          applications.add(application);
+        }
+        return new Reply(CONFLICT, inUse);
+      case UNAVAILABLE:
+        return new Reply(UNAVAILABLE, problem(answer.message,
+            "The policy before stays in force; try again once bridge.state of"
+            + " /ws/v1/cluster/scheduler is \"up\"."));
+      default:
+        return new Reply(FAILED, problem(answer.message,
+            "The policy before stays in force; the ResourceManager's log says more."));
+    }
+  }
+
+  private static ObjectNode withFindings(SwapResult answer) {
+    ObjectNode document = problem(answer.message,
+        "Mend what the findings name; the policy before stays in force.");
+    ArrayNode findings = document.putArray("findings");
+    for (SwapResult.Finding finding : answer.findings) {
+      findings.addObject()
+          .put("line", finding.line)
+          .put("column", finding.column)
+          .put("path", finding.path)
+          .put("message", finding.message)
+          .put("hint", finding.hint);
+    }
+    return document;
+  }
+
+  /** What every refusal looks like. */
+  static ObjectNode problem(String message, String hint) {
+    return JSON.createObjectNode().put("message", message).put("hint", hint);
+  }
+
+  /** At most one byte more than allowed, so that a longer body is known as such and never held. */
+  private static byte[] read(InputStream body) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    byte[] buffer = new byte[8192];
+    int count = body == null ? -1 : body.read(buffer);
+    while (count >= 0 && bytes.size() <= LONGEST) {
+      bytes.write(buffer, 0, Math.min(count, LONGEST + 1 - bytes.size()));
+      count = body.read(buffer);
+    }
+    return bytes.toByteArray();
+  }
+
+  /** A status and a document. */
+  static final class Reply {
+    final int status;
+    final ObjectNode document;
+
+    private Reply(int status, ObjectNode document) {
+      this.status = status;
+      this.document = document;
+    }
+  }
+}

@@ -1,0 +1,226 @@
+package org.loomcard.yarn.web;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.inject.Inject;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.Map;
+
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TD;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
+import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
+
+/** The content of the page: {@link SchedulerDocument} as tiles and tables. */
+public final class SchedulerBlock extends HtmlBlock {
+  private static final int HASH_SHOWN = 12;
+  private static final int INDENT_PX = 16;
+  private final ResourceScheduler scheduler;
+
+  /** Called by the ResourceManager's injector. */
+  @Inject
+  public SchedulerBlock(ViewContext context, ResourceManager rm) {
+    super(context);
+    scheduler = rm.getResourceScheduler();
+  }
+
+  @Override
+  protected void render(Block html) {
+    if (!(scheduler instanceof StatusHolder)) {
+      html.p().__("The scheduler is " + scheduler.getClass().getName()
+          + ", which this page cannot show.").__();
+      return;
+    }
+    JsonNode document = SchedulerDocument.of(((StatusHolder) scheduler).status());
+    DIV<Hamlet> page = html.div(".lc");
+    tiles(page, document);
+    queues(page, document);
+    waiting(page, document.path("waiting"));
+    reports(page, document.path("queues"));
+    page.__();
+  }
+
+  private static void tiles(DIV<Hamlet> page, JsonNode document) {
+    JsonNode setup = document.path("setup");
+    JsonNode bridge = document.path("bridge");
+    JsonNode grants = document.path("grants");
+    DIV<DIV<Hamlet>> tiles = page.div(".tiles");
+    String hash = setup.path("hash").asText("");
+    tile(tiles, "up", "Policy of root", setup.path("policy").asText("none"),
+        "version " + setup.path("version").asInt() + ", " + setup.path("source").asText("?"),
+        "hash " + hash.substring(0, Math.min(HASH_SHOWN, hash.length())));
+    String state = bridge.path("state").asText();
+    JsonNode failure = bridge.path("last_failure");
+    tile(tiles, state, "Policy process", state, "since " + time(bridge.path("since_ms").asLong())
+        + ", failed " + bridge.path("failures").asLong() + ", started again "
+        + bridge.path("restarts").asLong() + " times",
+        failure.isNull() ? "no failure so far" : "last failure: " + failure.asText());
+    tile(tiles, "up", "Containers granted by policy", number(grants.path("policy").asLong()),
+        "", "");
+    long fallback = grants.path("fallback").asLong();
+    tile(tiles, fallback > 0 ? "fallback" : "up", "Granted by the fallback", number(fallback),
+        "", "");
+    tile(tiles, "up", "Rounds", number(bridge.path("rounds").asLong()),
+        "the last took " + bridge.path("last_round_ms").asText() + " ms", "");
+    tile(tiles, "up", "Decisions refused", number(sum(document.path("refusals"))),
+        list(document.path("refusals")), "");
+    JsonNode cluster = document.path("cluster");
+    tile(tiles, "up", "Nodes", number(cluster.path("nodes").asLong()),
+        ShownAmounts.text(cluster.path("capacity")), "");
+    tiles.__();
+  }
+
+  private static void tile(DIV<DIV<Hamlet>> tiles, String state, String name, String value,
+      String more, String evenMore) {
+    tiles.div(".tile." + state).b(name).i(value).span(more).span(evenMore).__();
+  }
+
+  private static void queues(DIV<Hamlet> page, JsonNode document) {
+    page.h2("Queues");
+    TBODY<TABLE<DIV<Hamlet>>> body = page.table("#queues").thead().tr()
+        .th("Queue").th("Policy").th("Weight").th("Use of the maximum").th("Used").th("Pending")
+        .th("Guaranteed").th("Maximum").th("Applications").th("Containers").th("May submit")
+        .__().__().tbody();
+    JsonNode capacity = document.path("cluster").path("capacity");
+    for (JsonNode queue : document.path("queues")) {
+      queue(body, queue, capacity);
+    }
+    body.__().__();
+  }
+
+  private static void queue(TBODY<TABLE<DIV<Hamlet>>> body, JsonNode queue, JsonNode capacity) {
+    String path = queue.path("path").asText();
+    String name = path.substring(path.lastIndexOf('.') + 1);
+    int depth = path.length() - path.replace(".", "").length();
+    TR<TBODY<TABLE<DIV<Hamlet>>>> row = body.tr();
+    row.td().$title(path).$style("padding-left:" + (depth + 1) * INDENT_PX + "px")
+        .__(name).__();
+    TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> policy = row.td();
+    policy.__(queue.path("policy").isNull() ? "(governed from above)"
+        : queue.path("policy").asText());
+    if (queue.path("options").size() > 0) {
+      policy.div(".small").__(queue.path("options").toString()).__();
+    }
+    policy.__();
+    row.td(".number", queue.path("weight").asText());
+    bar(row, queue, capacity);
+    row.td(ShownAmounts.text(queue.path("used")))
+        .td(ShownAmounts.text(queue.path("pending")))
+        .td(ShownAmounts.text(queue.path("guaranteed")))
+        .td(queue.path("maximum").size() == 0 ? "no limit"
+            : ShownAmounts.text(queue.path("maximum")))
+        .td(".number", queue.path("applications").asText("0"))
+        .td(".number", queue.path("containers").asText("0"))
+        .td(joined(queue.path("submit")))
+        .__();
+  }
+
+  /** Used from the left, pending behind it up to the border, a mark where the guarantee ends. */
+  private static void bar(TR<TBODY<TABLE<DIV<Hamlet>>>> row, JsonNode queue,
+      JsonNode capacity) {
+    JsonNode limit = queue.path("maximum");
+    double used = Math.min(1, ShownAmounts.share(queue.path("used"), limit, capacity));
+    double pending = Math.min(1 - used,
+        ShownAmounts.share(queue.path("pending"), limit, capacity));
+    double guaranteed = Math.min(1,
+        ShownAmounts.share(queue.path("guaranteed"), limit, capacity));
+    DIV<TD<TR<TBODY<TABLE<DIV<Hamlet>>>>>> bar = row.td().div(".bar")
+        .div().$class("used").$style("width:" + percent(used)).__()
+        .div().$class("pending")
+        .$style("left:" + percent(used) + ";width:" + percent(pending)).__();
+    if (guaranteed > 0) {
+      bar.div().$class("mark").$style("left:" + percent(guaranteed)).__();
+    }
+    bar.__().span(".small", percent(used)).__();
+  }
+
+  private static void waiting(DIV<Hamlet> page, JsonNode waiting) {
+    page.h2("Applications that wait");
+    if (waiting.size() == 0) {
+      page.p().__("None: every ask is served.").__();
+      return;
+    }
+    TBODY<TABLE<DIV<Hamlet>>> body = page.table("#waiting").thead().tr()
+        .th("Application").th("Name").th("User").th("Queue").th("Priority").th("Containers")
+        .th("Each").th("Reason").__().__().tbody();
+    for (JsonNode application : waiting) {
+      for (JsonNode ask : application.path("asks")) {
+        String id = application.path("application").asText();
+        body.tr().td().a("/cluster/app/" + id, id).__()
+            .td(application.path("name").asText())
+            .td(application.path("user").asText())
+            .td(application.path("queue").asText())
+            .td(".number", ask.path("priority").asText())
+            .td(".number", ask.path("count").asText())
+            .td(ShownAmounts.text(ask.path("resource")))
+            .td(ask.path("reason").isNull() ? "none given" : ask.path("reason").asText())
+            .__();
+      }
+    }
+    body.__().__();
+  }
+
+  private static void reports(DIV<Hamlet> page, JsonNode queues) {
+    boolean headed = false;
+    for (JsonNode queue : queues) {
+      JsonNode report = queue.path("report");
+      if (report.isNull() || report.isMissingNode()) {
+        continue;
+      }
+      if (!headed) {
+        page.h2("What policies report");
+        headed = true;
+      }
+      page.div(".small").__(queue.path("path").asText()).__()
+          .pre().__(report.toPrettyString()).__();
+    }
+  }
+
+  private static String joined(JsonNode names) {
+    StringBuilder text = new StringBuilder();
+    for (JsonNode name : names) {
+      text.append(text.length() == 0 ? "" : ", ")
+          .append(name.asText().equals("*") ? "everyone" : name.asText());
+    }
+    return text.length() == 0 ? "nobody" : text.toString();
+  }
+
+  private static String list(JsonNode counts) {
+    StringBuilder text = new StringBuilder();
+    Iterator<Map.Entry<String, JsonNode>> fields = counts.fields();
+    while (fields.hasNext()) {
+      Map.Entry<String, JsonNode> field = fields.next();
+      text.append(text.length() == 0 ? "" : ", ").append(field.getKey()).append(' ')
+          .append(number(field.getValue().asLong()));
+    }
+    return text.toString();
+  }
+
+  private static long sum(JsonNode counts) {
+    long sum = 0;
+    for (JsonNode count : counts) {
+      sum += count.asLong();
+    }
+    return sum;
+  }
+
+  private static String number(long value) {
+    return String.format(Locale.ROOT, "%,d", value);
+  }
+
+  private static String percent(double share) {
+    return String.format(Locale.ROOT, "%.1f%%", share * 100);
+  }
+
+  private static String time(long ms) {
+    return Instant.ofEpochMilli(ms).truncatedTo(ChronoUnit.SECONDS).toString();
+  }
+}

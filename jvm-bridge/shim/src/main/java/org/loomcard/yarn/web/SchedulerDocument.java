@@ -1,0 +1,167 @@
+package org.loomcard.yarn.web;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import java.util.Locale;
+import java.util.Map;
+
+import org.loomcard.yarn.bridge.AppliedSetup;
+import org.loomcard.yarn.bridge.BridgeStatus;
+
+/**
+ * The one document about the scheduler; docs/rest.md describes it. The page and the REST call show
+ * the same tree.
+ */
+public final class SchedulerDocument {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final double MICROS_PER_MS = 1000;
+  /** What a queue of the document takes over from the compiled set-up as it stands. */
+  private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
+      "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
+
+  private SchedulerDocument() {
+  }
+
+  /** The tree from {@code type} down. */
+  public static ObjectNode of(StatusSource source) {
+    BridgeStatus status = source.bridge();
+    JsonNode setup = parse(status.applied.setup.json);
+    ObjectNode document = JSON.createObjectNode();
+    document.put("type", "loomcard");
+    document.put("schedulerName", "LoomcardScheduler");
+    document.set("setup", setup(status.applied, setup));
+    document.set("bridge", bridge(status, source.startedAtMs()));
+    document.set("grants", JSON.createObjectNode()
+        .put("policy", status.counters.granted())
+        .put("fallback", status.counters.grantedByFallback()));
+    document.set("refusals", amounts(source.refusals()));
+    ObjectNode cluster = JSON.createObjectNode().put("nodes", source.nodes());
+    cluster.set("capacity", amounts(source.capacity()));
+    document.set("cluster", cluster);
+    document.set("queues", queues(source.queues(), status.reports, setup.path("queues")));
+    document.set("waiting", waiting(source));
+    return document;
+  }
+
+  /** The tree in the envelope that every scheduler of YARN answers in. */
+  public static ObjectNode enveloped(StatusSource source) {
+    ObjectNode scheduler = JSON.createObjectNode();
+    scheduler.set("schedulerInfo", of(source));
+    ObjectNode envelope = JSON.createObjectNode();
+    envelope.set("scheduler", scheduler);
+    return envelope;
+  }
+
+  /** The policy in force: version, hash, source and its YAML. */
+  public static ObjectNode policy(StatusSource source) {
+    AppliedSetup applied = source.bridge().applied;
+    return applied(applied).put("yaml", applied.yaml);
+  }
+
+  /** Version, hash and source of a set-up. */
+  static ObjectNode applied(AppliedSetup applied) {
+    return JSON.createObjectNode()
+        .put("version", applied.version)
+        .put("hash", applied.setup.hash)
+        .put("source", applied.setup.source);
+  }
+
+  private static ObjectNode setup(AppliedSetup applied, JsonNode setup) {
+    ObjectNode document = JSON.createObjectNode();
+    document.set("policy", value(setup.path("queues").path(0), "policy"));
+    document.setAll(applied(applied));
+    document.set("schema", value(setup, "schema"));
+    document.set("needs", value(setup, "needs"));
+    return document;
+  }
+
+  private static ObjectNode bridge(BridgeStatus status, long startedAtMs) {
+    return JSON.createObjectNode()
+        .put("state", status.state.name().toLowerCase(Locale.ROOT))
+        .put("since_ms", startedAtMs + status.sinceMs)
+        .put("process", status.process)
+        .put("last_failure", status.lastFailure.isEmpty() ? null : status.lastFailure)
+        .put("failures", status.counters.failures())
+        .put("restarts", status.counters.restarts())
+        .put("rounds", status.counters.rounds())
+        .put("last_round_ms", status.counters.lastRoundMicros() / MICROS_PER_MS);
+  }
+
+  private static ArrayNode queues(Map<String, ShownQueue> usages, Map<String, String> reports,
+      JsonNode specs) {
+    ArrayNode documents = JSON.createArrayNode();
+    for (JsonNode spec : specs) {
+      String path = spec.path("path").asText();
+      ObjectNode document = documents.addObject().put("path", path);
+      JsonNode parent = spec.path("parent");
+      document.set("parent", parent.isInt() ? specs.path(parent.asInt()).get("path") : null);
+      for (String key : QUEUE_KEYS) {
+        document.set(key, value(spec, key));
+      }
+      ShownQueue usage = usages.get(path);
+      if (usage != null) {
+        fillUsage(document, usage);
+      }
+      String report = reports.get(path);
+      document.set("report", report == null ? null : parse(report));
+    }
+    return documents;
+  }
+
+  private static void fillUsage(ObjectNode document, ShownQueue usage) {
+    document.set("guaranteed", amounts(usage.guaranteed));
+    document.set("maximum", amounts(usage.maximum));
+    document.set("used", amounts(usage.used));
+    document.set("pending", amounts(usage.pending));
+    document.put("applications", usage.applications).put("containers", usage.containers);
+  }
+
+  private static ArrayNode waiting(StatusSource source) {
+    ArrayNode documents = JSON.createArrayNode();
+    for (WaitingApplication application : source.waiting()) {
+      ArrayNode asks = documents.addObject()
+          .put("application", application.id)
+          .put("name", application.name)
+          .put("user", application.user)
+          .put("queue", application.queue)
+          .putArray("asks");
+      for (WaitingApplication.WaitingAsk ask : application.asks) {
+        ObjectNode document = asks.addObject()
+            .put("priority", ask.priority)
+            .put("allocation_request_id", ask.allocationRequestId)
+            .put("count", ask.count);
+        document.set("resource", amounts(ask.resource));
+        document.put("reason", ask.reason);
+      }
+    }
+    return documents;
+  }
+
+  private static ObjectNode amounts(Map<String, Long> amounts) {
+    ObjectNode document = JSON.createObjectNode();
+    for (Map.Entry<String, Long> amount : amounts.entrySet()) {
+      document.put(amount.getKey(), amount.getValue());
+    }
+    return document;
+  }
+
+  private static JsonNode value(JsonNode parent, String key) {
+    return parent.has(key) ? parent.get(key) : JSON.nullNode();
+  }
+
+  /** What cannot be read is shown as text: a page must not fail over a policy's report. */
+  private static JsonNode parse(String text) {
+    if (text == null) {
+      return JSON.createObjectNode();
+    }
+    try {
+      return JSON.readTree(text);
+    } catch (JsonProcessingException e) {
+      return JSON.getNodeFactory().textNode(text);
+    }
+  }
+}

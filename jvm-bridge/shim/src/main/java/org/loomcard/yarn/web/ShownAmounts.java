@@ -1,0 +1,46 @@
+package org.loomcard.yarn.web;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.Map;
+
+/** Resources of the document as the page shows them. */
+final class ShownAmounts {
+
+  private ShownAmounts() {
+  }
+
+  /** Such as {@code 2,048 MB, 2 vcores}; an empty resource is {@code none}. */
+  static String text(JsonNode amounts) {
+    StringBuilder text = new StringBuilder();
+    Iterator<Map.Entry<String, JsonNode>> fields = amounts.fields();
+    while (fields.hasNext()) {
+      Map.Entry<String, JsonNode> field = fields.next();
+      String unit = field.getKey().equals("memory_mb") ? "MB" : field.getKey();
+      text.append(text.length() == 0 ? "" : ", ")
+          .append(String.format(Locale.ROOT, "%,d %s", field.getValue().asLong(), unit));
+    }
+    return text.length() == 0 ? "none" : text.toString();
+  }
+
+  /**
+   * The dominant share of {@code part}: its largest ratio to the limit of a queue, or to the
+   * cluster where the queue has none; 0 when there is nothing to compare with.
+   */
+  static double share(JsonNode part, JsonNode limit, JsonNode capacity) {
+    double share = 0;
+    Iterator<Map.Entry<String, JsonNode>> fields = part.fields();
+    while (fields.hasNext()) {
+      Map.Entry<String, JsonNode> field = fields.next();
+      long amount = field.getValue().asLong();
+      long whole = limit.has(field.getKey())
+          ? limit.get(field.getKey()).asLong() : capacity.path(field.getKey()).asLong();
+      if (whole > 0) {
+        share = Math.max(share, (double) amount / whole);
+      }
+    }
+    return share;
+  }
+}

@@ -1,0 +1,41 @@
+package org.loomcard.yarn.web;
+
+import java.util.List;
+import java.util.Map;
+
+import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.SwapResult;
+
+/**
+ * What the scheduler tells about itself, and the one thing that can be asked of it over the web.
+ * Called on web threads, any number at a time; every method but {@link #apply} answers at once.
+ * Resources are amounts by name ({@code memory_mb}, {@code vcores}, ...).
+ */
+public interface StatusSource {
+
+  /** The bridge to the policy process, with the set-up in force and what policies report. */
+  BridgeStatus bridge();
+
+  /** The zero of the engine's clock, in milliseconds since 1970. */
+  long startedAtMs();
+
+  /** Refused decisions by reason code. */
+  Map<String, Long> refusals();
+
+  /** Live nodes. */
+  int nodes();
+
+  /** What they hold together. */
+  Map<String, Long> capacity();
+
+  /** What queues hold now, by path. */
+  Map<String, ShownQueue> queues();
+
+  /** Applications with asks that are not served. */
+  List<WaitingApplication> waiting();
+
+  /**
+   * Puts a new policy in; returns when it governs, or when it is certain that the old one stays.
+   */
+  SwapResult apply(String yaml, String name);
+}

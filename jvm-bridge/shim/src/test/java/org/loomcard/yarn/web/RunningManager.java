@@ -1,0 +1,120 @@
+package org.loomcard.yarn.web;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+
+/** A real ResourceManager with its web server on a port of the system's choice. */
+final class RunningManager {
+  private static final int TIMEOUT_MS = 30_000;
+  /** {@code http://localhost:port}. */
+  final String address;
+  private final ResourceManager manager;
+  private final Path folder;
+
+  private RunningManager(ResourceManager manager, Path folder, String address) {
+    this.manager = manager;
+    this.folder = folder;
+    this.address = address;
+  }
+
+  static RunningManager start(Class<? extends ResourceScheduler> scheduler, Configuration conf)
+      throws IOException {
+    DefaultMetricsSystem.setMiniClusterMode(true);
+    Path folder = Files.createTempDirectory("loomcard-web");
+    conf.set("hadoop.tmp.dir", folder.toString());
+    conf.set("yarn.node-attribute.fs-store.root-dir",
+        folder.resolve("attributes").toUri().toString());
+    conf.setClass(YarnConfiguration.RM_SCHEDULER, scheduler, ResourceScheduler.class);
+    conf.setBoolean(YarnConfiguration.IS_MINI_YARN_CLUSTER, true);
+    for (String key : new String[] {YarnConfiguration.RM_ADDRESS,
+        YarnConfiguration.RM_SCHEDULER_ADDRESS, YarnConfiguration.RM_RESOURCE_TRACKER_ADDRESS,
+        YarnConfiguration.RM_ADMIN_ADDRESS, YarnConfiguration.RM_WEBAPP_ADDRESS}) {
+      conf.set(key, "localhost:0");
+    }
+    conf.set(YarnConfiguration.YARN_HTTP_WEBAPP_SCHEDULER_PAGE,
+        LoomcardSchedulerPage.class.getName());
+    conf.set(YarnConfiguration.YARN_WEBAPP_CUSTOM_WEBSERVICE_CLASS,
+        LoomcardWebServices.class.getName());
+    ResourceManager manager = new ResourceManager();
+    manager.init(conf);
+    manager.start();
+    String address = manager.getConfig().get(YarnConfiguration.RM_WEBAPP_ADDRESS);
+    return new RunningManager(manager, folder,
+        "http://localhost:" + address.substring(address.lastIndexOf(':') + 1));
+  }
+
+  void stop() {
+    manager.stop();
+    FileUtil.fullyDelete(folder.toFile());
+  }
+
+  Answer get(String path, String accept) throws IOException {
+    HttpURLConnection connection = open(path);
+    if (accept != null) {
+      connection.setRequestProperty("Accept", accept);
+    }
+    return answer(connection);
+  }
+
+  Answer put(String path, String body) throws IOException {
+    return put(path, body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  Answer put(String path, byte[] body) throws IOException {
+    HttpURLConnection connection = open(path);
+    connection.setRequestMethod("PUT");
+    connection.setDoOutput(true);
+    connection.setRequestProperty("Content-Type", "application/yaml");
+    connection.getOutputStream().write(body);
+    return answer(connection);
+  }
+
+  private HttpURLConnection open(String path) throws IOException {
+    HttpURLConnection connection = (HttpURLConnection) new URL(address + path).openConnection();
+    connection.setConnectTimeout(TIMEOUT_MS);
+    connection.setReadTimeout(TIMEOUT_MS);
+    return connection;
+  }
+
+  private static Answer answer(HttpURLConnection connection) throws IOException {
+    int status = connection.getResponseCode();
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (InputStream body = status < 400
+        ? connection.getInputStream() : connection.getErrorStream()) {
+      byte[] buffer = new byte[8192];
+      int count = body == null ? -1 : body.read(buffer);
+      while (count >= 0) {
+        bytes.write(buffer, 0, count);
+        count = body.read(buffer);
+      }
+    }
+    return new Answer(status, String.valueOf(connection.getContentType()),
+        new String(bytes.toByteArray(), StandardCharsets.UTF_8));
+  }
+
+  /** What came back. */
+  static final class Answer {
+    final int status;
+    final String type;
+    final String body;
+
+    private Answer(int status, String type, String body) {
+      this.status = status;
+      this.type = type;
+      this.body = body;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package org.loomcard.yarn.web;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.loomcard.yarn.bridge.AppliedSetup;
+import org.loomcard.yarn.bridge.BridgeSamples;
+import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.MessageException;
+import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.bridge.SwapResult;
+
+/** A status with one of everything, and an answer to {@code apply} that the test chooses. */
+final class SampleStatus implements StatusSource {
+  private static final String QUEUE = "{\"administer\":[\"*\"],\"am_share_ppm\":1000000,"
+      + "\"guaranteed\":{\"ppm\":500000},\"maximum\":{\"ppm\":1000000},\"policy_named\":true,"
+      + "\"user_limit_ppm\":1000000,\"walked\":false,";
+  private static final String SETUP = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
+      + QUEUE + "\"leaf\":false,\"options\":{},\"parent\":null,\"path\":\"root\","
+      + "\"policy\":\"drf\",\"submit\":[\"*\"],\"weight\":1.0},"
+      + QUEUE + "\"leaf\":true,\"options\":{\"patience_ms\":5},\"parent\":0,\"path\":\"root.a\","
+      + "\"policy\":\"fifo\",\"submit\":[\"alice\",\"group:data\"],\"weight\":2.0}],"
+      + "\"schema\":1,\"source\":\"two.yml\"}";
+  static final String REPORT = "{\"theta\":0.1,\"7 of <b>\":[1,2]}";
+  static final AppliedSetup GOVERNING = governing();
+
+  final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
+  volatile SwapResult answer;
+
+  private static AppliedSetup governing() {
+    try {
+      return new AppliedSetup(Setup.read(SETUP), 3, "policy: drf\n");
+    } catch (MessageException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Override
+  public BridgeStatus bridge() {
+    return BridgeSamples.status(GOVERNING, Collections.singletonMap("root.a", REPORT));
+  }
+
+  @Override
+  public long startedAtMs() {
+    return 1_790_000_000_000L;
+  }
+
+  @Override
+  public Map<String, Long> refusals() {
+    return Collections.singletonMap("NODE_FULL", 2L);
+  }
+
+  @Override
+  public int nodes() {
+    return 3;
+  }
+
+  @Override
+  public Map<String, Long> capacity() {
+    return amounts(24576, 24);
+  }
+
+  @Override
+  public Map<String, ShownQueue> queues() {
+    Map<String, ShownQueue> queues = new LinkedHashMap<>();
+    queues.put("root", new ShownQueue(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
+        amounts(4096, 4), 1, 3));
+    queues.put("root.a", new ShownQueue(amounts(12288, 12), amounts(24576, 24),
+        amounts(6144, 3), amounts(4096, 4), 1, 3));
+    return queues;
+  }
+
+  @Override
+  public List<WaitingApplication> waiting() {
+    return Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
+        "count <words>", "alice", "root.a", Arrays.asList(
+            new WaitingApplication.WaitingAsk(20, 0, 4, amounts(1024, 1), "NODE_FULL"),
+            new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), null))));
+  }
+
+  @Override
+  public SwapResult apply(String yaml, String name) {
+    applied.add(name + ": " + yaml);
+    return answer;
+  }
+
+  private static Map<String, Long> amounts(long memory, long vcores) {
+    Map<String, Long> amounts = new LinkedHashMap<>();
+    amounts.put("memory_mb", memory);
+    amounts.put("vcores", vcores);
+    return amounts;
+  }
+}

@@ -1,0 +1,218 @@
+package org.loomcard.yarn.web;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Collections;
+
+import javax.xml.parsers.DocumentBuilderFactory;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.AccessControlList;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
+import org.junit.AfterClass;
+import org.junit.Before;
+import org.junit.BeforeClass;
+import org.junit.Test;
+import org.loomcard.yarn.bridge.BridgeSamples;
+import org.loomcard.yarn.bridge.SwapResult;
+import org.w3c.dom.Document;
+
+/** The web side in a real ResourceManager, asked over HTTP. */
+public final class WebSideTest {
+  private static final SampleStatus STATUS = IdleScheduler.STATUS;
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
+
+  private static RunningManager manager;
+
+  @Before
+  public void forget() {
+    STATUS.applied.clear();
+    STATUS.answer = BridgeSamples.applied(SampleStatus.GOVERNING);
+  }
+
+  @BeforeClass
+  public static void startWithOneAdministrator() throws Exception {
+    Configuration conf = new YarnConfiguration();
+    conf.set(YarnConfiguration.YARN_ADMIN_ACL, "admin");
+    manager = RunningManager.start(IdleScheduler.class, conf);
+  }
+
+  @AfterClass
+  public static void stop() {
+    manager.stop();
+  }
+
+  /** The document comes as JSON, also for a client that takes anything, in YARN's own envelope. */
+  @Test
+  public void schedulerDocumentIsJson() throws Exception {
+    for (String accept : new String[] {"*/*", "application/json", null}) {
+      RunningManager.Answer answer = manager.get("/ws/v1/cluster/scheduler", accept);
+      assertEquals(200, answer.status);
+      assertTrue(answer.type, answer.type.startsWith("application/json"));
+      JsonNode document = JSON.readTree(answer.body);
+      assertEquals(SchedulerDocument.enveloped(STATUS).toString(), answer.body);
+      JsonNode info = document.path("scheduler").path("schedulerInfo");
+      assertEquals("loomcard", info.path("type").asText());
+      assertEquals("root", info.path("queues").path(1).path("parent").asText());
+      assertEquals(6144, info.path("queues").path(1).path("used").path("memory_mb").asLong());
+      assertEquals("NODE_FULL",
+          info.path("waiting").path(0).path("asks").path(0).path("reason").asText());
+      assertEquals(SampleStatus.REPORT,
+          info.path("queues").path(1).path("report").toString());
+    }
+  }
+
+  /** The same tree comes as XML, with keys that are no XML names and characters to escape. */
+  @Test
+  public void schedulerDocumentIsXml() throws Exception {
+    RunningManager.Answer answer = manager.get("/ws/v1/cluster/scheduler", "application/xml");
+    assertEquals(200, answer.status);
+    assertTrue(answer.type, answer.type.startsWith("application/xml"));
+    Document xml = DocumentBuilderFactory.newInstance().newDocumentBuilder()
+        .parse(new ByteArrayInputStream(answer.body.getBytes(StandardCharsets.UTF_8)));
+    assertEquals("scheduler", xml.getDocumentElement().getTagName());
+    assertEquals("7 of <b>", xml.getElementsByTagName("entry").item(0)
+        .getAttributes().getNamedItem("name").getNodeValue());
+    assertEquals("9f2c4e", xml.getElementsByTagName("hash").item(0).getTextContent());
+  }
+
+  /** The page shows what the document says, escaped, with assets of the ResourceManager only. */
+  @Test
+  public void pageShowsTheDocument() throws Exception {
+    RunningManager.Answer answer = manager.get("/cluster/scheduler", "text/html");
+    assertEquals(200, answer.status);
+    for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
+        "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
+        "6,144 MB, 3 vcores", "7 of &lt;b&gt;"}) {
+      assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
+    }
+    assertFalse(answer.body.contains("count <words>"));
+    assertFalse(answer.body.replace(manager.address, "").contains("src=\"http"));
+  }
+
+  /** Whatever YARN answered before, it still answers. */
+  @Test
+  public void restOfTheWebSideStays() throws Exception {
+    for (String path : new String[] {"/cluster", "/cluster/apps", "/cluster/nodes",
+        "/ws/v1/cluster/info", "/ws/v1/cluster/metrics", "/ws/v1/cluster/apps",
+        "/ws/v1/cluster/nodes", "/ws/v1/cluster/scheduler-overview"}) {
+      assertEquals(path, 200, manager.get(path, "*/*").status);
+    }
+  }
+
+  /** An administrator's YAML reaches the scheduler as sent; the answer names what governs now. */
+  @Test
+  public void administratorApplies() throws Exception {
+    RunningManager.Answer answer =
+        manager.put(POLICY + "?name=drf.yml&user.name=admin", "policy: drf  # grün\n");
+    assertEquals(answer.body, 200, answer.status);
+    assertEquals(Collections.singletonList("drf.yml: policy: drf  # grün\n"), STATUS.applied);
+    assertEquals(3, JSON.readTree(answer.body).path("version").asInt());
+    assertEquals("9f2c4e", JSON.readTree(answer.body).path("hash").asText());
+  }
+
+  /** What was applied can be read back. */
+  @Test
+  public void policyIsReadable() throws Exception {
+    RunningManager.Answer answer = manager.get(POLICY, "application/json");
+    assertEquals(200, answer.status);
+    assertEquals("{\"version\":3,\"hash\":\"9f2c4e\",\"source\":\"two.yml\","
+        + "\"yaml\":\"policy: drf\\n\"}", answer.body);
+  }
+
+  /** Nobody but an administrator may; the scheduler does not even hear of the others. */
+  @Test
+  public void othersAreRefused() throws Exception {
+    RunningManager.Answer bob = manager.put(POLICY + "?user.name=bob", "policy: drf\n");
+    assertEquals(403, bob.status);
+    assertTrue(bob.body, bob.body.contains("User bob is no YARN administrator."));
+    RunningManager.Answer nobody = manager.put(POLICY, "policy: drf\n");
+    assertEquals(nobody.body, 403, nobody.status);
+    assertEquals(Collections.emptyList(), STATUS.applied);
+  }
+
+  /** While everyone is an administrator nobody may, unless the cluster says it means it. */
+  @Test
+  public void wildcardIsRefusedUnlessMeant() throws Exception {
+    YarnAuthorizationProvider authorizer =
+        YarnAuthorizationProvider.getInstance(new Configuration());
+    UserGroupInformation owner = UserGroupInformation.getCurrentUser();
+    Configuration meant = new Configuration();
+    meant.setBoolean("loomcard.apply.any-admin", true);
+    assertNotNull("a list that names people holds", PolicyAdministrators.denial(meant, "bob"));
+    authorizer.setAdmins(new AccessControlList("*"), owner);
+    try {
+      RunningManager.Answer refused = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+      assertEquals(403, refused.status);
+      assertTrue(refused.body, refused.body.contains("while yarn.admin.acl is"));
+      assertTrue(refused.body, refused.body.contains("loomcard.apply.any-admin"));
+      assertEquals(Collections.emptyList(), STATUS.applied);
+      assertNull(PolicyAdministrators.denial(meant, null));
+    } finally {
+      authorizer.setAdmins(new AccessControlList("admin"), owner);
+    }
+  }
+
+  /** Every error of a YAML file comes back with its place. */
+  @Test
+  public void findingsComeBack() throws Exception {
+    STATUS.answer = BridgeSamples.findings(Collections.singletonList(new SwapResult.Finding(
+        3, 5, "queues.a.weight", "must be above 0", "write weight: 1")), SampleStatus.GOVERNING);
+    RunningManager.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    assertEquals(400, answer.status);
+    JsonNode document = JSON.readTree(answer.body);
+    assertEquals("{\"line\":3,\"column\":5,\"path\":\"queues.a.weight\","
+        + "\"message\":\"must be above 0\",\"hint\":\"write weight: 1\"}", document.path("findings").path(0).toString());
+    assertFalse(document.path("hint").asText().isEmpty());
+  }
+
+  /** A set-up that would take live applications their queue is a conflict that names them. */
+  @Test
+  public void queuesInUseAreAConflict() throws Exception {
+    STATUS.answer = BridgeSamples.refused("root.a has live applications.",
+        Arrays.asList("application_1_0001"), SampleStatus.GOVERNING);
+    RunningManager.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    assertEquals(409, answer.status);
+    assertEquals("[\"application_1_0001\"]",
+        JSON.readTree(answer.body).path("applications").toString());
+  }
+
+  /** Without a policy process no YAML can be read, and that is said. */
+  @Test
+  public void deadPolicyProcessIsUnavailable() throws Exception {
+    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.UNAVAILABLE,
+        "The policy process is down.", SampleStatus.GOVERNING);
+    RunningManager.Answer down = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    assertEquals(503, down.status);
+    assertTrue(down.body, down.body.contains("The policy process is down."));
+    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.FAILED, "The disk is full.",
+        SampleStatus.GOVERNING);
+    assertEquals(500, manager.put(POLICY + "?user.name=admin", "policy: drf\n").status);
+  }
+
+  /** Bodies that can be no policy are refused before anybody parses them. */
+  @Test
+  public void oddBodiesAreRefused() throws Exception {
+    String path = POLICY + "?user.name=admin";
+    assertEquals(400, manager.put(path, "").status);
+    assertEquals(400, manager.put(path, new byte[] {(byte) 0xff, (byte) 0xfe}).status);
+    byte[] tooLong = new byte[PolicyUpload.LONGEST + 1];
+    Arrays.fill(tooLong, (byte) '#');
+    assertEquals(413, manager.put(path, tooLong).status);
+    assertEquals(Collections.emptyList(), STATUS.applied);
+    assertEquals(200, manager.put(path, Arrays.copyOf(tooLong, PolicyUpload.LONGEST)).status);
+  }
+}
