@@ -299,4 +299,14 @@ def clear(run_dir: Path) -> None:
     shutil.rmtree(run_dir, ignore_errors=True)
 
 
-__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "clear"]
+def default_url() -> str:
+    """The web address of the cluster left running below the present folder, or else the usual one
+    of a ResourceManager on this machine.
+    """
+    try:
+        return f"http://{LocalCluster.attach(places.run_folder('local')).web}"
+    except ClusterError:
+        return "http://127.0.0.1:8088"
+
+
+__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "clear", "default_url"]

@@ -15,7 +15,6 @@ from loomcard.cluster.render import (
     render,
 )
 
-
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
     """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
@@ -46,8 +45,9 @@ class LocalSettings:
         return self.scheduler_class == LOOMCARD_SCHEDULER
 
 
-def render_conf(settings: LocalSettings) -> None:
-    """Writes the cluster's configuration and hosts file into `settings.run_dir`/conf.
+def render_conf(settings: LocalSettings) -> list[Path]:
+    """Writes the cluster's configuration and hosts file into `settings.run_dir`/conf; returns the
+    files.
 
     Raises RenderError and FindingsError as `render` does, and PlaceError where the jars are
     missing.
@@ -67,8 +67,9 @@ def render_conf(settings: LocalSettings) -> None:
         heartbeat_ms=200,
         extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
     )
-    render(conf_dir, rendered, settings.policy)
+    written = render(conf_dir, rendered, settings.policy)
     _write_hosts(conf_dir / "hosts", hosts)
+    return [*written, conf_dir / "hosts"]
 
 
 # Small jobs on two cores: an AM that asks four times a second, a client that notices the end soon,

@@ -1,4 +1,4 @@
-"""Where jars, templates and the folders of running clusters lie, in a checkout or an installation."""
+"""Where jars and the folders of running clusters lie, in a checkout or an installation."""
 
 import os
 import shutil
@@ -74,5 +74,5 @@ def shipped(name: str) -> Path:
 
 
 def run_folder(kind: str) -> Path:
-    """Where a cluster that was left running keeps its state: `run/<kind>` below the present folder."""
+    """Where a cluster that was left running keeps its state: `run/<kind>`, relative."""
     return Path.cwd() / "run" / kind

@@ -62,7 +62,7 @@ class ResourceManagerClient:
         return self._list(f"cluster/apps/{application}/appattempts", "appAttempts", "appAttempt")
 
     def containers(self, application: str, attempt: str) -> list[Document]:
-        """The live containers of an attempt (`appattempt_...`), as the ResourceManager sees them."""
+        """The ResourceManager's live containers of an attempt (`appattempt_...`)."""
         found = self._get(f"cluster/apps/{application}/appattempts/{attempt}/containers")
         return _as_list(found.get("container"))
 

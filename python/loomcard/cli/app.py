@@ -1,0 +1,65 @@
+"""The command's tree, and the one place where its errors become a line and an exit status."""
+
+import sys
+
+import typer
+
+from loomcard.cli.cluster import cluster
+from loomcard.cli.demo import demo
+from loomcard.cli.jobs import status, submit
+from loomcard.cli.policy import policy
+from loomcard.cluster.docker import ComposeError
+from loomcard.cluster.local import ClusterError
+from loomcard.cluster.places import PlaceError
+from loomcard.cluster.render import RenderError
+from loomcard.cluster.rest import RestError
+from loomcard.config import FindingsError
+from loomcard.suite.programs import ProgramError
+from loomcard.suite.submission import SubmissionError
+
+BAD_INPUT = (ProgramError, RenderError, FindingsError)
+FAILURES = (ClusterError, ComposeError, PlaceError, RestError, SubmissionError)
+
+app = typer.Typer(
+    name="loomcard",
+    help="Scheduling policies written in Python, run on a real YARN cluster.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(cluster)
+app.add_typer(policy)
+app.command()(submit)
+app.command()(status)
+app.command()(demo)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    try:
+        app(args=arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except BAD_INPUT as error:
+        _complain(error)
+        return 2
+    except FAILURES as error:
+        _complain(error)
+        return 1
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _complain(error: Exception) -> None:
+    findings = getattr(error, "findings", None)
+    if findings:
+        for each in findings:
+            print(f"error: {each}", file=sys.stderr)
+        return
+    hint = getattr(error, "hint", "")
+    print(f"error: {error}" + (f" ({hint})" if hint else ""), file=sys.stderr)

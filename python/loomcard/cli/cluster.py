@@ -1,0 +1,139 @@
+"""``loomcard cluster``: up, down, status, render, logs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from loomcard.cli.output import Json, On, Where, console, print_json, waiting
+from loomcard.cluster import places
+from loomcard.cluster.docker import ComposeCluster
+from loomcard.cluster.local import LocalCluster
+from loomcard.cluster.local_conf import LocalSettings, render_conf
+from loomcard.cluster.render import SCHEDULERS, compose_settings, render
+
+cluster = typer.Typer(name="cluster", help="Start, stop and look at a cluster.")
+
+Policy = Annotated[
+    Path | None, typer.Option("--policy", help="The set-up to start with (YAML). Default: fifo.")
+]
+Nodes = Annotated[int, typer.Option("--nodes", min=1, max=64, help="How many NodeManagers.")]
+Scheduler = Annotated[
+    str, typer.Option("--scheduler", help=f"{', '.join(SCHEDULERS)}, or a class name.")
+]
+
+
+@cluster.command()
+def up(
+    on: On = Where.LOCAL,
+    policy: Policy = None,
+    nodes: Nodes = 3,
+    scheduler: Scheduler = "loomcard",
+    as_json: Json = False,
+) -> None:
+    """Start a cluster and leave it running."""
+    if on is Where.DOCKER:
+        settings = compose_settings(SCHEDULERS.get(scheduler, scheduler))
+        compose().up(settings, policy, nodes=nodes)
+        status(on, as_json)
+        return
+    settings_ = LocalSettings(
+        run_dir=places.run_folder("local"), nodes=nodes, scheduler=scheduler, policy=policy
+    )
+    with waiting("starting the embedded cluster"):
+        LocalCluster(settings_).up(detached=True)
+    status(on, as_json)
+
+
+@cluster.command()
+def down(on: On = Where.LOCAL) -> None:
+    """Stop the cluster that `up` left running."""
+    if on is Where.DOCKER:
+        compose().down()
+        return
+    running = LocalCluster.attach(places.run_folder("local"))
+    with waiting("stopping the embedded cluster"):
+        running.down()
+
+
+@cluster.command()
+def status(on: On = Where.LOCAL, as_json: Json = False) -> None:
+    """Say which parts run and where they answer."""
+    if on is Where.DOCKER:
+        services = compose().status()
+        if as_json:
+            print_json([{**vars(each), "ports": dict(each.ports)} for each in services])
+            return
+        table = Table("service", "container", "state", "health", "ports on 127.0.0.1")
+        for each in services:
+            ports = ", ".join(map(str, each.ports.values()))
+            table.add_row(each.service, each.container, each.state, each.health, ports)
+        console().print(table)
+        return
+    running = LocalCluster.attach(places.run_folder("local"))
+    document = {
+        "running": running.alive(),
+        "web": f"http://{running.web}",
+        "nodes": running.settings.nodes,
+        "conf": str(running.conf_dir),
+        "log": str(running.log),
+    }
+    if as_json:
+        print_json(document)
+        return
+    table = Table("embedded cluster", show_header=False)
+    for key, value in document.items():
+        table.add_row(key, str(value))
+    console().print(table)
+
+
+@cluster.command("render")
+def render_(
+    target: Annotated[Path, typer.Argument(help="The folder to write into.")],
+    on: On = Where.LOCAL,
+    policy: Policy = None,
+    nodes: Nodes = 3,
+    scheduler: Scheduler = "loomcard",
+    as_json: Json = False,
+) -> None:
+    """Write the configuration of a cluster without starting it."""
+    if on is Where.DOCKER:
+        chosen = compose_settings(SCHEDULERS.get(scheduler, scheduler))
+        written = render(target, chosen, policy)
+    else:
+        # An embedded cluster keeps its configuration in `conf` of its folder.
+        written = render_conf(
+            LocalSettings(
+                run_dir=target.absolute(), nodes=nodes, scheduler=scheduler, policy=policy
+            )
+        )
+    if as_json:
+        print_json([str(path) for path in written])
+        return
+    for path in written:
+        typer.echo(path)
+
+
+@cluster.command()
+def logs(
+    services: Annotated[list[str] | None, typer.Argument(help="Docker only: which.")] = None,
+    on: On = Where.LOCAL,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many.")] = 100,
+) -> None:
+    """Print the last lines of the cluster's log."""
+    if on is Where.DOCKER:
+        compose().logs(services or ())
+        return
+    for line in LocalCluster.attach(places.run_folder("local")).tail(lines):
+        typer.echo(line)
+
+
+def compose() -> ComposeCluster:
+    """The compose cluster of this source tree. Raises PlaceError when there is none."""
+    root = places.checkout()
+    if root is None:
+        raise places.PlaceError(
+            "no docker-compose.yml: this is an installed package", "run it in a source tree"
+        )
+    return ComposeCluster(root, places.run_folder("docker") / "conf")

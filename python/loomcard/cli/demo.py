@@ -1,0 +1,63 @@
+"""``loomcard demo``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from loomcard.cli.output import Json, console, print_json, waiting
+from loomcard.cluster import places
+from loomcard.suite import picture
+from loomcard.suite.demo import DemoResult, Sizes, run_demo
+
+Picture = Annotated[
+    Path | None, typer.Option("--picture", help="Where the PNG goes. Default: run/demo.")
+]
+
+
+def demo(picture_file: Picture = None, as_json: Json = False) -> None:
+    """Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler."""
+    sizes = Sizes()
+    folder = places.run_folder("demo")
+    with waiting("starting", total=sizes.steps) as bar:
+        task = bar.task_ids[0]
+        result = run_demo(folder, sizes, lambda done: bar.update(task, advance=1, description=done))
+    file = picture_file or folder / "containers.png"
+    picture.png(result.phases, file)
+    if as_json:
+        print_json(result.document())
+    else:
+        _print(result, file)
+    failed = [job for phase in result.phases for job in phase.jobs if job.state != "SUCCEEDED"]
+    if failed or not result.replay_identical:
+        raise typer.Exit(1)
+
+
+def _print(result: DemoResult, file: Path) -> None:
+    out = console()
+    table = Table("job", title="waiting / completion time in seconds")
+    for phase in result.phases:
+        table.add_column(phase.policy, justify="right")
+    names = [list(picture.labels(phase).values()) for phase in result.phases]
+    for row, name in enumerate(names[0]):
+        cells = []
+        for phase in result.phases:
+            job = phase.jobs[row]
+            shown = f"{_seconds(job.waiting_ms)} / {_seconds(job.completion_ms)}"
+            cells.append(shown if job.state == "SUCCEEDED" else f"{shown} {job.state}")
+        table.add_row(name, *cells)
+    out.print(table)
+    out.print(picture.terminal(result.phases))
+    refused = ", ".join(f"{why} {count}" for why, count in sorted(result.refused.items()))
+    out.print(
+        f"granted by the policy {result.granted_by_policy}, by the fallback "
+        f"{result.granted_by_fallback}; refused: {refused or 'none'}"
+    )
+    same = "every plan came out identical" if result.replay_identical else "PLANS DIFFER"
+    out.print(f"journal replayed: {same}")
+    out.print(f"picture: {file}")
+
+
+def _seconds(milliseconds: int | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds / 1000:.1f}"

@@ -1,0 +1,157 @@
+"""``loomcard submit`` and ``loomcard status``."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from loomcard.cli.cluster import compose
+from loomcard.cli.output import Json, On, Where, console, print_json, waiting
+from loomcard.cluster import places
+from loomcard.cluster.local import LocalCluster, default_url
+from loomcard.cluster.rest import ResourceManagerClient
+from loomcard.suite.programs import program
+from loomcard.suite.submission import Client, Submission, SubmissionError
+from loomcard.suite.times import job_times, read_runs
+
+Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: the cluster's.")]
+User = Annotated[str | None, typer.Option("--user", help="Who submits, on a cluster that trusts.")]
+Definitions = Annotated[
+    list[str] | None, typer.Option("--define", "-D", help="A Hadoop property, name=value.")
+]
+
+
+def submit(
+    name: Annotated[str, typer.Argument(help="pi, sleep, teragen, terasort, wordcount or a .jar.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,
+    on: On = Where.LOCAL,
+    queue: Queue = None,
+    user: User = None,
+    define: Definitions = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the job's end.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Submit an example job, or a jar with its arguments (after `--` if they begin with a dash)."""
+    chosen = program(name, arguments or [])
+    if on is Where.DOCKER:
+        command = ["run", "--rm", *(["--user", user] if user else []), "client", "example", name]
+        defined = [*(define or []), *([f"mapreduce.job.queuename={queue}"] if queue else [])]
+        compose().compose(
+            [*command, *(f"-D{each}" for each in defined), *chosen.arguments], timeout_s=None
+        )
+        return
+    cluster = LocalCluster.attach(places.run_folder("local"))
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    with waiting(f"{chosen.name} starts") as progress:
+        submission = client.submit(chosen, queue=queue, user=user, definitions=define or [])
+        application = submission.application()
+        if wait:
+            progress.update(progress.task_ids[0], description=f"{chosen.name} runs: {application}")
+            submission.wait(seconds=24 * 3600)
+    _report(cluster, submission, application, wait, as_json)
+
+
+def _report(
+    cluster: LocalCluster, submission: Submission, application: str, waited: bool, as_json: bool
+) -> None:
+    document = cluster.rest.application(application)
+    setup = cluster.rest.scheduler()["schedulerInfo"].get("setup", {})
+    times = job_times(
+        document,
+        submission.program.name,
+        str(setup.get("policy", cluster.settings.scheduler)),
+        read_runs(cluster.container_times),
+    )
+    if as_json:
+        print_json(vars(times) | {"client_log": str(submission.log)})
+    elif waited:
+        typer.echo(
+            f"{application}: {times.state}, waited {_seconds(times.waiting_ms)}, "
+            f"complete after {_seconds(times.completion_ms)}"
+        )
+    else:
+        typer.echo(application)
+    if waited and times.state != "SUCCEEDED":
+        said = document.get("diagnostics") or submission.reason()
+        raise SubmissionError(
+            f"{application} {times.state}: {' '.join(said.split())[:300]}", f"see {submission.log}"
+        )
+
+
+def status(
+    rm: Annotated[
+        str | None,
+        typer.Option("--rm", envvar="LOOMCARD_RM", help="The ResourceManager's web address."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a running cluster does: policy, applied version, bridge, queues, applications."""
+    client = ResourceManagerClient(rm or default_url())
+    document: dict[str, Any] = {
+        "resourcemanager": client.info(),
+        "scheduler": client.scheduler()["schedulerInfo"],
+        "nodes": client.nodes(),
+        "applications": client.applications(),
+    }
+    if as_json:
+        print_json(document)
+        return
+    out = console()
+    scheduler = document["scheduler"]
+    if "setup" in scheduler:
+        _print_scheduler(scheduler)
+    else:
+        out.print(f"stock scheduler: {scheduler.get('type', 'unknown')}")
+    table = Table("node", "rack", "state", "containers", "used MB", "free MB")
+    for node in sorted(document["nodes"], key=lambda each: str(each["nodeHostName"])):
+        numbers = ("numContainers", "usedMemoryMB", "availMemoryMB")
+        row = [str(node[key]) for key in ("nodeHostName", "rack", "state", *numbers)]
+        table.add_row(*row)
+    out.print(table)
+    table = Table("application", "name", "user", "queue", "state", "containers", "waits for")
+    reasons = {each["application"]: _reasons(each) for each in scheduler.get("waiting", [])}
+    for app in document["applications"]:
+        shown = app["finalStatus"] if app["state"] == "FINISHED" else app["state"]
+        running = max(int(app["runningContainers"]), 0)
+        words = (app["id"], app["name"], app["user"], app["queue"], shown, str(running))
+        table.add_row(*words, reasons.get(app["id"], ""))
+    out.print(table)
+
+
+def _print_scheduler(scheduler: dict[str, Any]) -> None:
+    out = console()
+    setup, bridge, grants = scheduler["setup"], scheduler["bridge"], scheduler["grants"]
+    out.print(
+        f"policy {setup['policy']}, version {setup['version']}, from {setup['source']} "
+        f"(hash {str(setup['hash'])[:12]})"
+    )
+    failure = bridge.get("last_failure")
+    said = f"; last failure: {failure['message']}" if failure else ""
+    out.print(f"bridge {bridge['state']}, {bridge['rounds']} rounds{said}")
+    refused = ", ".join(f"{why} {count}" for why, count in scheduler["refusals"].items())
+    out.print(
+        f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "
+        f"refused: {refused or 'none'}"
+    )
+    table = Table("queue", "policy", "guaranteed", "used", "pending", "applications", "containers")
+    for queue in scheduler["queues"]:
+        table.add_row(
+            queue["path"],
+            str(queue["policy"] or "(walked)"),
+            *(_amounts(queue[key]) for key in ("guaranteed", "used", "pending")),
+            str(queue["applications"]),
+            str(queue["containers"]),
+        )
+    out.print(table)
+
+
+def _amounts(resource: dict[str, int]) -> str:
+    return ", ".join(f"{amount} {name.replace('_', ' ')}" for name, amount in resource.items())
+
+
+def _reasons(waiting_: dict[str, Any]) -> str:
+    return ", ".join(sorted({ask["reason"] or "?" for ask in waiting_["asks"]}))
+
+
+def _seconds(milliseconds: int | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,47 @@
+"""How the command prints: tables for people, one JSON document for programs, progress aside."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+class Where(StrEnum):
+    """Which kind of cluster."""
+
+    LOCAL = "local"
+    DOCKER = "docker"
+
+
+On = Annotated[
+    Where, typer.Option("--on", help="The embedded cluster (local) or the compose cluster.")
+]
+
+
+def print_json(document: Any) -> None:
+    """Prints a document to standard output."""
+    typer.echo(json.dumps(document, indent=2))
+
+
+def console() -> Console:
+    """Where tables go; plain text that wraps at no width when it is not a terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=140)
+
+
+@contextmanager
+def waiting(what: str, total: int | None = None) -> Iterator[Progress]:
+    """A progress bar on standard error; gone when done. Its first task is `what`."""
+    columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+    if total is not None:
+        columns.insert(2, MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=total)
+        yield progress
