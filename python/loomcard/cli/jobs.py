@@ -1,5 +1,6 @@
 """``loomcard submit`` and ``loomcard status``."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,7 +33,7 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Submit an example job, or a jar with its arguments (after `--` if they begin with a dash)."""
-    chosen = program(name, arguments or [])
+    chosen = program(name, arguments or [], Path.cwd() if on is Where.LOCAL else None)
     if on is Where.DOCKER:
         command = ["run", "--rm", *(["--user", user] if user else []), "client", "example", name]
         defined = [*(define or []), *([f"mapreduce.job.queuename={queue}"] if queue else [])]

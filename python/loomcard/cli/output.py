@@ -38,10 +38,12 @@ def console() -> Console:
 
 @contextmanager
 def waiting(what: str, total: int | None = None) -> Iterator[Progress]:
-    """A progress bar on standard error; gone when done. Its first task is `what`."""
+    """A progress bar on standard error; gone when done, silent in a pipe. Its first task is `what`."""
     columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
     if total is not None:
         columns.insert(2, MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    screen = Console(stderr=True)
+    silent = not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=silent) as progress:
         progress.add_task(what, total=total)
         yield progress

@@ -58,7 +58,10 @@ class LocalCluster:
             raise ClusterError(
                 f"no embedded cluster in {run_dir}", "start one with `loomcard cluster up`"
             ) from None
-        cluster = cls(LocalSettings(run_dir=run_dir, nodes=state["nodes"]))
+        settings = LocalSettings(
+            run_dir=run_dir, nodes=state["nodes"], scheduler=state["scheduler"]
+        )
+        cluster = cls(settings)
         cluster._pid = state["pid"]
         cluster.web = state["web"]
         return cluster
@@ -256,7 +259,12 @@ class LocalCluster:
         return bool(information.get("bridge", {}).get("state") == "up")
 
     def _write_state(self) -> None:
-        state = {"pid": self._pid, "web": self.web, "nodes": self.settings.nodes}
+        state = {
+            "pid": self._pid,
+            "web": self.web,
+            "nodes": self.settings.nodes,
+            "scheduler": self.settings.scheduler,
+        }
         (self.run_dir / "state.json").write_text(json.dumps(state))
 
     def _forget(self) -> None:

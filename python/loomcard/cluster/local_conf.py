@@ -95,6 +95,7 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
         "loomcard.container-times.file": str(settings.run_dir / "containers.jsonl"),
         "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": "250",
+        "yarn.nodemanager.process-kill-wait.ms": "1000",
         # After a restart of the ResourceManager its nodes and AMs look for it twice a second.
         "yarn.resourcemanager.connect.retry-interval.ms": "500",
         "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "0",

@@ -122,10 +122,10 @@ def _settings(run_dir: Path, scheduler: str, policy: Path | None) -> LocalSettin
 def _phase(
     cluster: LocalCluster, policy: str, inputs: Path, sizes: Sizes, progress: Progress
 ) -> Phase:
-    client = Client(
-        cluster.conf_dir, cluster.run_dir / f"work-{policy}", tuple(cluster.client_options)
-    )
-    with _submitted(client, _programs(inputs, sizes)) as submissions:
+    # Hadoop takes a colon in a path for the end of a scheme.
+    work = cluster.run_dir / f"work-{policy.replace(':', '-')}"
+    client = Client(cluster.conf_dir, work, tuple(cluster.client_options))
+    with _submitted(client, _programs(inputs, work, sizes)) as submissions:
         pending = list(submissions)
         for submission in pending:
             submission.application()
@@ -156,12 +156,12 @@ def _submitted(client: Client, programs: list[Program]) -> Iterator[list[Submiss
             submission.stop()
 
 
-def _programs(inputs: Path, sizes: Sizes) -> list[Program]:
+def _programs(inputs: Path, outputs: Path, sizes: Sizes) -> list[Program]:
     sleep = ("-m", str(sizes.sleep_maps), "-r", "0", "-mt", str(sizes.sleep_ms))
     return [
         example("pi", (str(sizes.pi_maps), "100")),
-        example("wordcount", (str(inputs / "words"), "words-counted")),
-        example("terasort", (str(inputs / "records"), "records-sorted")),
+        example("wordcount", (str(inputs / "words"), "words-counted"), outputs),
+        example("terasort", (str(inputs / "records"), "records-sorted"), outputs),
         *(example("sleep", sleep) for _ in range(sizes.sleepers)),
     ]
 

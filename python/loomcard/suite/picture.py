@@ -43,7 +43,7 @@ def labels(phase: Phase) -> dict[str, str]:
     return found
 
 
-def terminal(phases: Sequence[Phase], width: int = 60) -> Text:
+def terminal(phases: Sequence[Phase], width: int = 48) -> Text:
     """One row a job, one column a moment; a bar's height is the job's running containers."""
     longest = max(to_ms - from_ms for from_ms, to_ms in map(interval, phases))
     text = Text()
@@ -59,7 +59,7 @@ def terminal(phases: Sequence[Phase], width: int = 60) -> Text:
             bars = "".join(_BLOCKS[-(-count * 8 // max(highest, 1))] for count in row)
             text.append(f"  {label:<12}")
             text.append(f"{bars:<{width}}", _COLOURS[i % len(_COLOURS)])
-            text.append(f" at most {max(row)}\n")
+            text.append(f" max {max(row)}\n")
         text.append("\n")
     return text
 

@@ -43,6 +43,7 @@ class _Example:
     usage: str
     least: int
     defaults: tuple[str, ...] = ()
+    paths: tuple[int, ...] = ()
 
 
 _EXAMPLES = {
@@ -53,9 +54,11 @@ _EXAMPLES = {
         2,
         ("-m", "2", "-r", "0", "-mt", "1000"),
     ),
-    "teragen": _Example("org.apache.hadoop.examples.terasort.TeraGen", "ROWS OUTPUT", 2),
-    "terasort": _Example("org.apache.hadoop.examples.terasort.TeraSort", "INPUT OUTPUT", 2),
-    "wordcount": _Example("org.apache.hadoop.examples.WordCount", "INPUT OUTPUT", 2),
+    "teragen": _Example("org.apache.hadoop.examples.terasort.TeraGen", "ROWS OUTPUT", 2, (), (1,)),
+    "terasort": _Example(
+        "org.apache.hadoop.examples.terasort.TeraSort", "INPUT OUTPUT", 2, (), (0, 1)
+    ),
+    "wordcount": _Example("org.apache.hadoop.examples.WordCount", "INPUT OUTPUT", 2, (), (0, 1)),
 }
 
 
@@ -64,17 +67,18 @@ def example_names() -> list[str]:
     return sorted(_EXAMPLES)
 
 
-def example(name: str, arguments: Sequence[str] = ()) -> Program:
+def example(name: str, arguments: Sequence[str] = (), base: Path | None = None) -> Program:
     """A named example with its arguments, or its defaults where it has some.
 
-    Raises ProgramError for an unknown name or too few arguments.
+    Relative paths among them are meant below `base`, or, where that is None, below the user's home
+    in the cluster's file system. Raises ProgramError for an unknown name or too few arguments.
     """
     found = _EXAMPLES.get(name)
     if found is None:
         raise ProgramError(
             f"no example job {name!r}", f"there are {', '.join(_EXAMPLES)}; or name a .jar file"
         )
-    given = tuple(arguments) or found.defaults
+    given = list(arguments) or list(found.defaults)
     if len(given) < found.least:
         raise ProgramError(f"{name} needs its arguments", f"loomcard submit {name} {found.usage}")
     return Program(name, found.main_class, given)
@@ -90,8 +94,8 @@ def jar(path: Path, arguments: Sequence[str]) -> Program:
     return Program(path.stem, "org.apache.hadoop.util.RunJar", tuple(arguments), path.resolve())
 
 
-def program(name: str, arguments: Sequence[str]) -> Program:
-    """An example by its name, or a jar by its path. Raises ProgramError."""
+def program(name: str, arguments: Sequence[str], base: Path | None = None) -> Program:
+    """An example by its name, or a jar by its path. `base` as in `example`. Raises ProgramError."""
     if name.endswith(".jar"):
         return jar(Path(name), arguments)
-    return example(name, arguments)
+    return example(name, arguments, base)

@@ -31,6 +31,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
  */
 public final class EmbeddedCluster {
   private static final long READY_DEADLINE_MS = 60_000;
+  /** Killing containers takes a second; the rest is idle waiting for log files to grow old. */
+  private static final long STOP_DEADLINE_MS = 4_000;
   private static final int HOOK_PRIORITY = 50;
   /** Marks the lines meant for the launcher among what libraries may print. */
   private static final String MARK = "@loomcard ";
@@ -180,8 +182,9 @@ public final class EmbeddedCluster {
       stopping.add(thread);
     }
     try {
+      long deadline = System.nanoTime() + STOP_DEADLINE_MS * 1_000_000L;
       for (Thread thread : stopping) {
-        thread.join();
+        thread.join(Math.max(1, (deadline - System.nanoTime()) / 1_000_000L));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
