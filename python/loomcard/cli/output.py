@@ -38,7 +38,7 @@ def console() -> Console:
 
 @contextmanager
 def waiting(what: str, total: int | None = None) -> Iterator[Progress]:
-    """A progress bar on standard error; gone when done, silent in a pipe. Its first task is `what`."""
+    """A progress bar on standard error, none in a pipe; gone when done. Its task is `what`."""
     columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
     if total is not None:
         columns.insert(2, MofNCompleteColumn())

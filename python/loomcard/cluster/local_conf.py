@@ -15,6 +15,7 @@ from loomcard.cluster.render import (
     render,
 )
 
+
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
     """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.

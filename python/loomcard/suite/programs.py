@@ -81,7 +81,11 @@ def example(name: str, arguments: Sequence[str] = (), base: Path | None = None) 
     given = list(arguments) or list(found.defaults)
     if len(given) < found.least:
         raise ProgramError(f"{name} needs its arguments", f"loomcard submit {name} {found.usage}")
-    return Program(name, found.main_class, given)
+    if base is not None:
+        # TeraSort loses its partition file where its output is a relative path of file:///.
+        for i in found.paths:
+            given[i] = given[i] if "://" in given[i] else str(base / given[i])
+    return Program(name, found.main_class, tuple(given))
 
 
 def jar(path: Path, arguments: Sequence[str]) -> Program:
