@@ -15,7 +15,9 @@ import msgspec
 import structlog
 
 from loomcard.bridge import gateway, handshake
+from loomcard.config import FindingsError, compile_setup
 from loomcard.model import records
+from loomcard.policies.session import Session
 
 
 class Deciding(Protocol):
@@ -88,21 +90,16 @@ class PolicyService:
         return self._session
 
 
-def _make_session(hello: records.Hello, journal_dir: Path | None) -> Deciding:
-    from loomcard.policies.session import Session
-
-    return Session(hello, journal_dir)
-
-
-def _compile_setup(
+def compile_request(
     yaml_text: str, name: str, policy_path: Sequence[str]
 ) -> records.Compiled | records.Findings:
-    from loomcard.config import FindingsError, compile_setup
-
+    """Compiles YAML with policies that are installed or lie under ``policy_path``."""
     try:
-        return records.Compiled(compile_setup(yaml_text, name, policy_path=list(policy_path)))
+        folders = [Path(folder) for folder in policy_path]
+        return records.Compiled(compile_setup(yaml_text, name, policy_path=folders))
     except FindingsError as error:
-        return records.Findings([tuple(finding) for finding in error.findings])
+        found = error.findings
+        return records.Findings([(f.line, f.column, f.path, f.message, f.hint) for f in found])
 
 
 def write_ready(path: Path, port: int) -> None:
@@ -128,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = structlog.get_logger("loomcard.bridge")
     try:
         secret = gateway.read_secret(options.secret_file)
-        service = PolicyService(_make_session, _compile_setup)
+        service = PolicyService(Session, compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
     except (gateway.SecretError, OSError) as error:

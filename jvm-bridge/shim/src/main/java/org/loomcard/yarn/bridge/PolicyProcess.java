@@ -22,6 +22,7 @@ final class PolicyProcess implements RunningPolicy {
   private final Runnable onEnd;
   private final PrivateFolder folder;
   private volatile Py4jPolicyClient client;
+  private volatile String name = "not ready";
 
   PolicyProcess(Process process, PrivateFolder folder, Runnable onEnd) {
     this.process = process;
@@ -46,22 +47,25 @@ final class PolicyProcess implements RunningPolicy {
       }
       ready = folder.readReady();
     }
-    client = new Py4jPolicyClient(portIn(ready), folder.secret());
+    readPort(ready);
   }
 
-  private static int portIn(String ready) throws IOException {
+  private void readPort(String ready) throws IOException {
+    int port = 0;
     try {
       JsonCursor in = new JsonCursor(ready);
       in.openObject("ready file");
-      int port = 0;
       for (String key = in.key(); key != null; key = in.key()) {
-        long value = in.number("ready file: " + key);
-        port = key.equals("port") ? (int) value : port;
+        if (key.equals("port")) {
+          port = in.integer("ready file: port");
+        } else {
+          name = key + " " + in.raw();
+        }
       }
-      return port;
     } catch (MessageException e) {
       throw new IOException(e.getMessage(), e);
     }
+    client = new Py4jPolicyClient(port, folder.secret());
   }
 
   @Override
@@ -87,7 +91,7 @@ final class PolicyProcess implements RunningPolicy {
 
   @Override
   public String describe() {
-    return process.toString();
+    return name;
   }
 
   private void copyLog() {

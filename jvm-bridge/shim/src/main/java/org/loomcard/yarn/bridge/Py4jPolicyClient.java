@@ -5,6 +5,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import javax.net.SocketFactory;
 import py4j.CallbackClient;
 import py4j.Gateway;
@@ -25,9 +27,17 @@ final class Py4jPolicyClient implements PolicyClient {
   }
 
   private static final int CONNECT_TIMEOUT_MS = 5000;
+  /** Kept here, since java.util.logging forgets levels of loggers that nobody holds. */
+  private static final Logger PY4J_LOG =
+      Logger.getLogger(CallbackClient.class.getPackage().getName());
   private final OwnSockets sockets = new OwnSockets();
   private final CallbackClient connections;
   private final EntryPoint entryPoint;
+
+  static {
+    // Py4J logs every message whole at INFO, which the JVM prints by default; failures we report.
+    PY4J_LOG.setLevel(Level.OFF);
+  }
 
   Py4jPolicyClient(int port, String secret) {
     connections = new OnceOnlyClient(port, secret, sockets);

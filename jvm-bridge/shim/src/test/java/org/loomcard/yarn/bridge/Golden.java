@@ -1,0 +1,36 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The files that the tests of both languages read. */
+final class Golden {
+  private Golden() {
+  }
+
+  /** The root of the repository, found upwards from where the tests run. */
+  static File repository() {
+    File folder = new File("").getAbsoluteFile();
+    while (!new File(folder, "tests/golden/wire").isDirectory()) {
+      folder = folder.getParentFile();
+      if (folder == null) {
+        throw new IllegalStateException("tests/golden/wire is not above "
+            + new File("").getAbsolutePath());
+      }
+    }
+    return folder;
+  }
+
+  static String message(String name) throws IOException {
+    Path path = new File(repository(), "tests/golden/wire/" + name + ".json").toPath();
+    return new String(Files.readAllBytes(path), StandardCharsets.UTF_8).trim();
+  }
+
+  /** The compiled set-up of the golden messages. */
+  static Setup setup() throws IOException, MessageException {
+    return CompileReply.read(message("compiled")).setup;
+  }
+}

@@ -1,0 +1,172 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.TreeMap;
+
+/**
+ * Books of one node and one application, in place of YARN's: enough for a policy to decide and to
+ * be counted. Slots are containers of 1024 MB.
+ */
+final class TinyBooks implements Books {
+  static final int SLOTS = 8;
+  private static final long[] SIZE = {1024, 1};
+  private final List<Refusal> refusals = new ArrayList<>();
+  private final List<Long> numbers = new ArrayList<>();
+  private final List<Long> ended = new ArrayList<>();
+  private final TreeMap<Long, String> running = new TreeMap<>();
+  private long nextContainer = 1;
+  private long nextNumber = 1;
+  private long firstOfPlan;
+  private long plan;
+  private int wanted;
+  private boolean askChanged;
+  private boolean planHadDecisions;
+  private Setup setup;
+  private boolean refuseSetups;
+  private int doubleGrants;
+  int snapshots;
+
+  /** The application asks for so many more. */
+  synchronized void ask(int count) {
+    wanted += count;
+    askChanged = true;
+  }
+
+  /** All running containers end. */
+  synchronized void endAll() {
+    ended.addAll(running.keySet());
+    running.clear();
+  }
+
+  synchronized int running(String origin) {
+    return Collections.frequency(new ArrayList<>(running.values()), origin);
+  }
+
+  synchronized int wanted() {
+    return wanted;
+  }
+
+  synchronized void refuseSetups() {
+    refuseSetups = true;
+  }
+
+  @Override
+  public synchronized boolean hasNews() {
+    return askChanged || !ended.isEmpty() || !refusals.isEmpty();
+  }
+
+  @Override
+  public synchronized void close(BatchWriter out, boolean snapshot) {
+    long now = out.nowMs();
+    if (snapshot) {
+      scratch(out, now);
+    } else {
+      if (planHadDecisions) {
+        long[] granted = new long[numbers.size()];
+        for (int i = 0; i < granted.length; i++) {
+          granted[i] = numbers.get(i);
+        }
+        out.outcomes(now, plan, firstOfPlan, granted, refusals);
+      }
+      for (long container : ended) {
+        out.containerCompleted(now, container, "completed", 0);
+      }
+      if (askChanged) {
+        writeAsk(out, now);
+      }
+    }
+    clearNews();
+    out.check(1, 1, running.size(), wanted);
+  }
+
+  private void scratch(BatchWriter out, long now) {
+    snapshots++;
+    int leaf = 0;
+    while (!setup.queues.get(leaf).leaf) {
+      leaf++;
+    }
+    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "");
+    out.applicationAdded(now, 1, new ApplicationText("application_1_0001", leaf, "alice", "tiny",
+        "TEST",
+        Collections.<String>emptyList(), 0, 0, Collections.<String, String>emptyMap()));
+    out.attemptAdded(now, 1, 1, 1, true);
+    out.attemptRegistered(now, 1);
+    for (long container : running.keySet()) {
+      out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
+          "running",
+          running.get(container)));
+    }
+    writeAsk(out, now);
+  }
+
+  private void writeAsk(BatchWriter out, long now) {
+    out.ask(now, new AskText(1, 20, -1, false, SIZE, wanted, Collections.<String,
+        Integer>emptyMap(),
+        Collections.<String, Integer>emptyMap(), true, ""));
+  }
+
+  @Override
+  public synchronized CommitReport commit(PlanMessage message, boolean late) {
+    plan = message.round;
+    firstOfPlan = nextContainer;
+    planHadDecisions = !message.decisions.isEmpty();
+    int refused = 0;
+    for (int i = 0; i < message.decisions.size(); i++) {
+      PlanMessage.Allocate allocate = (PlanMessage.Allocate) message.decisions.get(i);
+      int granted = 0;
+      while (!late && granted < allocate.count && wanted > 0 && running.size() < SLOTS) {
+        grant("policy");
+        numbers.add(nextNumber - 1);
+        granted++;
+      }
+      if (granted < allocate.count) {
+        refusals.add(new Refusal(i, allocate.count - granted, late ? "LATE" : "NODE_FULL"));
+        refused += allocate.count - granted;
+        askChanged = true;
+      }
+    }
+    return new CommitReport(numbers.size(), 0, refused);
+  }
+
+  private void grant(String origin) {
+    if (running.put(nextContainer++, origin) != null) {
+      doubleGrants++;
+    }
+    nextNumber++;
+    wanted--;
+  }
+
+  @Override
+  public synchronized int fallbackRound() {
+    int granted = 0;
+    while (wanted > 0 && running.size() < SLOTS) {
+      grant("fallback");
+      granted++;
+    }
+    return granted;
+  }
+
+  @Override
+  public synchronized void apply(Setup next, int version) throws SetupRefusedException {
+    if (refuseSetups) {
+      throw new SetupRefusedException("queue root.default has live applications",
+          Collections.singletonList("application_1_0001"));
+    }
+    setup = next;
+  }
+
+  @Override
+  public synchronized void clearNews() {
+    numbers.clear();
+    refusals.clear();
+    ended.clear();
+    askChanged = false;
+    planHadDecisions = false;
+  }
+
+  synchronized Setup setup() {
+    return setup;
+  }
+}

@@ -1,0 +1,21 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.function.BooleanSupplier;
+
+/** Waits for a condition, with a deadline; the only waiting that tests do. */
+final class Until {
+  private static final long DEADLINE_MS = 30_000;
+
+  private Until() {
+  }
+
+  static void holds(String what, BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + DEADLINE_MS * 1_000_000;
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() > end) {
+        throw new AssertionError("not within " + DEADLINE_MS + " ms: " + what);
+      }
+      Thread.sleep(5);
+    }
+  }
+}

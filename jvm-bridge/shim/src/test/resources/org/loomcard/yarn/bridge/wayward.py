@@ -1,0 +1,65 @@
+"""A policy process that does its job until a file tells it to misbehave: one word of MISDEEDS."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from loomcard.bridge import gateway
+from loomcard.bridge.process import (
+    PolicyService,
+    compile_request,
+    wait_for_end_of_input,
+    write_ready,
+)
+from loomcard.policies.session import Session
+
+
+def late(reply: str) -> str:
+    time.sleep(0.7)
+    return reply
+
+
+def die(reply: str) -> str:
+    os._exit(3)
+
+
+MISDEEDS = {
+    "garbage": lambda reply: "\x00 not a plan",
+    "error": lambda reply: '["error","MemoryError: "]',
+    "round": lambda reply: '["plan",0,[],[],[],{},{},[],[],null]',
+    "schema": lambda reply: '["hello",2,"3.11","9.9.9",[]]',
+    "fault": lambda reply: reply.replace(
+        ",[],[],null]", ',[[1,"ValueError: no","Traceback"]],[],null]'
+    ),
+    "late": late,
+    "die": die,
+}
+
+
+class Wayward:
+    def __init__(self, orders: Path) -> None:
+        self.service = PolicyService(Session, compile_request)
+        self.orders = orders
+
+    def decide(self, text: str) -> str:
+        reply = self.service.decide(text)
+        order = self.orders.read_text().strip() if self.orders.exists() else ""
+        wanted = "hello" if order == "schema" else "batch"
+        return MISDEEDS[order](reply) if order and text.startswith(f'["{wanted}"') else reply
+
+    def lastFailure(self) -> str:
+        return self.service.lastFailure() or "the wayward process's own words"
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("orders", type=Path)
+parser.add_argument("--ready-file", type=Path)
+parser.add_argument("--secret-file", type=Path)
+options = parser.parse_args()
+server = gateway.serve(Wayward(options.orders), gateway.read_secret(options.secret_file))
+write_ready(options.ready_file, server.port)
+print("wayward, but ready", file=sys.stderr)
+wait_for_end_of_input()
+os._exit(0)

@@ -1,0 +1,72 @@
+"""Every message of docs/wire.md, read and written as the ResourceManager does: byte for byte."""
+
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+
+from loomcard.model import records
+
+WIRE = Path(__file__).parents[1] / "golden" / "wire"
+REQUESTS = ("hello", "compile", "batch")
+REPLIES = ("hello_reply", "compiled", "findings", "error", "plan", "plan_resync")
+
+
+def golden(name: str) -> str:
+    return (WIRE / f"{name}.json").read_text(encoding="utf-8").strip()
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_is_read_and_written_back_byte_for_byte(name: str) -> None:
+    """What Python understands of a request is all of it."""
+    text = golden(name)
+    assert records.write(records.read_request(text)) == text
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_reply_is_read_and_written_back_byte_for_byte(name: str) -> None:
+    """What Python writes is what the golden file, which Java reads, holds."""
+    text = golden(name)
+    assert records.write(records.read_reply(text)) == text
+
+
+def test_the_golden_batch_holds_every_record() -> None:
+    """A record that is added to the wire is added to the golden batch."""
+    batch = records.read_request(golden("batch"))
+    assert isinstance(batch, records.Batch)
+    assert {type(record) for record in batch.records} == set(get_args(records.AnyRecord))
+
+
+def test_every_golden_file_is_tested() -> None:
+    """No file is left lying that neither language reads."""
+    assert {path.stem for path in WIRE.glob("*.json")} == {*REQUESTS, *REPLIES}
+
+
+def test_fields_mean_what_the_page_says() -> None:
+    """Places in arrays are names: a swap of two of them would survive the byte comparison."""
+    batch = records.read_request(golden("batch"))
+    assert isinstance(batch, records.Batch)
+    assert (batch.round, batch.first_seq, batch.now_ms) == (7, 4242, 29)
+    assert batch.check == records.Check(nodes=1, applications=1, containers=1, pending=3)
+    ask = next(r for r in batch.records if isinstance(r, records.AskChanged))
+    assert (ask.attempt, ask.priority, ask.allocation_request_id, ask.count) == (1, 20, -1, 3)
+    assert (ask.hosts, ask.racks, ask.relax_locality) == ({"n1": 2, "n2": 1}, {"/rack1": 3}, True)
+    done = next(r for r in batch.records if isinstance(r, records.ContainerCompleted))
+    assert (done.container, done.kind, done.exit_status) == (41, "completed", -1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('["batch",1,1,1,[0,0,0,0],[["node_exploded",1,1]]]', "$[5]"),
+        ('["batch",1,1,1,[0,0,0,0],[["node_heartbeat",1,"one"]]]', "$[5][0][2]"),
+        ('["batch",1,1,1,[0,0,0],[]]', "$[4]"),
+        ('["bunch",1,1,1,[0,0,0,0],[]]', "bunch"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(text: str, place: str) -> None:
+    """Unknown tags, wrong types and missing fields are errors that say where."""
+    with pytest.raises(msgspec.MsgspecError) as caught:
+        records.read_request(text)
+    assert place in str(caught.value)
