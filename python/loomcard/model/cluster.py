@@ -51,7 +51,7 @@ class Node:
 
 
 class Partition:
-    """The nodes of one label (the default partition's is ""): their capacity and what of it is free."""
+    """The nodes of one label ("" is the default one): their capacity and what of it is free."""
 
     __slots__ = ("capacity", "free")
 

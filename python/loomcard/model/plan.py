@@ -147,8 +147,9 @@ class Plan:
     def pending(
         self, order: Callable[[Ask], Any] | None = None, *, of: Member | None = None
     ) -> list[Ask]:
-        """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow, by ``order``, ties by
-        submission and number.
+        """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow.
+
+        In the order of ``order``, ties by submission and number; without it by application.
         """
         found = self.view.asks if of is None else asks_below(of)
         asks = [a for a in found if self.limited(a) is None and self.allows(a)]

@@ -18,6 +18,9 @@ from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.view import WITHHELD
 
+ALL = 1 << 30
+"""A count of containers that no round reaches."""
+
 Order = Callable[[Any], Any]
 Entry = tuple[bool, Any, int, int, Member]
 
@@ -76,7 +79,7 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
     and at the cluster's
     capacity; if it looks at more, ``live=True`` re-keys every member at each call.
     ``turn_containers``: how many
-    containers a child queue's policy may grant in one turn.
+    containers a child queue's policy may grant in one turn; one that demands alone may take all.
     """
     view = plan.view
     frame = sys._getframe(1)
@@ -175,7 +178,8 @@ def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
         if entries.get(child) is not entry:
             heappop(heap)
             continue
-        taken = plan.turn(child, count)
+        alone = len(entries) == 1  # nobody to take turns with
+        taken = plan.turn(child, ALL if alone else count)
         stale.pop(child, None)
         if taken.count:
             fresh = index._entry(order, child)

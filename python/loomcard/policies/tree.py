@@ -95,7 +95,9 @@ class PolicyTree:
                 watcher[instance.queue] = None  # one that held back is asked again
 
     def _concerned(self, instance: Instance) -> bool:
-        return instance.queue.number in self.mirror.timers_due or bool(instance.view.changes)
+        if not instance.has_memory or instance.queue.number in self.mirror.timers_due:
+            return True
+        return bool(instance.view.changes)
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:

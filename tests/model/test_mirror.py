@@ -1,0 +1,151 @@
+"""The mirror: gaps, miscounts and unknown names lead to a snapshot, and a snapshot to the same
+state.
+"""
+
+import pytest
+
+from engine import Engine, flat, queue, setup
+from loomcard.model import records as r
+from loomcard.model.dump import dump
+
+
+def running(policy: str = "drf") -> Engine:
+    """Two nodes, two applications, some containers of which some wait for room."""
+    engine = Engine(flat(policy))
+    engine.add_node(1, 4096, 4)
+    engine.add_node(2, 2048, 2, "/b")
+    for app in (1, 2):
+        engine.add_app(app)
+        engine.ask(app, 5, hosts={"n2": 1}, racks={"/b": 1})
+    engine.round()
+    return engine
+
+
+def spoil_sequence(engine: Engine) -> None:
+    engine.seq += 1
+
+
+def spoil_count(engine: Engine) -> None:
+    engine.applications.add(99)
+
+
+def spoil_name(engine: Engine) -> None:
+    engine.tell(r.ContainerStarted(0, 4711))
+
+
+def spoil_outcomes(engine: Engine) -> None:
+    engine.outcomes = r.Outcomes(0, 77, 1, [], [])
+
+
+def forget_outcomes(engine: Engine) -> None:
+    engine.outcomes = None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (spoil_sequence, "expected"), (spoil_count, "counts"), (spoil_name, "4711"),
+        (spoil_outcomes, "77"), (forget_outcomes, "no outcomes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):
+    """Every kind of damage is noticed, named, answered with an empty plan, and stays until a
+    snapshot.
+    """
+    engine = running()
+    spoil(engine)
+    engine.ask(1, 9)
+    plan = engine.exchange()
+    assert says in plan.resync
+    assert plan.decisions == []
+    engine.applications.discard(99)
+    assert engine.exchange().resync is not None
+
+
+def test_a_snapshot_rebuilds_the_same_state():
+    """The records of a dump, sent as a snapshot, make a mirror that dumps alike."""
+    engine = running()
+    engine.round()
+    before = dump(engine.session.mirror)
+    other = Engine(flat("drf"))
+    other.applications, other.nodes, other.asks = engine.applications, engine.nodes, engine.asks
+    other.containers = engine.containers
+    records = r.read_records(r.write(before["records"]))
+    other.waiting += records
+    other.round()
+    after = dump(other.session.mirror)
+    assert after["records"] == before["records"]
+
+
+def test_node_loss_takes_capacity_and_room_away():
+    """Containers of a lost node complete first, then it leaves; nothing is placed on it."""
+    engine = running()
+    for granted in [g for g in engine.containers.values() if g.node == 2]:
+        engine.complete(granted.number, "lost")
+    del engine.nodes[2]
+    engine.tell(r.NodeRemoved(0, 2, "lost"))
+    engine.round()
+    assert tuple(engine.session.mirror.ledger.capacity) == (4096, 4)
+    assert all(g.node == 1 for g in engine.containers.values())
+
+
+def test_a_shrunken_node_gets_nothing_until_its_containers_end():
+    """A node may hold more than its new capacity; free is negative and nothing fits."""
+    engine = running()
+    engine.nodes[1] = (1024, 1)
+    engine.tell(r.NodeResized(0, 1, (1024, 1)))
+    first = next(g.number for g in engine.containers.values() if g.node == 1)
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert min(engine.session.mirror.ledger.nodes[1].free) < 0
+    engine.commit(plan)
+    engine.complete(first)
+    assert engine.round() == []
+
+
+def test_a_resized_container_changes_use_everywhere():
+    """An AM may grow a container: node, application, queue and user are charged the difference."""
+    engine = running()
+    first = next(g for g in engine.containers.values() if g.node == 1)
+    engine.complete(
+        next(g.number for g in engine.containers.values() if g is not first and g.node == 1)
+    )
+    engine.tell(r.ContainerResized(0, first.number, (2048, 1)))
+    engine.exchange()
+    ledger = engine.session.mirror.ledger
+    app = ledger.applications[first.attempt]
+    assert app.used[0] == sum(c.size[0] for c in app.containers)
+    assert ledger.queues[0].used == ledger.queues[1].used
+
+
+def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
+    """Asks go with the attempt; a container it leaves to the next attempt stays on the books until
+    it ends.
+    """
+    engine = running()
+    kept = next(g for g in engine.containers.values() if g.attempt == 1)
+    engine.asks = {k: v for k, v in engine.asks.items() if k[0] != 1}
+    engine.tell(r.AttemptRemoved(0, 1, "FAILED"))
+    engine.tell(r.AttemptAdded(0, 7, 1, 2, True))
+    engine.round()
+    app = engine.session.mirror.ledger.applications[1]
+    assert app.pending_count == 0
+    assert kept.number in {c.number for c in app.containers}
+    engine.complete(kept.number)
+    assert engine.exchange().resync is None
+
+
+def test_a_moved_application_takes_its_use_and_demand_along():
+    """After a move the old queue is empty and the new one holds and wants what the application
+    does.
+    """
+    engine = Engine(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1, leaf=1)
+    engine.ask(1, 5)
+    engine.round()
+    engine.tell(r.ApplicationChanged(0, 1, 2, 0))
+    engine.round()
+    a, b = engine.session.mirror.ledger.queues[1:]
+    assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])
+    assert (b.used, b.pending_count, list(b.applications)) == ([2048, 2], 3, [1])

@@ -1,0 +1,85 @@
+"""What the queue tree forbids or promises: maximum, user limit, AM share, guarantee; no policy can
+pass it.
+"""
+
+from collections import Counter
+
+import pytest
+
+from engine import Engine, queue, setup
+
+
+def two_queues(policy: str = "drf", **keys: object) -> Engine:
+    """root with a (the keys) and b; 8 containers of room."""
+    engine = Engine(
+        setup(queue("root", policy), queue("root.a", "fifo", **keys), queue("root.b", "fifo"))
+    )
+    engine.add_node(1, 8192, 8)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"),
+    [({"ppm": 250_000}, 2), ({"amounts": {"memory_mb": 3072}}, 3), ({"amounts": {"vcores": 1}}, 1)],
+)
+def test_a_maximum_holds_even_on_an_idle_cluster(bound, most):
+    """A queue never holds more than its maximum, in percent or in amounts, and the reason is
+    QUEUE_MAX.
+    """
+    engine = two_queues(maximum=bound)
+    engine.add_app(1)
+    engine.ask(1, 8)
+    plan = engine.exchange()
+    assert sum(d.count for d in plan.decisions) == most
+    assert plan.waits == [(1, 20, 0, "QUEUE_MAX")]
+
+
+def test_a_users_limit_leaves_room_for_another_user():
+    """user_limit 25 % of the queue: two containers each, the rest waits with USER_LIMIT."""
+    engine = two_queues(user_limit_ppm=250_000)
+    for app, user in ((1, "alice"), (2, "alice"), (3, "bob")):
+        engine.add_app(app, user=user)
+        engine.ask(app, 5)
+    plan = engine.exchange()
+    assert sorted(Counter({d.attempt: d.count for d in plan.decisions}).items()) == [(1, 2), (3, 2)]
+    assert {w[3] for w in plan.waits} == {"USER_LIMIT"}
+
+
+def test_the_am_share_bounds_masters_but_lets_the_first_in():
+    """am_share 12.5 % is one container here: one AM runs, the second waits; tasks are not
+    concerned.
+    """
+    engine = two_queues(am_share_ppm=10_000)
+    for app in (1, 2):
+        engine.add_app(app)
+        engine.ask(app, 1, priority=0, is_am=True)
+    plan = engine.exchange()
+    assert [d.attempt for d in plan.decisions] == [1]
+    assert plan.waits == [(2, 0, 0, "AM_LIMIT")]
+
+
+@pytest.mark.parametrize("policy", ["fifo", "drf"])
+def test_guarantees_are_filled_first(policy):
+    """A queue below its guarantee is served before any other, whatever the policy orders by."""
+    engine = two_queues(policy, guaranteed={"ppm": 750_000}, weight=0.01)
+    engine.add_app(2, leaf=2)
+    engine.ask(2, 8)
+    engine.now += 1
+    engine.add_app(1, leaf=1)
+    engine.ask(1, 8)
+    assert Counter(g.attempt for g in engine.round()) == {1: 6, 2: 2}
+
+
+def test_limits_of_an_inner_queue_bind_its_children_together():
+    """Two leaves under a maximum of half the cluster get half of it together."""
+    engine = Engine(
+        setup(
+            queue("root", "drf"), queue("root.a", "drf", maximum={"ppm": 500_000}),
+            queue("root.a.x", "fifo"), queue("root.a.y", "fifo"),
+        )
+    )  # fmt: skip
+    engine.add_node(1, 8192, 8)
+    for app, leaf in ((1, 2), (2, 3)):
+        engine.add_app(app, leaf=leaf)
+        engine.ask(app, 8)
+    assert Counter(g.attempt for g in engine.round()) == {1: 2, 2: 2}

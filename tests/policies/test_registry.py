@@ -1,0 +1,82 @@
+"""Policies are found by name, by entry point and by file; what is wrong is said with a remedy."""
+
+import re
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from loomcard.policies import registry
+from loomcard.policies.registry import PolicyNotFoundError, find, names, register
+
+FILE = '''
+from dataclasses import dataclass
+from loomcard import ClusterView, Plan, fill
+
+@dataclass(frozen=True)
+class Newest:
+    """The newest first."""
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: -member.submitted_ms)
+'''
+
+
+def test_built_in_policies_come_through_the_entry_point_group():
+    """fifo and drf are listed with where they come from and what they do."""
+    known = {k.name: k for k in names()}
+    assert known["drf"].origin == "loomcard.policies.drf:DominantResourceFairness"
+    assert "dominant share" in known["drf"].summary
+    assert "fifo" in known
+
+
+def test_a_file_names_a_class(tmp_path):
+    """path/to/file.py:Class loads that class, offline from any path, else only from the search
+    folders.
+    """
+    (tmp_path / "newest.py").write_text(FILE)
+    assert find(f"{tmp_path}/newest.py:Newest").__name__ == "Newest"
+    assert find("newest.py:Newest", search=[tmp_path]).__name__ == "Newest"
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "hint"),
+    [
+        ("dfr", "no policy 'dfr'", "did you mean: drf"),
+        ("{tmp}/newest.py:Newset", "no class 'Newset'", "Newest"),
+        ("{tmp}/none.py:X", "no file", "check the path"),
+        ("{tmp}/broken.py:X", "ZeroDivisionError", "python"),
+        ("{tmp}/newest.py:fill", "is no policy", "decide"),
+    ],
+)
+def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
+    """The message names what is missing, the hint what to do."""
+    (tmp_path / "newest.py").write_text(FILE)
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    with pytest.raises(PolicyNotFoundError, match=re.escape(says)) as error:
+        find(name.format(tmp=tmp_path))
+    assert hint in error.value.hint
+
+
+@pytest.mark.parametrize("name", ["../outside.py:X", "/etc/passwd.py:X", "{tmp}/outside.py:X"])
+def test_a_running_cluster_loads_files_from_its_folders_only(tmp_path, name):
+    """No path leads out of loomcard.policy.path, neither upward nor absolute."""
+    (tmp_path / "outside.py").write_text(FILE)
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    with pytest.raises(PolicyNotFoundError) as error:
+        find(name.format(tmp=tmp_path), search=[inside])
+    assert "loomcard.policy.path" in error.value.hint
+
+
+def test_two_classes_may_not_share_a_name():
+    """A second class under a registered name is refused, the same one again is not."""
+    cls = find("drf")
+    assert register("drf")(cls) is cls
+    with pytest.raises(ValueError, match="registered already"):
+        register("drf")(type("Other", (), {"decide": lambda *_: None}))
+
+
+def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
+    """A broken third-party package does not hide the rest."""
+    bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [bad])
+    assert "no_such_module" in {k.name: k for k in names()}["bad"].summary

@@ -1,0 +1,180 @@
+"""A round: turns between queues, faults of one instance, memory, timers, reports."""
+
+from collections import Counter
+
+import pytest
+
+import scripted  # noqa: F401 - registers the policies named below
+from engine import Engine, flat, queue, setup
+from loomcard.model import records as r
+
+
+def under(
+    root: str, a: str, b: str = "fifo", root_options: dict | None = None, **options
+) -> Engine:
+    """root with leaves a (its options) and b; 4 containers; application 1 in a, 2 in b."""
+    engine = Engine(
+        setup(
+            queue("root", root, options=root_options or {}),
+            queue("root.a", a, options=options), queue("root.b", b),
+        )
+    )  # fmt: skip
+    engine.add_node(1, 4096, 4)
+    for app in (1, 2):
+        engine.add_app(app, leaf=app)
+    return engine
+
+
+def test_fifo_leaves_alternate_under_drf():
+    """drf at the root gives turns by dominant share; fifo serves inside each leaf; each decision
+    names its instance.
+    """
+    engine = under("drf", "fifo")
+    engine.ask(1, 9)
+    engine.ask(2, 9)
+    granted = engine.round()
+    assert [(g.attempt, g.instance) for g in granted] == [(1, 1), (2, 2), (1, 1), (2, 2)]
+
+
+def test_what_one_queue_cannot_use_goes_to_the_other():
+    """A leaf that does not demand gets no turn, and the rest is its sibling's."""
+    engine = under("drf", "fifo")
+    engine.ask(2, 9)
+    assert Counter(g.attempt for g in engine.round()) == {2: 4}
+
+
+@pytest.mark.parametrize(
+    ("ask", "options", "want"),
+    [
+        pytest.param((0, (1024, 1)), {}, {"count": 0, "stopped": "NOTHING"}, id="nothing wanted"),
+        pytest.param((1, (9999, 1)), {}, {"count": 0, "stopped": "NO_FIT"}, id="fits nowhere"),
+        pytest.param((3, (1024, 1)), {"count": 2}, {"count": 2, "stopped": None}, id="its count"),
+        pytest.param(
+            (3, (1024, 1)),
+            {"count": 9, "memory_mb": 1500},
+            {"count": 1, "stopped": None},
+            id="its limit",
+        ),
+    ],
+)
+def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
+    """``Taken`` names the count and, when nothing was taken, the reason; count and limit bind."""
+    engine = under("test-turns", "fifo", root_options=options)
+    if ask[0]:
+        engine.ask(1, *ask)
+    assert engine.exchange().reports["root.a"] == want
+
+
+def test_a_child_that_holds_back_is_withheld():
+    """A policy that waits for locality answers WITHHELD though a node fits."""
+    engine = under("test-turns", "test-patient")
+    engine.ask(1, 1, hosts={"n9": 1})
+    assert engine.exchange().reports["root.a"]["stopped"] == "WITHHELD"
+
+
+def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
+    """Under drf a withholding leaf is out of the order until its timer; then it takes any node."""
+    engine = under("drf", "test-patient", wait_ms=50)
+    engine.ask(1, 1, hosts={"n9": 1})
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert plan.timers == [(1, 60)]
+    engine.commit(plan)
+    assert engine.round(20) == []
+    engine.tell(r.TimerFired(60, 1))
+    assert [g.node for g in engine.round(30)] == [1]
+
+
+def test_a_fault_drops_that_instances_decisions_only():
+    """The broken leaf's grants are taken back, the other's stand, and the traceback is told."""
+    engine = under("drf", "test-broken", when="app1")
+    engine.ask(1, 2)
+    engine.ask(2, 2)
+    plan = engine.exchange()
+    assert {d.attempt for d in plan.decisions} == {2}
+    [(instance, message, trace)] = plan.faults
+    assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
+    engine.commit(plan)
+    assert engine.round() == []  # and the books still agree
+
+
+def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
+    """Allocating more than is asked for or fits raises; nothing of that instance is granted."""
+    engine = Engine(flat("test-greedy"))
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1)
+    engine.ask(1, 2)
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert "ASK_GONE" in plan.faults[0][1]
+
+
+def test_changes_are_told_once_and_only_inside_the_scope():
+    """A policy sees its own applications' events since its last call, and all nodes'."""
+    engine = under("drf", "test-counter", "test-counter")
+    engine.ask(1, 1)
+    engine.round()
+    engine.round()
+    seen = {i: engine.session.tree.instances[i].memory["seen"] for i in (1, 2)}
+    common = ["NodeAdded", "ApplicationAdded", "AttemptAdded", "AttemptRegistered"]
+    assert seen == {1: [*common, "AskChanged"], 2: common}
+
+
+def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
+    """LATE refuses a plan whole: its asks stand again, its memory starts from what it saved."""
+    engine = Engine(flat("test-counter"))
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1)
+    engine.ask(1, 2)
+    assert engine.round(late=True) == []
+    assert len(engine.round()) == 2
+    assert engine.session.tree.instances[1].memory["calls"] == 1
+
+
+def test_a_refusal_reaches_the_policy_with_its_reason_and_the_ask_is_served_again():
+    """Refused comes among the changes; the next plan grants the container elsewhere or again."""
+    engine = Engine(flat("test-counter"), refuse=lambda _: "NODE_FULL")
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1)
+    engine.ask(1, 1)
+    assert engine.round() == []
+    engine.refuse = lambda _: None
+    assert len(engine.round()) == 1
+    assert engine.session.tree.instances[1].memory["seen"].count("Refused") == 1
+
+
+def test_what_is_saved_survives_a_restart_of_the_process():
+    """``saved`` goes out every second here; a new process with it goes on from there."""
+    first = Engine(flat("test-counter"))
+    for _ in range(5):
+        first.tell(r.NodeHeartbeat(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
+        first.round(500)
+    assert first.saved["root.default:test-counter"] >= 3
+    second = Engine(flat("test-counter"), saved=first.saved)
+    second.add_node(1, 1, 1)
+    second.round()
+    calls = second.session.tree.instances[1].memory["calls"]
+    assert calls == first.saved["root.default:test-counter"] + 1
+
+
+def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
+    """Another set-up moves applications by their queue's path; the same policy at the same queue
+    keeps its saved part.
+    """
+    engine = under("drf", "test-counter")
+    engine.ask(1, 2)
+    engine.ask(2, 1)
+    engine.round()
+    calls = engine.session.tree.instances[1].memory["calls"]
+    engine.compiled = setup(
+        queue("root", "fifo"),
+        queue("root.b", "drf"),
+        queue("root.a", "test-counter"),
+        queue("root.c", "fifo"),
+    )
+    engine.tell(r.Setup(0, 2, engine.compiled))
+    engine.ask(2, 2)
+    assert [(g.attempt, g.instance) for g in engine.round()] == [(2, 1)]
+    assert engine.session.tree.instances[2].memory["calls"] == calls + 1
+    used = {q.path: q.used[1] for q in engine.session.mirror.ledger.queues}
+    assert used == {"root": 4, "root.a": 2, "root.b": 2, "root.c": 0}

@@ -1,0 +1,100 @@
+"""Policies for tests: they do what their options say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard import ClusterView, Plan, Reason, Resource, fill, register
+
+
+@register("test-patient")
+@dataclass(frozen=True)
+class Patient:
+    """Delay scheduling: wait for a local node for so long, then take any."""
+
+    wait_ms: int = 5_000
+
+    def initial(self, _view: ClusterView, saved: Any) -> dict[Any, int]:
+        return dict(saved or {})
+
+    def decide(self, view: ClusterView, memory: dict[Any, int]) -> tuple[Plan, dict[Any, int]]:
+        plan, waiting = Plan(view), {}
+        for ask in plan.pending():
+            since = memory.get(ask.key, view.now_ms)
+            nodes = list(plan.nodes_fitting(ask))
+            local = [n for n in nodes if n.host in ask.hosts]
+            patient = bool(ask.hosts) and view.now_ms - since < self.wait_ms
+            if local or (nodes and not patient):
+                plan.allocate(ask, (local or nodes)[0])
+            elif nodes:
+                waiting[ask.key] = since
+                plan.wake_at(since + self.wait_ms)
+                plan.wait(ask, Reason.LOCALITY)
+        return plan, waiting
+
+
+@register("test-broken")
+@dataclass(frozen=True)
+class Broken:
+    """Grants what it can, then raises, in the rounds in which an application named ``when`` is
+    there.
+    """
+
+    when: str = "app2"
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = fill(Plan(view), order=lambda app: app.number)
+        if any(app.name == self.when for app in view.applications):
+            raise RuntimeError("broken on purpose")
+        return plan
+
+
+@register("test-counter")
+@dataclass(frozen=True)
+class Counter:
+    """Remembers how often it was called and every change it was told; saves the count."""
+
+    def initial(self, _view: ClusterView, saved: Any) -> dict[str, Any]:
+        return {"calls": saved or 0, "seen": []}
+
+    def decide(self, view: ClusterView, memory: dict[str, Any]) -> tuple[Plan, dict[str, Any]]:
+        memory["calls"] += 1
+        memory["seen"] += [type(c).__name__ for c in view.changes]
+        plan = fill(Plan(view), order=lambda app: app.number)
+        plan.report(view.queue, {"calls": memory["calls"]})
+        return plan, memory
+
+    def save(self, memory: dict[str, Any]) -> int:
+        return memory["calls"]
+
+
+@register("test-greedy")
+@dataclass(frozen=True)
+class Greedy:
+    """Allocates the first ask on the first node, whatever forbids it."""
+
+    count: int = 100
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in view.asks[:1]:
+            plan.allocate(ask, view.nodes[0], self.count)
+        return plan
+
+
+@register("test-turns")
+@dataclass(frozen=True)
+class Turns:
+    """Gives each child one turn and reports how it stopped."""
+
+    count: int = 1
+    memory_mb: int | None = None
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        limit = None if self.memory_mb is None else Resource((self.memory_mb, 1000))
+        for child in view.queue.children:
+            taken = plan.turn(child, self.count, limit)
+            plan.report(child, {"count": taken.count, "stopped": taken.stopped})
+        return plan
