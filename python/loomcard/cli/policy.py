@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
 from loomcard.config.catalog import Option, catalog
@@ -83,8 +84,13 @@ def print_schema() -> None:
 def apply(
     file: Annotated[Path, typer.Argument(help="The set-up to apply.")],
     rm: Annotated[
-        str, typer.Option("--rm", envvar="LOOMCARD_RM", help="The ResourceManager's web address.")
-    ] = "http://127.0.0.1:8088",
+        str | None,
+        typer.Option(
+            "--rm",
+            envvar="LOOMCARD_RM",
+            help="The ResourceManager's web address. Default: the cluster that `up` left running.",
+        ),
+    ] = None,
     user: Annotated[
         str | None, typer.Option("--user", help="Who asks, on a cluster without Kerberos.")
     ] = None,
@@ -102,7 +108,7 @@ def apply(
     applied: dict[str, Any] = {}
     if not findings:
         try:
-            applied = ResourceManagerClient(rm, user).apply_policy(text, file.name)
+            applied = ResourceManagerClient(rm or default_url(), user).apply_policy(text, file.name)
         except RestError as error:
             findings = error.body.get("findings") or []
             if not findings:

@@ -1,0 +1,37 @@
+"""What the README shows works as it stands there: the policy and the set-ups."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loomcard.config import compile_setup
+from loomcard.model.plan import Plan
+from loomcard.policies import registry
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def test_the_policy_shown_is_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader who copies the fifteen lines into a file can name that file in a set-up."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    [source] = blocks("python")
+    file = tmp_path / "my_drf.py"
+    file.write_text(source)
+    name = f"{file}:DominantResourceFairness"
+    assert registry.find(name).decide.__annotations__["return"] is Plan
+    assert len([line for line in source.splitlines() if line.strip()]) <= 15
+    setup = compile_setup(f"version: 1\nkind: policy\npolicy: '{name}'\n", "mine.yml")
+    assert setup["queues"][1]["policy"] == name
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_the_set_ups_shown_compile(text: str) -> None:
+    """Each YAML block is a set-up without findings."""
+    setup = compile_setup(text, "readme.yml")
+    assert setup["queues"][0]["path"] == "root"
