@@ -104,6 +104,7 @@ class ComposeCluster:
 
         What it says otherwise goes to this process's own outputs. Raises `ComposeError`.
         """
+        verb = next(word for word in arguments if not word.startswith("-"))
         command = ["docker", "compose", "--project-name", self.project, *arguments]
         environ = os.environ | dict(self.environment or {})
         environ["LOOMCARD_CONF_DIR"] = str(self.conf_dir.absolute())
@@ -124,12 +125,12 @@ class ComposeCluster:
             ) from error
         except subprocess.TimeoutExpired as error:
             raise ComposeError(
-                f"docker compose {arguments[0]} took longer than {timeout_s} s",
+                f"docker compose {verb} took longer than {timeout_s} s",
                 hint="loomcard cluster logs --on docker says what it waits for",
             ) from error
         except subprocess.CalledProcessError as error:
             raise ComposeError(
-                f"docker compose {arguments[0]} failed with status {error.returncode}",
+                f"docker compose {verb} failed with status {error.returncode}",
                 hint="its own words stand above; is the engine running (docker info)?",
             ) from error
         return (done.stdout or "").strip()

@@ -1,0 +1,74 @@
+"""Runs inside the ResourceManager's container: the containers in RM, NodeManagers and mirror.
+
+Prints one JSON object: `rm`, `nm` and `mirror` are sorted lists of container ids; with --replay,
+`rounds` counts the journal's rounds and `differences` those that replay otherwise.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from loomcard.cluster.rest import ResourceManagerClient
+from loomcard.model.journal import read_segment, segments
+from loomcard.policies.session import Session, replay
+
+RUNNING = {"RUNNING", "LOCALIZING", "SCHEDULED", "NEW"}
+
+
+def in_rm(rm: ResourceManagerClient) -> list[str]:
+    """Ask the ResourceManager for the live containers of every running attempt."""
+    return [
+        container["containerId"]
+        for app in rm.applications()
+        if app["state"] == "RUNNING"
+        for attempt in rm.attempts(app["id"])
+        for container in rm.containers(app["id"], attempt["appAttemptId"])
+    ]
+
+
+def on_nodes(rm: ResourceManagerClient) -> list[str]:
+    """Ask every NodeManager for what it runs."""
+    found = []
+    for node in rm.nodes():
+        if node["state"] != "RUNNING":
+            continue
+        url = f"http://{node['nodeHTTPAddress']}/ws/v1/node/containers"
+        answer = requests.get(url, timeout=10, headers={"Accept": "application/json"}).json()
+        containers = (answer.get("containers") or {}).get("container") or []
+        found += [c["id"] for c in containers if c["state"] in RUNNING]
+    return found
+
+
+def in_mirror(journal: Path) -> list[str]:
+    """Rebuild the policy process's mirror from the journal's last segment."""
+    segment = read_segment(segments(journal)[-1])
+    session = Session.restored(segment.header)
+    for batch, _ in segment.rounds:
+        session.decide(batch)
+    return [_name(c) for c in session.mirror.ledger.containers.values()]
+
+
+def _name(container: Any) -> str:
+    attempt = container.attempt
+    epoch, number = divmod(container.yarn_number, 1 << 40)
+    prefix = f"container_e{epoch:02}_" if epoch else "container_"
+    application = attempt.application.id.removeprefix("application_")
+    return f"{prefix}{application}_{attempt.ordinal:02}_{number:06}"
+
+
+def main(journal: Path) -> None:
+    """Print the three lists and the replay's verdict."""
+    rm = ResourceManagerClient("http://resourcemanager:8088", user="hadoop")
+    report: dict[str, Any] = {"rm": sorted(in_rm(rm)), "nm": sorted(on_nodes(rm))}
+    report["mirror"] = sorted(in_mirror(journal))
+    if "--replay" in sys.argv:
+        report["differences"] = len(replay(journal))
+        report["rounds"] = sum(len(read_segment(s).rounds) for s in segments(journal))
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main(Path("/data/loomcard/journal"))

@@ -1,0 +1,205 @@
+"""The compose cluster: real jobs of several users and frameworks, granted by policies in Python.
+
+One cluster is booted for all tests; each test applies the set-up that it needs first.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from testcontainers.compose import DockerCompose
+
+from loomcard.cluster.docker import ComposeCluster
+from loomcard.cluster.rest import Document, ResourceManagerClient
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
+
+ROOT = Path(__file__).parents[2]
+PROBE = (Path(__file__).parent / "compose_probe.py").read_text()
+PYTHON = "/opt/loomcard/venv/bin/python"
+T = TypeVar("T")
+SERVICES = ("namenode", "datanode", "resourcemanager", "nodemanager", "jobhistory")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running compose cluster and its ResourceManager's REST interface, as administrator."""
+
+    command: list[str]
+    project: str
+    rm: ResourceManagerClient
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start `docker compose WORDS`; its outputs come as one text."""
+        return subprocess.Popen(
+            [*self.command, *words],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def client(self, user: str, *words: str) -> subprocess.Popen[str]:
+        """Start a Hadoop command as `user`, in a container of its own."""
+        return self.start("run", "--rm", "--no-TTY", f"--user={user}", "client", *words)
+
+    def probe(self, *options: str) -> Document:
+        """Which containers live in RM, NMs and mirror; see compose_probe."""
+        inside = ["exec", "--no-TTY", "resourcemanager", PYTHON, "-c", PROBE, *options]
+        done = subprocess.run(
+            [*self.command, *inside], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        report: Document = json.loads(done.stdout)
+        return report
+
+    def document(self) -> Document:
+        """What the scheduler says of itself."""
+        info: Document = self.rm.scheduler()["schedulerInfo"]
+        return info
+
+    def apply(self, name: str) -> Document:
+        """Swap to a set-up of policies/."""
+        return self.rm.apply_policy((ROOT / "policies" / name).read_text(), name)
+
+
+def ended(process: subprocess.Popen[str], seconds: int = 300) -> str:
+    """Wait for a client's end; return what it said. It must have succeeded."""
+    output, _ = process.communicate(timeout=seconds)
+    assert process.returncode == 0, output[-3000:]
+    return output
+
+
+def wait_until(see: Callable[[], T | None], seconds: int = 120) -> T:
+    """Look once a second until what is seen is true; return it."""
+    deadline = time.monotonic() + seconds
+    while (seen := see()) is None:
+        assert time.monotonic() < deadline, f"{see} was not seen within {seconds} s"
+        time.sleep(1)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two NodeManagers under fifo, on free ports, as plain `docker compose up` brings them."""
+    project = f"loomcard-test-{os.getpid()}"
+    variables = tmp_path_factory.mktemp("compose") / "variables.env"
+    ports = ("NAMENODE", "RESOURCEMANAGER", "JOBHISTORY")
+    lines = [f"COMPOSE_PROJECT_NAME={project}", *(f"LOOMCARD_{name}_PORT=0" for name in ports)]
+    variables.write_text("\n".join(lines) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        # Ryuk would have to be pulled, and the fixture cleans up itself.
+        patch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+        compose = DockerCompose(ROOT, build=True, env_file=str(variables))
+        with compose:
+            port = compose.get_service_port("resourcemanager", 8088)
+            rm = ResourceManagerClient(f"http://127.0.0.1:{port}", user="hadoop")
+            yield Cluster(compose.docker_compose_command(), project, rm)
+
+
+def test_every_service_is_healthy_and_published_on_loopback_only(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """`up --wait` returns when all daemons do their work; nobody else's machine can reach them."""
+    services = ComposeCluster(ROOT, tmp_path, project=cluster.project).status()
+    healthy = [s.service for s in services if s.health == "healthy"]
+    assert healthy == sorted([*SERVICES, "nodemanager"])
+    published = {s.service: set(s.ports) for s in services if s.ports}
+    assert published == {"namenode": {9870}, "resourcemanager": {8088}, "jobhistory": {19888}}
+    listed = ended(cluster.start("ps", "--format=json"))
+    assert set(re.findall(r'"URL":"([^"]*)","TargetPort":\d+,"PublishedPort":[1-9]', listed)) == {
+        "127.0.0.1"
+    }
+
+
+def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> None:
+    """Every container of a MapReduce job is a decision of the policy; replay gives equal plans."""
+    before = cluster.document()["grants"]["policy"]
+    output = ended(cluster.client("alice", "example", "pi", "3", "100"))
+    assert "Estimated value of Pi is 3.1" in output
+    grants = cluster.document()["grants"]
+    assert grants["policy"] - before >= 5  # the AM, three maps and a reduce
+    assert grants["fallback"] == 0
+    report = cluster.probe("--replay")
+    assert report["rounds"] > 0
+    assert report["differences"] == 0
+
+
+def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
+    """RM, NMs and mirror hold the same containers before and after, and the job ends well."""
+    cluster.apply("fifo.yml")
+    job = cluster.client("bob", "sleep", "-m", "4", "-r", "0", "-mt", "30000")
+
+    def all_running() -> Document | None:
+        seen = cluster.probe()
+        return seen if len(seen["rm"]) == 5 and seen["rm"] == seen["nm"] == seen["mirror"] else None
+
+    before = wait_until(all_running)
+    version = cluster.document()["setup"]["version"]
+    applied = cluster.apply("drf.yml")
+    assert applied["version"] == version + 1
+    assert cluster.document()["setup"]["policy"] == "drf"
+    assert wait_until(all_running, 20) == before
+    output = ended(job)
+    assert "Killed map tasks" not in output
+    assert "Failed map tasks" not in output
+    document = cluster.document()
+    assert document["grants"]["fallback"] == 0
+    assert document["bridge"]["restarts"] == 0
+
+
+def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:
+    """Another framework's master and executors get their containers the same way."""
+    cluster.apply("drf.yml")
+    submit = "spark-submit --deploy-mode cluster $SPARK_HOME/examples/src/main/python/pi.py 4"
+    spark = ("--profile=spark", "run", "--build", "--rm", "--no-TTY", "spark", "sh", "-c", submit)
+    output = ended(cluster.start(*spark), 900)
+    assert "final status: SUCCEEDED" in output
+    application = cluster.rm.application(re.findall(r"application_\d+_\d+", output)[-1])
+    assert application["applicationType"] == "SPARK"
+    assert application["finalStatus"] == "SUCCEEDED"
+    assert cluster.document()["grants"]["fallback"] == 0
+
+
+def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None:
+    """A queue that is open to bob refuses alice by name, and serves bob."""
+    cluster.apply("queues.yml")
+    small = ("1", "10")
+    refused = cluster.client("alice", "example", "pi", "-Dmapreduce.job.queuename=root.bob", *small)
+    output, _ = refused.communicate(timeout=120)
+    assert refused.returncode != 0
+    reason = next(line for line in output.splitlines() if "alice" in line and "root.bob" in line)
+    assert "submit" in reason
+    own = [
+        cluster.client(user, "example", "pi", f"-Dmapreduce.job.queuename=root.{user}", *small)
+        for user in ("alice", "bob")
+    ]
+    assert all("Estimated value of Pi" in ended(job) for job in own)
+    queues = {app["user"]: app["queue"] for app in cluster.rm.applications()[-2:]}
+    assert queues == {"alice": "root.alice", "bob": "root.bob"}
+
+
+def test_node_managers_scale_to_five(cluster: Cluster) -> None:
+    """More NodeManagers join a running cluster, and their racks are known."""
+    ended(
+        cluster.start(
+            *("up", "--detach", "--wait", "--no-recreate", "--scale=nodemanager=5", "nodemanager")
+        ),
+        600,
+    )
+
+    def five_running() -> list[Document] | None:
+        nodes = [node for node in cluster.rm.nodes() if node["state"] == "RUNNING"]
+        return nodes if len(nodes) == 5 else None
+
+    racks = {node["rack"] for node in wait_until(five_running)}
+    assert racks == {"/rack-1", "/rack-2"}
+    assert cluster.document()["cluster"]["nodes"] == 5

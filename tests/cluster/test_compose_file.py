@@ -1,0 +1,160 @@
+"""What docker-compose.yml promises, read from the file itself, and the settings from variables."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from loomcard.cluster.docker import ComposeCluster, ComposeError, settings_from
+from loomcard.cluster.render import CAPACITY_SCHEDULER, LOOMCARD_SCHEDULER, RenderError
+
+ROOT = Path(__file__).parents[2]
+DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "jobhistory")
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return document["services"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A command `docker` that prints the file `answer` and writes its own arguments to `asked`."""
+    fake = tmp_path / "docker"
+    fake.write_text(
+        '#!/bin/sh\ncd "$(dirname "$0")"\necho "$@" >> asked\n'
+        "echo $LOOMCARD_CONF_DIR > conf_dir\n[ ! -e answer ] || cat answer\n[ ! -e broken ]\n"
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return tmp_path
+
+
+@pytest.mark.parametrize("daemon", DAEMONS)
+def test_every_daemon_says_whether_it_is_well(services: dict[str, Any], daemon: str) -> None:
+    """`up --wait` and dependants rely on a check of each daemon's own, and on bounded memory."""
+    service = services[daemon]
+    assert service["healthcheck"]["test"] == ["CMD", "healthy", daemon]
+    assert service["mem_limit"]
+    assert service["init"] is True
+    assert service["restart"].startswith("on-failure")
+
+
+def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
+    """YARN without Kerberos believes whoever calls, so nobody else's machine may."""
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    assert len(ports) == 3
+    assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+def test_node_managers_can_be_scaled(services: dict[str, Any]) -> None:
+    """A fixed name, host name, port or shared state would admit one only."""
+    node = services["nodemanager"]
+    assert {"container_name", "hostname", "ports"} & set(node) == set()
+    assert [v for v in node["volumes"] if not v.endswith(":ro")] == ["/data"]
+
+
+def test_the_default_cluster_fits_an_8_gb_laptop(services: dict[str, Any]) -> None:
+    """The limits of all daemons, with two NodeManagers, leave the laptop two of its gigabytes."""
+
+    def mebibytes(text: str) -> int:
+        return int(text[:-1]) * {"m": 1, "g": 1024}[text[-1]]
+
+    limits = {name: mebibytes(services[name]["mem_limit"]) for name in DAEMONS}
+    assert sum(limits.values()) + limits["nodemanager"] <= 6.2 * 1024
+
+
+def test_variables_become_settings() -> None:
+    """What docker-compose.yml passes on reaches the templates."""
+    settings, policy = settings_from(
+        {
+            "LOOMCARD_POLICY": "policies/drf.yml",
+            "LOOMCARD_SCHEDULER": "stock:capacity",
+            "LOOMCARD_NODE_MEMORY_MB": "1024",
+        }
+    )
+    assert (settings.scheduler_class, settings.node_memory_mb) == (CAPACITY_SCHEDULER, 1024)
+    assert policy == Path("policies/drf.yml")
+    settings, policy = settings_from({})
+    assert (settings.scheduler_class, policy) == (LOOMCARD_SCHEDULER, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("LOOMCARD_SCHEDULER", "lottery", "stock:capacity"),
+        ("LOOMCARD_NODE_MEMORY_MB", "2g", "1536"),
+        ("LOOMCARD_NODE_VCORES", "-1", "whole number"),
+        ("LOOMCARD_NODE_VCORES", "0", "whole number"),
+    ],
+)
+def test_a_bad_variable_is_named(name: str, value: str, hint: str) -> None:
+    """The message names variable and value, and what would be right."""
+    with pytest.raises(RenderError) as caught:
+        settings_from({name: value})
+    assert f"{name}={value}" in str(caught.value)
+    assert hint in str(caught.value) + caught.value.hint
+
+
+def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
+    """The containers see the files that this machine rendered, and as many nodes as asked for."""
+    conf_dir = engine / "conf"
+    ComposeCluster(ROOT, conf_dir, project="p").up(nodes=3)
+    assert (conf_dir / "setup.json").is_file()
+    assert (engine / "conf_dir").read_text().strip() == str(conf_dir)
+    asked = (engine / "asked").read_text()
+    assert "--project-name p up --detach --wait --scale=nodemanager=3 --build" in asked
+
+
+def test_status_reads_either_form_of_compose_ps(engine: Path) -> None:
+    """Compose printed an array up to 2.20 and prints an object a line since."""
+    publisher = {"URL": "127.0.0.1", "TargetPort": 8088, "PublishedPort": 9999}
+    rows = [
+        {"Service": s, "Name": f"p-{s}-1", "State": "running", "Health": "healthy", "Publishers": p}
+        for s, p in (("resourcemanager", [publisher]), ("datanode", None))
+    ]
+    cluster = ComposeCluster(ROOT, engine / "conf")
+    (engine / "answer").write_text("\n".join(map(json.dumps, rows)))
+    by_line = cluster.status()
+    (engine / "answer").write_text(json.dumps(rows))
+    assert cluster.status() == by_line
+    assert [(s.service, s.ports) for s in by_line] == [
+        ("datanode", {}),
+        ("resourcemanager", {8088: 9999}),
+    ]
+    (engine / "answer").write_text("")
+    assert cluster.status() == []
+
+
+def test_a_failure_of_docker_is_one_sentence(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing or failing docker is said with a hint and without a traceback."""
+    cluster = ComposeCluster(ROOT, engine / "conf")
+    (engine / "broken").touch()
+    with pytest.raises(ComposeError, match="down failed with status 1") as caught:
+        cluster.down()
+    assert "docker info" in caught.value.hint
+    monkeypatch.setenv("PATH", str(engine / "nowhere"))
+    with pytest.raises(ComposeError, match="no command docker") as caught:
+        cluster.down()
+    assert "--on local" in caught.value.hint
+    with pytest.raises(ComposeError, match="0 NodeManagers"):
+        cluster.up(nodes=0)
+
+
+@pytest.mark.docker
+def test_compose_accepts_the_file() -> None:
+    """Anchors, variables and conditions mean something to compose itself."""
+    done = subprocess.run(
+        ["docker", "compose", "--profile=client", "--profile=spark", "config", "--services"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {*DAEMONS, "configuration", "client", "spark"}
