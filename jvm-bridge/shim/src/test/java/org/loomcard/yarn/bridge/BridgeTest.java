@@ -60,7 +60,7 @@ public class BridgeTest {
     start(false);
     for (int i = 0; i < 5; i++) {
       ask(TinyBooks.SLOTS);
-      Until.holds("all slots run", () -> books.running("policy") == TinyBooks.SLOTS);
+      Until.waitUntil("all slots run", () -> books.running("policy") == TinyBooks.SLOTS);
       books.endAll();
       bridge.signal();
     }
@@ -76,7 +76,7 @@ public class BridgeTest {
   public void aKilledProcessIsReplaced() throws Exception {
     start(false);
     ask(2);
-    Until.holds("the policy granted", () -> books.running("policy") == 2);
+    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
     signalProcess("KILL");
     fallsBackAndComesBack();
     assertEquals(1, bridge.status().counters.restarts());
@@ -89,7 +89,7 @@ public class BridgeTest {
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600);
     start(false);
     ask(2);
-    Until.holds("the policy granted", () -> books.running("policy") == 2);
+    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
     signalProcess("STOP");
     fallsBackAndComesBack();
     assertTrue(bridge.status().lastFailure,
@@ -134,8 +134,8 @@ public class BridgeTest {
     write("orders", "schema");
     start(true);
     ask(2);
-    Until.holds("the fallback granted", () -> books.running("fallback") == 2);
-    Until.holds("the reason is told",
+    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 2);
+    Until.waitUntil("the reason is told",
         () -> bridge.status().lastFailure.contains("speaks schema 2"));
     assertEquals(0, bridge.status().counters.rounds());
     assertTrue(orders.delete());
@@ -147,12 +147,12 @@ public class BridgeTest {
   public void aLatePlanIsRefusedWhole() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 400);
     start(true);
-    Until.holds("up", () -> bridge.status().counters.rounds() > 0);
+    Until.waitUntil("up", () -> bridge.status().counters.rounds() > 0);
     write("orders", "late");
     ask(3);
-    Until.holds("late", () -> bridge.status().counters.late() == 1);
+    Until.waitUntil("late", () -> bridge.status().counters.late() == 1);
     assertTrue(orders.delete());
-    Until.holds("granted after all", () -> books.running("policy") == 3);
+    Until.waitUntil("granted after all", () -> books.running("policy") == 3);
     assertEquals("refused, then granted", 3, bridge.status().counters.refused());
     assertEquals(0, bridge.status().counters.failures());
   }
@@ -170,7 +170,7 @@ public class BridgeTest {
   public void aSwapIsAppliedAndSurvivesARestart() throws Exception {
     start(false);
     ask(2);
-    Until.holds("granted", () -> books.running("policy") == 2);
+    Until.waitUntil("granted", () -> books.running("policy") == 2);
     SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(2, result.version);
@@ -179,7 +179,7 @@ public class BridgeTest {
     assertEquals(FIFO, read("policy.yml.previous"));
     assertEquals("the running containers are still there", 2, books.running("policy"));
     ask(2);
-    Until.holds("granted after the swap", () -> books.running("policy") == 4);
+    Until.waitUntil("granted after the swap", () -> books.running("policy") == 4);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.grantedByFallback());
     bridge.stop();
@@ -187,7 +187,7 @@ public class BridgeTest {
     bridge = bridge(false);
     assertEquals("the edited file is not applied by itself", result.hash, bridge.load().setup.hash);
     bridge.start();
-    Until.holds("up again", () -> bridge.status().state == BridgeStatus.State.UP);
+    Until.waitUntil("up again", () -> bridge.status().state == BridgeStatus.State.UP);
     assertEquals("refresh reads the file", "fifo", refreshed().queue("root.default").policy);
     assertEquals(3, bridge.status().applied.version);
   }
@@ -221,9 +221,9 @@ public class BridgeTest {
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 60_000);
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 60_000);
     start(false);
-    Until.holds("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     signalProcess("KILL");
-    Until.holds("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
+    Until.waitUntil("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
     SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
     assertEquals(SwapResult.Outcome.UNAVAILABLE, result.outcome);
     assertTrue(result.message, result.message.contains("the policy process is down"));
@@ -234,11 +234,11 @@ public class BridgeTest {
   @Test
   public void nothingIsLeftBehind() throws Exception {
     start(false);
-    Until.holds("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     File process = new File("/proc/" + pid());
     assertTrue(process.exists());
     bridge.stop();
-    Until.holds("the process is gone", () -> !process.exists());
+    Until.waitUntil("the process is gone", () -> !process.exists());
     assertEquals(0, folder.getRoot().toPath().resolve("state").toFile()
         .list((dir, name) -> name.startsWith("policy-process-")).length);
   }
@@ -246,14 +246,14 @@ public class BridgeTest {
   private void misbehaves(String misdeed, String reason) throws Exception {
     start(true);
     ask(2);
-    Until.holds("the policy granted", () -> books.running("policy") == 2);
+    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
     write("orders", misdeed);
     long failures = bridge.status().counters.failures();
     ask(1);
-    Until.holds("the breaker opened", () -> bridge.status().counters.failures() > failures);
+    Until.waitUntil("the breaker opened", () -> bridge.status().counters.failures() > failures);
     String told = bridge.status().lastFailure;
     assertTrue(told, told.contains(reason));
-    Until.holds("somebody serves", () -> books.wanted() == 0);
+    Until.waitUntil("somebody serves", () -> books.wanted() == 0);
     Files.deleteIfExists(orders.toPath());
     comesBack();
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
@@ -261,16 +261,16 @@ public class BridgeTest {
 
   private void fallsBackAndComesBack() throws Exception {
     ask(1);
-    Until.holds("the fallback granted", () -> books.running("fallback") == 1);
+    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 1);
     assertEquals(1, bridge.status().counters.grantedByFallback());
     comesBack();
   }
 
   private void comesBack() throws Exception {
-    Until.holds("the policy is back", () -> bridge.status().state == BridgeStatus.State.UP);
+    Until.waitUntil("the policy is back", () -> bridge.status().state == BridgeStatus.State.UP);
     int before = books.running("policy");
     ask(1);
-    Until.holds("the policy grants again", () -> books.running("policy") == before + 1);
+    Until.waitUntil("the policy grants again", () -> books.running("policy") == before + 1);
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
   }
 

@@ -9,7 +9,7 @@ final class Until {
   private Until() {
   }
 
-  static void holds(String what, BooleanSupplier condition) throws InterruptedException {
+  static void waitUntil(String what, BooleanSupplier condition) throws InterruptedException {
     long end = System.nanoTime() + DEADLINE_MS * 1_000_000;
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() > end) {

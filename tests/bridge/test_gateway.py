@@ -1,0 +1,160 @@
+"""The gateway: who may talk to it, and that no message of any size stalls."""
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from py4j.java_gateway import DEFAULT_ADDRESS
+from py4j.protocol import CALL_PROXY_COMMAND_NAME, ENTRY_POINT_OBJECT_ID
+
+from loomcard.bridge import gateway
+
+SECRET = "0123456789abcdef" * 4
+
+
+class Echo:
+    """Answers with what it was asked, and raises when told to."""
+
+    def decide(self, text: str) -> str:
+        return text
+
+    def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
+        return "none"
+
+
+class Caller:
+    """The ResourceManager's end of the wire, as far as a test needs it."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection((DEFAULT_ADDRESS, port), timeout=10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.answers = self.socket.makefile("rb")
+
+    def authenticate(self, secret: str) -> bytes:
+        self.socket.sendall(f"A\n{secret}\ne\n".encode())
+        return self.answers.readline()
+
+    def rest(self) -> bytes:
+        """What comes until the other end closes, be it by a reset."""
+        try:
+            return self.answers.read()
+        except ConnectionResetError:
+            return b""
+
+    def decide(self, text: str) -> str:
+        call = f"{CALL_PROXY_COMMAND_NAME}\n{ENTRY_POINT_OBJECT_ID}\ndecide\ns{text}\ne\n"
+        # Py4J's Java side writes in pieces of 8 KB, and that is what meets Nagle's algorithm.
+        for begin in range(0, len(call), 8192):
+            self.socket.sendall(call[begin : begin + 8192].encode())
+        answer = self.answers.readline().decode()
+        assert answer.startswith("!ys"), answer
+        return answer[3:-1]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    running = gateway.serve(Echo(), SECRET)
+    yield running.port
+    running.close()
+
+
+@pytest.fixture
+def caller(port: int) -> Caller:
+    caller = Caller(port)
+    assert caller.authenticate(SECRET) == b"!yv\n"
+    return caller
+
+
+def test_the_secret_opens_the_gateway(caller: Caller) -> None:
+    """Who knows the secret is answered."""
+    assert caller.decide('["x"]') == '["x"]'
+
+
+def test_a_wrong_secret_is_turned_away(port: int) -> None:
+    """Nobody else is, and the connection is closed on him."""
+    stranger = Caller(port)
+    assert stranger.authenticate("f" * 64).startswith(b"!x")
+    assert stranger.rest() == b""
+
+
+def test_no_secret_is_turned_away(port: int) -> None:
+    """A call without authentication closes the connection unanswered."""
+    stranger = Caller(port)
+    stranger.socket.sendall(b"c\nt\ndecide\ns[]\ne\n")
+    assert b"ys" not in stranger.rest()
+
+
+def test_it_listens_on_loopback_only(port: int) -> None:
+    """Nothing outside the host can connect: other addresses of loopback's net refuse, too."""
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", port), timeout=5)
+
+
+@pytest.mark.parametrize("size", [20_000, 100_000])
+def test_large_messages_do_not_stall(caller: Caller, size: int) -> None:
+    """Without TCP_NODELAY nearly every such call takes 40 ms; the median must stay near a small
+    one's, whose own cost scales the bound so that a slow machine does not fail it.
+    """
+
+    def median_s(text: str) -> float:
+        taken = []
+        for _ in range(21):
+            begin = time.perf_counter()
+            assert caller.decide(text) == text
+            taken.append(time.perf_counter() - begin)
+        return sorted(taken)[10]
+
+    small = median_s("x" * 100)
+    assert median_s("x" * size) < 30 * small + 0.015
+
+
+def test_both_ends_of_a_connection_have_no_delay(
+    monkeypatch: pytest.MonkeyPatch, port: int
+) -> None:
+    """The accepted socket itself has TCP_NODELAY set."""
+    accepted = []
+    create = gateway._Server._create_connection
+
+    def spy(self: object, sock: socket.socket, stream: object) -> object:
+        connection = create(self, sock, stream)
+        accepted.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        return connection
+
+    monkeypatch.setattr(gateway._Server, "_create_connection", spy)
+    Caller(port).authenticate(SECRET)
+    assert accepted == [1]
+
+
+def secret_file(folder: Path, text: str, mode: int) -> Path:
+    path = folder / "secret"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_the_secret_is_read_from_a_private_file(tmp_path: Path) -> None:
+    """White space around it is not part of it."""
+    assert gateway.read_secret(secret_file(tmp_path, SECRET + "\n", 0o600)) == SECRET
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "why"),
+    [
+        (SECRET, 0o640, "others may read the secret"),
+        (SECRET, 0o604, "others may read the secret"),
+        ("short", 0o600, "at least 16 characters"),
+        ("", 0o600, "at least 16 characters"),
+    ],
+)
+def test_an_unfit_secret_file_is_refused(tmp_path: Path, text: str, mode: int, why: str) -> None:
+    """A secret that others can read or guess is none."""
+    with pytest.raises(gateway.SecretError, match=why):
+        gateway.read_secret(secret_file(tmp_path, text, mode))
+
+
+def test_a_missing_secret_file_is_named(tmp_path: Path) -> None:
+    """The error says which file."""
+    with pytest.raises(gateway.SecretError, match="nowhere"):
+        gateway.read_secret(tmp_path / "nowhere")

@@ -1,0 +1,200 @@
+"""The policy process: what it answers, and when it ends."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from loomcard.bridge import handshake
+from loomcard.bridge.process import PolicyService, compile_request
+from loomcard.model import records
+
+DEADLINE_S = 30
+
+
+class Stubborn:
+    """A session that raises what it is told."""
+
+    def __init__(self, hello: records.Hello, journal_dir: Path | None) -> None:
+        self.given = (hello, journal_dir)
+
+    def decide(self, batch_text: str) -> str:
+        if "exit" in batch_text:
+            sys.exit("a policy called sys.exit()")
+        if "raise" in batch_text:
+            raise ZeroDivisionError("a policy divided by zero")
+        return batch_text
+
+
+def hello(schema: int = 1, settings: dict[str, Any] | None = None) -> records.Hello:
+    types = ["memory_mb", "vcores"]
+    return records.Hello(schema, 1, "0.1.0", "3.4.2", types, ["preempt"], settings or {})
+
+
+def service() -> PolicyService:
+    return PolicyService(Stubborn, compile_request)
+
+
+def opened() -> PolicyService:
+    opened = service()
+    assert isinstance(ask(opened, hello()), records.HelloReply)
+    return opened
+
+
+def ask(service: PolicyService, request: records.Request) -> records.Reply:
+    return records.read_reply(service.decide(records.write(request)))
+
+
+def error(reply: records.Reply) -> str:
+    assert isinstance(reply, records.Failure)
+    return reply.message
+
+
+def test_hello_is_answered_with_versions_and_features() -> None:
+    """The handshake says who answers."""
+    reply = ask(service(), hello())
+    assert isinstance(reply, records.HelloReply)
+    assert (reply.schema, reply.features) == (records.SCHEMA, list(handshake.FEATURES))
+
+
+def test_another_schema_is_refused_with_the_remedy() -> None:
+    """Versions that cannot talk say so instead of guessing."""
+    assert "install the same version of both" in error(ask(service(), hello(schema=2)))
+
+
+def test_other_resource_types_are_refused() -> None:
+    """Vectors without names in the agreed order would be misread."""
+    strange = msgspec.structs.replace(hello(), resource_types=["vcores", "memory_mb"])
+    assert "expected memory_mb, vcores" in error(ask(service(), strange))
+
+
+def test_nothing_comes_before_hello() -> None:
+    """A batch or a compile without a handshake is an error."""
+    assert "expected hello" in service().decide('["batch",1]')
+    assert "expected hello" in error(ask(service(), records.Compile("", "")))
+
+
+def test_hello_comes_once() -> None:
+    """A second one would silently drop the first session's mirror."""
+    assert "second hello" in error(ask(opened(), hello()))
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"journal_dir": 7}, "settings.journal_dir: expected str or null, found 7"),
+        ({"policy_path": "x"}, "settings.policy_path: expected list, found 'x'"),
+        ({"policy_path": [1]}, "expected a list of folders"),
+        ({"journal_segment_rounds": True}, "expected int, found True"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any], why: str) -> None:
+    """The error names key, expectation and value."""
+    assert why in error(ask(service(), hello(settings=settings)))
+
+
+def test_unknown_settings_are_a_newer_shims() -> None:
+    """They are left alone."""
+    assert isinstance(ask(service(), hello(settings={"new": 1})), records.HelloReply)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\x00", "[]", '["hello"]', '["shutdown"]', "null", "{}", "[" * 5000]
+)
+def test_garbage_is_answered_and_does_no_harm(text: str) -> None:
+    """Whatever comes, the answer is an error and the next request is answered."""
+    answering = opened()
+    before = answering.lastFailure()
+    assert error(records.read_reply(answering.decide(text)))
+    assert before == ""
+    assert answering.decide('["batch","fine"]') == '["batch","fine"]'
+
+
+@pytest.mark.parametrize(("what", "kind"), [("raise", "ZeroDivisionError"), ("exit", "SystemExit")])
+def test_a_raising_session_is_answered_with_an_error(what: str, kind: str) -> None:
+    """The process stays, and keeps the traceback for lastFailure."""
+    answering = opened()
+    assert kind in error(records.read_reply(answering.decide(f'["batch","{what}"]')))
+    assert re.search(r"Traceback.*line \d+, in decide", answering.lastFailure(), re.DOTALL)
+
+
+def test_yaml_is_compiled_or_its_findings_listed() -> None:
+    """The policy process is the one that reads YAML."""
+    answering = opened()
+    good = ask(answering, records.Compile("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
+    assert isinstance(good, records.Compiled)
+    assert good.setup["source"] == "f.yml"
+    bad = ask(answering, records.Compile("version: 1\nkind: policy\npolicy: fofi\n", "f.yml"))
+    assert isinstance(bad, records.Findings)
+    assert [finding[0] for finding in bad.findings] == [3]
+
+
+class Child:
+    """A real process with its files."""
+
+    def __init__(self, folder: Path, mode: int = 0o600) -> None:
+        self.ready = folder / "ready.json"
+        secret_file = folder / "secret"
+        secret_file.write_text("0123456789abcdef")
+        secret_file.chmod(mode)
+        options: Sequence[str] = [
+            *("--ready-file", str(self.ready)),
+            *("--secret-file", str(secret_file)),
+        ]
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "loomcard.bridge.process", *options],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_until_ready(self) -> dict[str, Any]:
+        end = time.monotonic() + DEADLINE_S
+        while not self.ready.exists():
+            assert self.process.poll() is None, "it ended before it was ready"
+            assert time.monotonic() < end, "not ready in time"
+            time.sleep(0.01)
+        return msgspec.json.decode(self.ready.read_bytes(), type=dict[str, Any])
+
+    def log(self) -> list[dict[str, Any]]:
+        assert self.process.stderr is not None
+        return [json.loads(line) for line in self.process.stderr]
+
+
+@pytest.fixture
+def children() -> Iterator[list[Child]]:
+    children: list[Child] = []
+    yield children
+    for child in children:
+        child.process.kill()
+        child.process.wait(DEADLINE_S)
+
+
+def test_the_process_ends_with_its_parents_pipe(tmp_path: Path, children: list[Child]) -> None:
+    """It never outlives the ResourceManager, however that one died."""
+    children.append(Child(tmp_path))
+    ready = children[0].wait_until_ready()
+    assert ready["pid"] == children[0].process.pid
+    assert ready["port"] > 0
+    assert children[0].process.stdin is not None
+    children[0].process.stdin.close()
+    assert children[0].process.wait(DEADLINE_S) == 0
+    events = [line["event"] for line in children[0].log()]
+    assert events == ["ready", "the ResourceManager is gone"]
+
+
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list[Child]) -> None:
+    """One line in the log says why, and the process ends with status 2."""
+    children.append(Child(tmp_path, mode=0o644))
+    assert children[0].process.wait(DEADLINE_S) == 2
+    (line,) = children[0].log()
+    assert line["level"] == "error"
+    assert "chmod 600" in line["error"]
+    assert not children[0].ready.exists()
