@@ -75,7 +75,7 @@ class Session:
         """Another set-up governs: new instances, which take over what those of the same policy
         saved.
         """
-        if self.tree is not None and not self.mirror.rebuilt:
+        if self.tree is not None:
             self._save()
         self.tree = PolicyTree(self.mirror, self._search)
 
