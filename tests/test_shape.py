@@ -84,7 +84,8 @@ def java_sleeps(source: str, name: str = "") -> list[int]:
     for n, line in enumerate(source.splitlines(), 1):
         if begun := JAVA_METHOD.match(line):
             method = begun[1]
-        if re.search(r"(Thread|TimeUnit\.\w+)\.sleep\(", line) and not WAITING.search(method + name):
+        slept = re.search(r"(Thread|TimeUnit\.\w+)\.sleep\(", line)
+        if slept and not WAITING.search(method + name):
             found.append(n)
     return found
 
