@@ -2,6 +2,7 @@
 
 import pytest
 
+from loomcard.config import document
 from loomcard.config.document import MAX_CHARACTERS, read
 
 
@@ -39,7 +40,7 @@ def test_a_tab_is_named_with_its_line() -> None:
         ("a: 1\n  b: 2\n", 2, "mapping values are not allowed"),
         ("a: 1\na: 2\n", 2, "first in line 1"),
         ("a: 1\n---\nb: 1\n", 2, "expected a single document"),
-        ("a: 1\nb: \x01\n", 2, "not allowed in YAML"),
+        ("a: 1\nb: \x01\n", 2, "not allowed"),
         ('a: "\\UFFFFFFFF"', 1, "cannot be read"),
         ("a: !!python/object/apply:os.getcwd []\n", 1, "tag"),
         ("a: 1\nb: !!binary aGk=\n", 2, "tag !!binary"),
@@ -64,11 +65,18 @@ def test_depth_is_bounded() -> None:
     assert "levels deep" in first("a: " + "[" * 5000)[1]
 
 
-def test_aliases_cannot_explode() -> None:
-    """Nine lines of aliases would be a thousand million values; the count stops them."""
+def test_aliases_cannot_explode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine lines of aliases would be two hundred million values; the count stops them."""
+    monkeypatch.setattr(document, "MAX_VALUES", 500)
     lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (finding,) = read("\n".join(["a0: &a0 [x, y]", *lines])).findings
     assert "aliases make more than" in finding.message
+
+
+def test_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that would keep the policy process busy for long is stopped on the way."""
+    monkeypatch.setattr(document, "MAX_VALUES", 50)
+    assert first("- a\n" * 1000) == (100, "too much for a set-up: more than 50 values")
 
 
 def test_an_alias_is_a_value_like_any_other() -> None:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import yaml
 from yaml.composer import Composer, ComposerError
@@ -21,14 +21,16 @@ from loomcard.config.findings import Finding, describe
 
 MAX_CHARACTERS: Final = 1_000_000
 MAX_DEPTH: Final = 64
-MAX_VALUES: Final = 50_000
-"""Values after aliases are expanded: a file of nested aliases grows exponentially."""
+MAX_VALUES: Final = 20_000
+"""In the text, which bounds the time it takes; and with aliases written out, as nested ones grow
+exponentially."""
 
 _BROKEN: Final = object()
 """Stands for a value that has a finding already, and is left out, so that it gets no second one."""
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
+_TOO_MUCH: Final = "too much for a set-up"
 _TAG: Final = "tag:yaml.org,2002:"
 
 
@@ -62,15 +64,22 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         Composer.__init__(self)
         _Resolver.__init__(self)
         self.depth = 0
+        self.count = 0
 
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
         self.depth += 1
+        self.count += 1
         if self.depth > MAX_DEPTH:
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise ComposerError(None, None, f"nested more than {MAX_DEPTH} levels deep", mark)
+            self._stop(f"nested more than {MAX_DEPTH} levels deep")
+        if self.count > 2 * MAX_VALUES:  # keys are nodes too
+            self._stop(f"more than {MAX_VALUES} values")
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+    def _stop(self, problem: str) -> NoReturn:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        raise ComposerError(None, None, f"{_TOO_MUCH}: {problem}", mark)
 
 
 @dataclass
@@ -136,26 +145,31 @@ def _compose(text: str, document: Document) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        problem = " ".join(part for part in (error.context, error.problem) if part)
+        problem = ": ".join(part for part in (error.context, error.problem) if part)
+        problem = problem if problem.startswith(_TOO_MUCH) else f"not YAML: {problem}"
     except ReaderError as error:
         before = text[: error.position]
         line = max(1, len(before.splitlines()))
         column = 1
-        problem = f"the character {chr(int(error.character))!r} is not allowed in YAML"
+        problem = f"not YAML: the character {chr(int(error.character))!r} is not allowed"
     except (ValueError, OverflowError) as error:  # an escape such as "\\UFFFFFFFF"
         assert loader is not None
         line, column = loader.line + 1, loader.column + 1
-        problem = f"cannot be read: {error}"
+        problem = f"not YAML: cannot be read: {error}"
     else:
         if node is None:
             document.findings.append(
                 Finding(1, 1, "", "the file is empty", "begin with: version: 1")
             )
         return node
-    hint = "indent with spaces, not with tabs" if "\\t" in problem else "see https://yaml.org/spec"
-    finding = Finding(min(line, last_line), column, "", f"not YAML: {problem}", hint)
-    document.findings.append(finding)
+    document.findings.append(Finding(min(line, last_line), column, "", problem, _remedy(problem)))
     return None
+
+
+def _remedy(problem: str) -> str:
+    if "\\t" in problem:
+        return "indent with spaces, not with tabs"
+    return "make it smaller" if problem.startswith(_TOO_MUCH) else "see https://yaml.org/spec"
 
 
 class _Construction:

@@ -1,5 +1,6 @@
 """Guarantees and maxima: the wire's form of each, and whether they can all be kept."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,11 +42,12 @@ def check_limits(document: Document, tree: list[Branch]) -> list[Limits]:
         maximum.append(_size(limits.maximum, Fraction(1) if above is None else maximum[above]))
         if not branch.implied:
             _compare(document, branch, guaranteed[-1], maximum[-1])
-    for index, own in enumerate(guaranteed):
-        below = [
-            i for i, branch in enumerate(tree) if branch.parent == index and not branch.implied
-        ]
-        _check_sum(document, [(tree[i], found[i].guaranteed) for i in below], own)
+    siblings = defaultdict[int, list[tuple[Branch, Limit]]](list)
+    for branch, limits in zip(tree, found, strict=True):
+        if branch.parent is not None and not branch.implied:
+            siblings[branch.parent].append((branch, limits.guaranteed))
+    for parent, children in siblings.items():
+        _check_sum(document, children, guaranteed[parent])
     return found
 
 
