@@ -1,0 +1,120 @@
+package org.loomcard.yarn;
+
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.server.utils.BuilderUtils;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.loomcard.yarn.books.HadoopLine;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.books.LoomcardNode;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.Reasons;
+
+/**
+ * One container of one ask on one node, checked against the books as they stand. Made, checked and carried out under
+ * the scheduler's write lock, without letting it go in between: what was checked is what is booked.
+ */
+final class ContainerGrant {
+  private final LoomcardAttempt attempt;
+  private final SchedulerRequestKey key;
+  private final LoomcardNode node;
+  private final boolean isAm;
+  private final Map<String, ResourceRequest> rows;
+  private Resource size;
+  private long[] amounts;
+  private NodeType type;
+
+  ContainerGrant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    this.attempt = attempt;
+    this.key = key;
+    this.node = node;
+    this.isAm = attempt.isAmAsk();
+    this.rows = HadoopLine.rows(attempt, key);
+  }
+
+  /** Null when one more container may be granted now; else the reason code. */
+  String refusal() {
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    if (attempt.isStopped()) {
+      return Reasons.ATTEMPT_GONE;
+    }
+    if (any == null || any.getNumContainers() <= 0) {
+      return Reasons.ASK_GONE;
+    }
+    size(any);
+    if (!label(any).equals(node.getPartition())) {
+      return Reasons.LABEL;
+    }
+    if (attempt.isPlaceBlacklisted(node.getNodeName()) || attempt.isPlaceBlacklisted(node.getRackName())) {
+      return Reasons.BLACKLISTED;
+    }
+    type = placement(any);
+    if (type == null) {
+      return Reasons.LOCALITY;
+    }
+    if (!Resources.fitsIn(size, node.getUnallocatedResource())) {
+      return Reasons.NODE_FULL;
+    }
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm);
+  }
+
+  private void size(ResourceRequest any) {
+    if (size != any.getCapability()) {
+      size = any.getCapability();
+      amounts = Amounts.of(size);
+    }
+  }
+
+  private static String label(ResourceRequest any) {
+    String label = any.getNodeLabelExpression();
+    return label == null ? "" : label;
+  }
+
+  /** The nearest kind of place that the ask still allows on this node; null when it allows none. */
+  private NodeType placement(ResourceRequest any) {
+    ResourceRequest rack = rows.get(node.getRackName());
+    boolean onRack = rack != null && rack.getNumContainers() > 0;
+    if (onRack) {
+      ResourceRequest host = rows.get(node.getNodeName());
+      if (host != null && host.getNumContainers() > 0) {
+        return NodeType.NODE_LOCAL;
+      }
+      if (rack.getRelaxLocality()) {
+        return NodeType.RACK_LOCAL;
+      }
+    }
+    return any.getRelaxLocality() ? NodeType.OFF_SWITCH : null;
+  }
+
+  /** Books the container that {@link #refusal} has just let pass. */
+  RMContainer carryOut() {
+    NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
+    ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(), attempt.getNewContainerId());
+    NodeId nodeId = node.getNodeID();
+    Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size, key.getPriority(),
+        null, key.getAllocationRequestId());
+    RMContainer granted = attempt.grant(type, node, key, container);
+    node.allocateContainer(granted);
+    attempt.loomcardQueue().take(attempt.getUser(), amounts, isAm);
+    attempt.incNumAllocatedContainers(type, asked);
+    HadoopLine.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
+    return granted;
+  }
+
+  boolean isAm() {
+    return isAm;
+  }
+
+  /** Whether the mirror could not know which rows of the ask this container took from. */
+  boolean hasLocalityRows() {
+    return !rows.isEmpty() && (rows.size() > 1 || rows.get(ResourceRequest.ANY) == null);
+  }
+}

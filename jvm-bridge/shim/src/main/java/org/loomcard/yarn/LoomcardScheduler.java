@@ -1,0 +1,723 @@
+package org.loomcard.yarn;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.QueueACL;
+import org.apache.hadoop.yarn.api.records.QueueInfo;
+import org.apache.hadoop.yarn.api.records.QueueUserACLInfo;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
+import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
+import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
+import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.loomcard.yarn.books.ContainerEntry;
+import org.loomcard.yarn.books.HadoopLine;
+import org.loomcard.yarn.books.Ledger;
+import org.loomcard.yarn.books.LoomcardApplication;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.books.LoomcardNode;
+import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.bridge.MessageException;
+import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.bridge.SetupRefusedException;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.queues.QueueTree;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The scheduler named in yarn-site.xml. It keeps YARN's books and decides nothing: what happens becomes news for the
+ * policy process, and what that decides is carried out by {@link PlanCommitter}. No callback waits for Python.
+ *
+ * <p>Locks: whatever changes the books holds the scheduler's lock for reading (what ends or asks: many threads) or
+ * for writing (what comes, goes or is granted); a batch is closed and a plan carried out under the write lock.
+ */
+public class LoomcardScheduler extends HadoopLine {
+  private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
+  private static final long METRICS_EVERY_MS = 1000;
+  private final ResourceCalculator calculator = new DominantResourceCalculator();
+  private final SchedulerEventRouter router = new SchedulerEventRouter(this);
+  private final ShimMetrics metrics = new ShimMetrics();
+  private EngineClock clock;
+  private BridgeConfig config;
+  private QueueTree tree;
+  private Ledger ledger;
+  private ContainerResizes resizes;
+  private RoundBooks books;
+  private Rounds rounds;
+  private boolean usePortForNodeName;
+  private volatile boolean needsHeartbeats;
+  private volatile boolean wasReady;
+  private volatile long metricsRefreshedMs;
+
+  public LoomcardScheduler() {
+    super(LoomcardScheduler.class.getName());
+  }
+
+  // The service's life.
+
+  @Override
+  public void serviceInit(Configuration conf) throws Exception {
+    config = new BridgeConfig(conf);
+    minimumAllocation = checkedMinimum();
+    initMaximumResourceCapability(getMaximumAllocation());
+    usePortForNodeName = conf.getBoolean("yarn.scheduler.include-port-in-node-name", false);
+    applications = new ConcurrentHashMap<>();
+    clock = new EngineClock(ResourceManager.getClusterTimeStamp());
+    ledger = new Ledger(clock);
+    tree = new QueueTree(conf);
+    PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
+    resizes = new ContainerResizes(ledger, committer);
+    books = new RoundBooks(ledger, tree, committer, new FifoFallback(ledger, committer, minimumAllocation), resizes,
+        writeLock, this::isReady);
+    rounds = createRounds(books, config);
+    super.serviceInit(conf);
+    schedulingMonitorManager.initialize(rmContext, conf);
+  }
+
+  /** Makes what runs the rounds and applies the set-up to start with. */
+  Rounds createRounds(Books roundBooks, BridgeConfig settings) throws IOException {
+    throw new IOException("the bridge is not in yet");
+  }
+
+  private Resource checkedMinimum() {
+    Resource least = getMinimumAllocation();
+    Resource most = getMaximumAllocation();
+    if (least.getMemorySize() <= 0 || least.getMemorySize() > most.getMemorySize()
+        || least.getVirtualCores() > most.getVirtualCores()) {
+      throw new YarnRuntimeException("yarn.scheduler.minimum-allocation-mb and -vcores (" + least
+          + ") must be above 0 MB and not above yarn.scheduler.maximum-allocation-mb and -vcores (" + most + ")");
+    }
+    return least;
+  }
+
+  @Override
+  public void serviceStart() throws Exception {
+    super.serviceStart();
+    rounds.start();
+  }
+
+  @Override
+  public void serviceStop() throws Exception {
+    if (rounds != null) {
+      rounds.stop();
+    }
+    super.serviceStop();
+  }
+
+  @Override
+  public void setRMContext(RMContext context) {
+    rmContext = context;
+  }
+
+  /** What refreshQueues calls: applies the policy file as it is now. */
+  @Override
+  public void reinitialize(Configuration conf, RMContext context) throws IOException {
+    super.reinitialize(conf, context);
+    rounds.refresh();
+  }
+
+  /** Nothing: applications, attempts and containers come back as events, the set-up from its own store. */
+  @Override
+  public void recover(RMState state) {
+  }
+
+  /** Whether containers may be granted; not in the first seconds after a recovery, until the nodes have reported. */
+  private boolean isReady() {
+    return !rmContext.isWorkPreservingRecoveryEnabled() || rmContext.isSchedulerReadyForAllocatingContainers();
+  }
+
+  @Override
+  public void handle(SchedulerEvent event) {
+    router.route(event);
+  }
+
+  // Nodes.
+
+  void addNode(RMNode rmNode, List<NMContainerStatus> reports) {
+    writeLock.lock();
+    try {
+      LoomcardNode node = ledger.addNode(rmNode, usePortForNodeName);
+      nodeTracker.addNode(node);
+      if (rmContext.getNodeLabelManager() != null) {
+        rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
+      }
+      tree.resize(getClusterResource());
+      recoverContainersOnNode(reports, rmNode);
+      LOG.info("Added node {}; the cluster has {}", node.getNodeID(), getClusterResource());
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void removeNode(RMNode rmNode) {
+    writeLock.lock();
+    try {
+      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
+      if (node == null) {
+        return;
+      }
+      if (rmContext.getNodeLabelManager() != null) {
+        rmContext.getNodeLabelManager().deactivateNode(node.getNodeID());
+      }
+      for (RMContainer container : node.getCopiedListOfRunningContainers()) {
+        completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+            SchedulerUtils.LOST_CONTAINER), RMContainerEventType.KILL);
+        node.releaseContainer(container.getContainerId(), true);
+      }
+      nodeTracker.removeNode(node.getNodeID());
+      ledger.removeNode(node, reasonOf(rmNode.getState()));
+      tree.resize(getClusterResource());
+      LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), getClusterResource());
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  private static String reasonOf(NodeState state) {
+    return state == NodeState.LOST ? "lost" : state == NodeState.DECOMMISSIONED ? "decommissioned" : "removed";
+  }
+
+  /** A node's heartbeat; one without news leaves no record and starts no round. */
+  void heartbeat(RMNode rmNode) {
+    readLock.lock();
+    try {
+      nodeUpdate(rmNode);
+      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
+      if (node != null) {
+        for (RMContainer container : node.takeOverdue(clock.nowMs())) {
+          endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
+        }
+        if (needsHeartbeats) {
+          ledger.heartbeat(node);
+        }
+      }
+    } finally {
+      readLock.unlock();
+    }
+    refreshMetrics();
+    boolean ready = isReady();
+    if (!ledger.news().isEmpty() || ready && !wasReady) {
+      wasReady = ready;
+      rounds.signal();
+    }
+    if (config.inlineWaitMs > 0) {
+      books.awaitQuiet(config.inlineWaitMs);
+    }
+  }
+
+  private void refreshMetrics() {
+    long now = clock.nowMs();
+    if (now - metricsRefreshedMs >= METRICS_EVERY_MS) {
+      metricsRefreshedMs = now;
+      tree.refreshMetrics();
+    }
+  }
+
+  @Override
+  public void updateNodeResource(RMNode rmNode, ResourceOption option) {
+    writeLock.lock();
+    try {
+      super.updateNodeResource(rmNode, option);
+      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
+      if (node != null) {
+        ledger.nodeResized(node);
+        tree.resize(getClusterResource());
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void relabelNodes(Map<NodeId, Set<String>> labels) {
+    writeLock.lock();
+    try {
+      labels.forEach((id, names) -> {
+        LoomcardNode node = nodeTracker.getNode(id);
+        if (node != null) {
+          node.updateLabels(names);
+        }
+      });
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  // Applications and attempts.
+
+  void addApplication(ApplicationId id, String queueName, String user, Priority asked, boolean recovering) {
+    writeLock.lock();
+    try {
+      LoomcardQueue queue = tree.find(queueName);
+      String problem = whyNotSubmit(queue, queueName, user, recovering);
+      if (problem != null) {
+        LOG.info("Application {} of {} rejected: {}", id, user, problem);
+        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
+        return;
+      }
+      RMApp app = rmContext.getRMApps().get(id);
+      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
+          && app.getApplicationSubmissionContext().getUnmanagedAM();
+      Priority priority = asked == null ? Priority.newInstance(0) : asked;
+      applications.put(id, newApplication(queue, user, priority, unmanaged));
+      ledger.addApplication(id, user, app, queue, priority.getPriority());
+      countSubmission(queue.getMetrics(), user, unmanaged);
+      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, RMAppEventType.APP_ACCEPTED));
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  /** Null when {@code user} may run an application in {@code queue}; else one sentence that says why not. */
+  private String whyNotSubmit(LoomcardQueue queue, String name, String user, boolean recovering) {
+    if (queue == null) {
+      return tree.unknown(name);
+    }
+    if (!queue.isLeaf()) {
+      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
+    }
+    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
+    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
+      return "User " + user + " may not submit to queue " + queue.path() + "; who may: " + queue.submitters();
+    }
+    return null;
+  }
+
+  void finishApplication(ApplicationId id, RMAppState state) {
+    writeLock.lock();
+    try {
+      SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
+      LoomcardApplication known = ledger.application(id);
+      if (application == null || known == null) {
+        return;
+      }
+      known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
+      application.stop(state);
+      ledger.finishApplication(known, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void addAttempt(ApplicationAttemptId id, boolean keepsContainers, boolean recovering) {
+    writeLock.lock();
+    try {
+      SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
+      LoomcardApplication known = ledger.application(id.getApplicationId());
+      if (application == null || known == null) {
+        LOG.warn("Attempt {} of an application that was not accepted", id);
+        return;
+      }
+      LoomcardAttempt attempt = ledger.addAttempt(known, id, rmContext);
+      attempt.setPriority(application.getPriority());
+      if (keepsContainers && application.getCurrentAppAttempt() != null) {
+        attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
+      }
+      application.setCurrentAppAttempt(attempt);
+      countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
+      LOG.info("Added attempt {} of {}", id, known.user());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler()
+            .handle(new RMAppAttemptEvent(id, RMAppAttemptEventType.ATTEMPT_ADDED));
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
+    writeLock.lock();
+    try {
+      LoomcardAttempt attempt = getApplicationAttempt(id);
+      if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
+        LOG.warn("Unknown attempt {} has ended", id);
+        return;
+      }
+      for (RMContainer container : attempt.getLiveContainers()) {
+        if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
+          completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+              SchedulerUtils.COMPLETED_APPLICATION), RMContainerEventType.KILL);
+        }
+      }
+      attempt.stop(state);
+      ledger.finishAttempt(attempt, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  // The AM's heartbeat.
+
+  @Override
+  protected Allocation heartbeat(ApplicationAttemptId id, List<ResourceRequest> asks, List<ContainerId> releases,
+      List<String> blacklistAdditions, List<String> blacklistRemovals, ContainerUpdates updates) {
+    LoomcardAttempt attempt = getApplicationAttempt(id);
+    if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
+      LOG.error("Heartbeat of attempt {}, which has ended or never was", id);
+      return EMPTY_ALLOCATION;
+    }
+    normalizeResourceRequests(asks);
+    readLock.lock();
+    try {
+      if (attempt.isStopped()) {
+        LOG.info("Heartbeat of attempt {}, which has ended", id);
+        return EMPTY_ALLOCATION;
+      }
+      if (!attempt.isWaitingForAMContainer()) {
+        ledger.attemptCalled(attempt);
+      }
+      takeUpdates(attempt, updates);
+      releaseContainers(releases, attempt);
+      if (!asks.isEmpty()) {
+        attempt.updateResourceRequests(asks);
+      }
+      attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);
+    } finally {
+      readLock.unlock();
+    }
+    if (books.hasNews()) {
+      rounds.signal();
+    }
+    return answer(attempt);
+  }
+
+  private void takeUpdates(LoomcardAttempt attempt, ContainerUpdates updates) {
+    if (updates == null) {
+      return;
+    }
+    handleContainerUpdates(attempt, updates);
+    if (!isEmpty(updates.getIncreaseRequests()) || !isEmpty(updates.getPromotionRequests())) {
+      resizes.asked();
+    }
+  }
+
+  private static boolean isEmpty(List<?> list) {
+    return list == null || list.isEmpty();
+  }
+
+  private Allocation answer(LoomcardAttempt attempt) {
+    Resource headroom = headroom(attempt);
+    attempt.setHeadroom(headroom);
+    attempt.setApplicationHeadroomForMetrics(headroom);
+    List<Container> containers = attempt.pullNewlyAllocatedContainers();
+    readLock.lock();
+    try {
+      List<Container> increased = attempt.pullNewlyIncreasedContainers();
+      List<Container> decreased = attempt.pullNewlyDecreasedContainers();
+      List<Container> promoted = attempt.pullNewlyPromotedContainers();
+      List<Container> demoted = attempt.pullNewlyDemotedContainers();
+      for (Container container : decreased) {
+        ledger.containerResized(container.getId(), Amounts.of(container.getResource()));
+      }
+      for (Container container : demoted) {
+        ledger.containerDemoted(container.getId());
+      }
+      List<NMToken> tokens = attempt.pullUpdatedNMTokens();
+      return answer(attempt, containers, headroom, tokens, increased, decreased, promoted, demoted);
+    } finally {
+      readLock.unlock();
+    }
+  }
+
+  /** What is left to this application: under its queue's maxima and its user's limit, and free on the cluster. */
+  private Resource headroom(LoomcardAttempt attempt) {
+    long[] told = attempt.application().toldHeadroom();
+    return Amounts.toResource(told != null ? told : attempt.loomcardQueue().headroom(attempt.getUser()));
+  }
+
+  // Containers.
+
+  /** Ends a container in any way YARN knows. */
+  void endContainer(RMContainer container, ContainerStatus status, RMContainerEventType event) {
+    readLock.lock();
+    try {
+      completedContainer(container, status, event);
+    } finally {
+      readLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void rollBackIncrease(ContainerId id) {
+    readLock.lock();
+    try {
+      rollbackContainerUpdate(id);
+    } finally {
+      readLock.unlock();
+    }
+  }
+
+  @Override
+  protected void completedContainerInternal(RMContainer container, ContainerStatus status,
+      RMContainerEventType event) {
+    readLock.lock();
+    try {
+      ContainerId id = container.getContainerId();
+      LoomcardAttempt attempt = getCurrentAttemptForContainer(id);
+      if (attempt == null) {
+        LOG.info("Container {} of an unknown application ended: {}", id, event);
+        return;
+      }
+      LoomcardNode node = nodeTracker.getNode(container.getContainer().getNodeId());
+      ContainerEntry entry = ledger.container(id);
+      Resource size = container.getContainer().getResource();
+      String partition = node == null ? "" : node.getPartition();
+      if (attempt.containerCompleted(container, status, event, partition)) {
+        attempt.loomcardQueue().giveBack(attempt.getUser(), Amounts.of(size), entry != null && entry.isAm());
+        audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
+        ledger.containerEnded(id, EndKind.of(status, event), status.getExitStatus());
+      }
+      if (node != null) {
+        node.releaseContainer(id, false);
+      }
+      LOG.debug("{} ended: {}", id, event);
+    } finally {
+      readLock.unlock();
+    }
+  }
+
+  @Override
+  protected void containerLaunchedOnNode(ContainerId id, SchedulerNode node) {
+    super.containerLaunchedOnNode(id, node);
+    ledger.containerStarted(id);
+  }
+
+  /** Meant for tests that simulate the failure of an AM. */
+  @Override
+  public void killContainer(RMContainer container) {
+    endContainer(container, SchedulerUtils.createKilledContainerStatus(container.getContainerId(),
+        "Killed by RM to simulate an AM container failure"), RMContainerEventType.KILL);
+  }
+
+  private void preempt(ContainerEntry container, long graceMs, String reason) {
+    if (graceMs <= 0) {
+      endByPreemption(container.container(), reason);
+    } else {
+      announcePreemption(container.container());
+      container.node().preempt(container.container(), clock.nowMs() + graceMs);
+    }
+  }
+
+  /** The AM is told at its next heartbeat. */
+  void announcePreemption(RMContainer container) {
+    LoomcardAttempt attempt = getCurrentAttemptForContainer(container.getContainerId());
+    if (attempt != null) {
+      attempt.announcePreemption(container.getContainerId());
+    }
+  }
+
+  void endByPreemption(RMContainer container, String reason) {
+    endContainer(container, SchedulerUtils.createPreemptedContainerStatus(container.getContainerId(), reason),
+        RMContainerEventType.KILL);
+  }
+
+  // Queues, rights and priorities.
+
+  @Override
+  public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive) throws IOException {
+    return tree.require(name).getQueueInfo(includeChildQueues, recursive);
+  }
+
+  @Override
+  public List<QueueUserACLInfo> getQueueUserAclInfo() {
+    try {
+      return tree.root().getQueueUserAclInfo(UserGroupInformation.getCurrentUser());
+    } catch (IOException e) {
+      LOG.warn("Cannot tell who asks for queue rights", e);
+      return Collections.emptyList();
+    }
+  }
+
+  @Override
+  public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
+    LoomcardQueue queue = tree.find(name);
+    return queue != null && queue.hasAccess(acl, caller);
+  }
+
+  /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
+  @Override
+  public List<ApplicationAttemptId> getAppsInQueue(String name) {
+    LoomcardQueue queue = tree.find(name);
+    if (queue == null) {
+      return null;
+    }
+    List<ApplicationAttemptId> attempts = new ArrayList<>();
+    for (LoomcardApplication application : ledger.applications()) {
+      if (application.attempt() != null && applications.containsKey(application.id())
+          && application.queue().isWithin(queue)) {
+        attempts.add(application.attempt().getApplicationAttemptId());
+      }
+    }
+    return attempts;
+  }
+
+  @Override
+  public void preValidateMoveApplication(ApplicationId id, String target) throws YarnException {
+    LoomcardApplication application = known(id);
+    String problem = whyNotSubmit(tree.find(target), target, application.user(), false);
+    if (problem != null) {
+      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": " + problem);
+    }
+  }
+
+  @Override
+  public String moveApplication(ApplicationId id, String target) throws YarnException {
+    writeLock.lock();
+    try {
+      preValidateMoveApplication(id, target);
+      LoomcardApplication application = known(id);
+      LoomcardQueue from = application.queue();
+      LoomcardQueue to = tree.find(target);
+      LoomcardAttempt attempt = application.attempt();
+      if (attempt != null) {
+        for (RMContainer container : attempt.getLiveContainers()) {
+          ContainerEntry entry = ledger.container(container.getContainerId());
+          boolean isAm = entry != null && entry.isAm();
+          long[] size = Amounts.of(container.getContainer().getResource());
+          from.giveBack(application.user(), size, isAm);
+          to.take(application.user(), size, isAm);
+        }
+        attempt.move(to);
+      }
+      applications.get(id).setQueue(to);
+      ledger.changeApplication(application, to, application.priority());
+      LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
+      return to.path();
+    } finally {
+      writeLock.unlock();
+      rounds.signal();
+    }
+  }
+
+  private LoomcardApplication known(ApplicationId id) throws YarnException {
+    LoomcardApplication application = ledger.application(id);
+    if (application == null) {
+      throw new YarnException("Application " + id + " is not running here");
+    }
+    return application;
+  }
+
+  @Override
+  public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user, String queue,
+      ApplicationId id) {
+    int most = getMaxClusterLevelAppPriority().getPriority();
+    return Priority.newInstance(asked == null ? 0 : Math.min(most, asked.getPriority()));
+  }
+
+  @Override
+  protected Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
+      SettableFuture<Object> stored) throws YarnException {
+    writeLock.lock();
+    try {
+      LoomcardApplication application = known(id);
+      RMApp app = rmContext.getRMApps().get(id);
+      Priority priority = checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
+      if (priority.getPriority() == application.priority()) {
+        stored.set(null);
+        return priority;
+      }
+      app.getApplicationSubmissionContext().setPriority(priority);
+      store(rmContext, app, stored);
+      applications.get(id).setPriority(priority);
+      ledger.changeApplication(application, application.queue(), priority.getPriority());
+      return priority;
+    } finally {
+      writeLock.unlock();
+      rounds.signal();
+    }
+  }
+
+  // What the ResourceManager and the pages ask for.
+
+  @Override
+  public ResourceCalculator getResourceCalculator() {
+    return calculator;
+  }
+
+  @Override
+  public EnumSet<SchedulerResourceTypes> getSchedulingResourceTypes() {
+    return EnumSet.of(SchedulerResourceTypes.MEMORY, SchedulerResourceTypes.CPU);
+  }
+
+  @Override
+  public int getNumClusterNodes() {
+    return nodeTracker.nodeCount();
+  }
+
+  @Override
+  public QueueMetrics getRootQueueMetrics() {
+    return tree.root().getMetrics();
+  }
+
+  /** The queues of the set-up applied last. */
+  public QueueTree queues() {
+    return tree;
+  }
+
+  /** What was granted and refused since the start. */
+  public ShimMetrics metrics() {
+    return metrics;
+  }
+}

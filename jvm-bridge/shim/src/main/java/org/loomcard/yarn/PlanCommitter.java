@@ -1,0 +1,206 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.books.ContainerEntry;
+import org.loomcard.yarn.books.Ledger;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.books.LoomcardNode;
+import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.bridge.Refusal;
+import org.loomcard.yarn.queues.Reasons;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Carries out decisions: the only class that allocates or preempts. Each decision is checked again under the
+ * scheduler's write lock against the books as they stand then, and refused with a reason code if they have moved on.
+ */
+final class PlanCommitter {
+  private static final Logger LOG = LoggerFactory.getLogger(PlanCommitter.class);
+  /** Decisions under one hold of the lock: few enough that heartbeats get their turn in between. */
+  private static final int SLICE = 128;
+  private final Ledger ledger;
+  private final Lock writeLock;
+  private final Preemption preemption;
+  private final ShimMetrics metrics;
+
+  /** Takes a live container back; the scheduler's part of it. */
+  interface Preemption {
+    /** @param graceMs how long the AM has, from now, to end it by itself */
+    void preempt(ContainerEntry container, long graceMs, String reason);
+  }
+
+  PlanCommitter(Ledger ledger, Lock writeLock, Preemption preemption, ShimMetrics metrics) {
+    this.ledger = ledger;
+    this.writeLock = writeLock;
+    this.preemption = preemption;
+    this.metrics = metrics;
+  }
+
+  /** What became of a plan. */
+  static final class Outcome {
+    final long round;
+    final List<Refusal> refusals = new ArrayList<>();
+    long firstContainer;
+    long[] numbers = new long[16];
+    int granted;
+    int preempted;
+    int refused;
+
+    private Outcome(long round) {
+      this.round = round;
+    }
+
+    private void granted(RMContainer container) {
+      if (granted == numbers.length) {
+        numbers = Arrays.copyOf(numbers, 2 * granted);
+      }
+      numbers[granted++] = container.getContainerId().getContainerId();
+    }
+
+    long[] numbers() {
+      return Arrays.copyOf(numbers, granted);
+    }
+  }
+
+  /** Carries out a plan, in order. Called without the lock. */
+  Outcome commit(PlanMessage plan) {
+    Outcome outcome = new Outcome(plan.round);
+    outcome.firstContainer = ledger.reserveContainerNumbers(wanted(plan));
+    List<PlanMessage.Decision> decisions = plan.decisions;
+    for (int start = 0; start < decisions.size(); start += SLICE) {
+      int end = Math.min(decisions.size(), start + SLICE);
+      writeLock.lock();
+      try {
+        for (int i = start; i < end; i++) {
+          carryOut(i, decisions.get(i), outcome);
+        }
+      } finally {
+        writeLock.unlock();
+      }
+    }
+    return outcome;
+  }
+
+  /** Refuses a whole plan. */
+  Outcome refuse(PlanMessage plan, String reason) {
+    Outcome outcome = new Outcome(plan.round);
+    for (int i = 0; i < plan.decisions.size(); i++) {
+      refuse(i, Math.max(1, count(plan.decisions.get(i))), reason, outcome);
+    }
+    return outcome;
+  }
+
+  private static int wanted(PlanMessage plan) {
+    int sum = 0;
+    for (PlanMessage.Decision decision : plan.decisions) {
+      sum += Math.max(0, count(decision));
+    }
+    return sum;
+  }
+
+  private static int count(PlanMessage.Decision decision) {
+    return decision instanceof PlanMessage.Allocate ? ((PlanMessage.Allocate) decision).count : 1;
+  }
+
+  private void carryOut(int index, PlanMessage.Decision decision, Outcome outcome) {
+    if (decision instanceof PlanMessage.Allocate) {
+      allocate(index, (PlanMessage.Allocate) decision, outcome);
+    } else {
+      preempt(index, (PlanMessage.Preempt) decision, outcome);
+    }
+  }
+
+  private void allocate(int index, PlanMessage.Allocate decision, Outcome outcome) {
+    LoomcardNode node = ledger.node(decision.node);
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    String reason = missing(decision, node, attempt);
+    if (reason != null) {
+      refuse(index, Math.max(1, decision.count), reason, outcome);
+      return;
+    }
+    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    if (key == null) {
+      refuse(index, decision.count, Reasons.ASK_GONE, outcome);
+      return;
+    }
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    for (int done = 0; done < decision.count; done++) {
+      reason = grant.refusal();
+      if (reason != null) {
+        refuse(index, decision.count - done, reason, outcome);
+        attempt.askChanged(key);
+        return;
+      }
+      RMContainer container = grant.carryOut();
+      ledger.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container, grant.isAm());
+      outcome.granted(container);
+      metrics.countPolicyGrant();
+      LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
+    }
+    if (grant.hasLocalityRows()) {
+      attempt.retellAsk(key);
+    }
+  }
+
+  private String missing(PlanMessage.Allocate decision, LoomcardNode node, LoomcardAttempt attempt) {
+    if (decision.count <= 0 || !ledger.wasNode(decision.node) || !ledger.wasAttempt(decision.attempt)) {
+      return Reasons.INVALID;
+    }
+    if (node == null) {
+      return Reasons.NODE_GONE;
+    }
+    return attempt == null ? Reasons.ATTEMPT_GONE : null;
+  }
+
+  private void preempt(int index, PlanMessage.Preempt decision, Outcome outcome) {
+    ContainerEntry container = ledger.container(decision.container);
+    if (container == null || container.isEnding()) {
+      boolean known = decision.graceMs >= 0 && ledger.wasContainer(decision.container);
+      refuse(index, 1, known ? Reasons.STALE : Reasons.INVALID, outcome);
+      return;
+    }
+    preemption.preempt(container, decision.graceMs, decision.reason);
+    outcome.preempted++;
+    metrics.countPreemption();
+  }
+
+  private void refuse(int index, int count, String reason, Outcome outcome) {
+    outcome.refusals.add(new Refusal(index, count, reason));
+    outcome.refused += count;
+    metrics.countRefusals(reason, count);
+    LOG.debug("decision {} of round {}: {} refused, {}", index, outcome.round, count, reason);
+  }
+
+  /** Grants one container for the fallback, if every check passes; the caller holds the write lock. */
+  boolean grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    if (grant.refusal() != null) {
+      return false;
+    }
+    RMContainer container = grant.carryOut();
+    ledger.containerGivenByFallback(attempt, node, container, grant.isAm());
+    attempt.askChanged(key);
+    metrics.countFallbackGrant();
+    return true;
+  }
+
+  /**
+   * Serves an increase or a promotion of a running container, if every check passes. There is nothing to decide: the
+   * node is the container's. The caller holds the write lock.
+   */
+  boolean grantResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    if (grant.refusal() != null) {
+      return false;
+    }
+    grant.carryOut();
+    metrics.countResize();
+    return true;
+  }
+}

@@ -1,0 +1,190 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import java.util.function.BooleanSupplier;
+import org.loomcard.yarn.books.Ledger;
+import org.loomcard.yarn.books.LoomcardApplication;
+import org.loomcard.yarn.bridge.BatchWriter;
+import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.bridge.QueueSpec;
+import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.bridge.SetupRefusedException;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.queues.Reasons;
+
+/** YARN's books as the rounds see them; every method takes the scheduler's write lock for what it reads or changes. */
+final class RoundBooks implements Books {
+  private final Ledger ledger;
+  private final QueueTree tree;
+  private final PlanCommitter committer;
+  private final FifoFallback fallback;
+  private final ContainerResizes resizes;
+  private final Lock writeLock;
+  private final BooleanSupplier ready;
+  private final Object quiet = new Object();
+  private PlanCommitter.Outcome outcome;
+  private volatile boolean outcomeIsNews;
+  private volatile boolean inFlight;
+
+  /** @param ready whether containers may be granted yet: not in the first seconds after a recovery */
+  RoundBooks(Ledger ledger, QueueTree tree, PlanCommitter committer, FifoFallback fallback, ContainerResizes resizes,
+      Lock writeLock, BooleanSupplier ready) {
+    this.ledger = ledger;
+    this.tree = tree;
+    this.committer = committer;
+    this.fallback = fallback;
+    this.resizes = resizes;
+    this.writeLock = writeLock;
+    this.ready = ready;
+  }
+
+  @Override
+  public boolean hasNews() {
+    return ready.getAsBoolean() && (outcomeIsNews || resizes.areNews() || !ledger.news().isEmpty());
+  }
+
+  @Override
+  public void close(BatchWriter out, boolean snapshot) {
+    inFlight = true;
+    writeLock.lock();
+    try {
+      resizes.serve();
+      if (snapshot) {
+        ledger.writeSnapshot(out);
+      } else {
+        writeOutcome(out);
+        ledger.writeNews(out);
+      }
+      outcome = null;
+      outcomeIsNews = false;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  private void writeOutcome(BatchWriter out) {
+    if (outcome != null) {
+      out.outcomes(out.nowMs(), outcome.round, outcome.firstContainer, outcome.numbers(), outcome.refusals);
+    }
+  }
+
+  @Override
+  public CommitReport commit(PlanMessage plan, boolean late) {
+    outcome = late ? committer.refuse(plan, Reasons.LATE) : committer.commit(plan);
+    outcomeIsNews = !outcome.refusals.isEmpty();
+    if (!late) {
+      tellHeadroom(plan);
+    }
+    rest();
+    return new CommitReport(outcome.granted, outcome.preempted, outcome.refused);
+  }
+
+  private void tellHeadroom(PlanMessage plan) {
+    for (PlanMessage.Headroom headroom : plan.headroom) {
+      LoomcardApplication application = ledger.application(headroom.application);
+      if (application != null) {
+        application.tellHeadroom(headroom.amounts);
+      }
+    }
+  }
+
+  @Override
+  public int fallbackRound() {
+    inFlight = true;
+    if (!ready.getAsBoolean()) {
+      rest();
+      return 0;
+    }
+    writeLock.lock();
+    try {
+      forgetHeadroom();
+      resizes.serve();
+      return fallback.round();
+    } finally {
+      writeLock.unlock();
+      rest();
+    }
+  }
+
+  private void forgetHeadroom() {
+    for (LoomcardApplication application : ledger.applications()) {
+      application.tellHeadroom(null);
+    }
+  }
+
+  @Override
+  public void apply(Setup setup, int version) throws SetupRefusedException {
+    writeLock.lock();
+    try {
+      refuseIfInTheWay(setup);
+      tree.apply(setup);
+      forgetHeadroom();
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  private void refuseIfInTheWay(Setup setup) throws SetupRefusedException {
+    List<String> inTheWay = new ArrayList<>();
+    List<String> queues = new ArrayList<>();
+    for (LoomcardApplication application : ledger.applications()) {
+      String path = application.queue().path();
+      QueueSpec next = setup.queue(path);
+      if (next == null || !next.leaf) {
+        inTheWay.add(application.id().toString());
+        if (!queues.contains(path)) {
+          queues.add(path);
+        }
+      }
+    }
+    if (!inTheWay.isEmpty()) {
+      throw new SetupRefusedException("The new set-up has no leaf queue " + String.join(", ", queues)
+          + ", where applications live: " + String.join(", ", inTheWay) + ". Move or end them first.", inTheWay);
+    }
+  }
+
+  @Override
+  public void clearNews() {
+    writeLock.lock();
+    try {
+      ledger.clearNews();
+      outcome = null;
+      outcomeIsNews = false;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  private void rest() {
+    synchronized (quiet) {
+      inFlight = false;
+      quiet.notifyAll();
+    }
+  }
+
+  /**
+   * Waits until everything that happened before the call has been decided on, at most {@code limitMs}. For YARN's own
+   * tests, which expect decisions inline.
+   */
+  void awaitQuiet(long limitMs) {
+    long end = System.nanoTime() + limitMs * 1_000_000L;
+    synchronized (quiet) {
+      while (inFlight || hasNews()) {
+        long leftMs = (end - System.nanoTime()) / 1_000_000L;
+        if (leftMs <= 0) {
+          return;
+        }
+        try {
+          quiet.wait(Math.min(leftMs, 5));
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          return;
+        }
+      }
+    }
+  }
+}

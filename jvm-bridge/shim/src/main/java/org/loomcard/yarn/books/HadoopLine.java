@@ -1,0 +1,118 @@
+package org.loomcard.yarn.books;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.SchedulingRequest;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AppSchedulingInfo;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+
+/**
+ * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that were renamed. This
+ * one is for 3.3 to 3.5; another line replaces this file and keeps the rest.
+ */
+public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
+  protected HadoopLine(String name) {
+    super(name);
+  }
+
+  /** What an AM's heartbeat brings and takes; the arguments that all lines share. */
+  protected abstract Allocation heartbeat(ApplicationAttemptId attempt, List<ResourceRequest> asks,
+      List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
+      ContainerUpdates updates);
+
+  /** Changes an application's priority; {@code stored} is completed when the state store has it. */
+  protected abstract Priority changePriority(Priority priority, ApplicationId application,
+      UserGroupInformation user, SettableFuture<Object> stored) throws YarnException;
+
+  @Override
+  public final Allocation allocate(ApplicationAttemptId attempt, List<ResourceRequest> asks,
+      List<SchedulingRequest> schedulingRequests, List<ContainerId> releases, List<String> blacklistAdditions,
+      List<String> blacklistRemovals, ContainerUpdates updates) {
+    return heartbeat(attempt, asks, releases, blacklistAdditions, blacklistRemovals, updates);
+  }
+
+  @Override
+  public final Priority updateApplicationPriority(Priority priority, ApplicationId application,
+      SettableFuture<Object> stored, UserGroupInformation user) throws YarnException {
+    return changePriority(priority, application, user, stored);
+  }
+
+  /** Writes a changed submission context to the state store. */
+  protected static void store(RMContext context, RMApp app, SettableFuture<Object> stored) {
+    ApplicationStateData state = ApplicationStateData.newInstance(app.getSubmitTime(), app.getStartTime(),
+        app.getApplicationSubmissionContext(), app.getUser(), app.getRealUser(), app.getCallerContext());
+    state.setApplicationTimeouts(app.getApplicationTimeouts());
+    state.setLaunchTime(app.getLaunchTime());
+    context.getStateStore().updateApplicationStateSynchronously(state, false, stored);
+  }
+
+  protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue, String user,
+      Priority priority, boolean unmanaged) {
+    return new SchedulerApplication<>(queue, user, priority, unmanaged);
+  }
+
+  protected static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
+    metrics.submitApp(user, unmanaged);
+  }
+
+  protected static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
+    metrics.submitAppAttempt(user, unmanaged);
+  }
+
+  protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers, Resource headroom,
+      List<NMToken> tokens, List<Container> increased, List<Container> decreased, List<Container> promoted,
+      List<Container> demoted) {
+    return new Allocation(containers, headroom, attempt.pullPreemptions(), null, null, tokens, increased, decreased,
+        promoted, demoted, attempt.pullPreviousAttemptContainers(), null);
+  }
+
+  /** Takes one container off an ask and keeps with it what is needed to ask again. */
+  static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node, SchedulerRequestKey key,
+      RMContainerImpl container) {
+    container.setContainerRequest(asks.allocate(type, node, key, container));
+  }
+
+  /** The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the write lock. */
+  public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    AppPlacementAllocator<LoomcardNode> allocator = attempt.getAppPlacementAllocator(key);
+    return allocator == null ? Collections.<String, ResourceRequest>emptyMap() : allocator.getResourceRequests();
+  }
+
+  static Map<String, String> schedulingProperties(RMApp app) {
+    Map<String, String> properties = app.getApplicationSchedulingEnvs();
+    return properties == null ? Collections.<String, String>emptyMap() : properties;
+  }
+
+  /** The line in the audit log that operators look for. */
+  public static void audit(String operation, LoomcardAttempt attempt, Container container) {
+    RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp", attempt.getApplicationId(),
+        container.getId(), container.getResource(), attempt.getQueueName(), null);
+  }
+}

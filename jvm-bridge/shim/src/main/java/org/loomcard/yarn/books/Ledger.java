@@ -1,0 +1,409 @@
+package org.loomcard.yarn.books;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.loomcard.yarn.bridge.BatchWriter;
+import org.loomcard.yarn.bridge.ContainerText;
+import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+
+/**
+ * Everything the policy knows of, by the number it is known under, and the news of what changed. Numbers are never
+ * used twice.
+ *
+ * <p>A container is told as completed when its room on the node is free again, not when YARN stops counting it: YARN
+ * frees the room of a killed container only when the node reports its end, and a policy told before would be refused
+ * NODE_FULL until then. An application is told as removed after its last container.
+ *
+ * <p>Whoever calls a method that changes something holds the scheduler's lock, for reading or for writing; each
+ * thing is changed by one thread at a time, by YARN's own order of events.
+ */
+public final class Ledger {
+  private final News news;
+  private final AtomicInteger lastNode = new AtomicInteger();
+  private final AtomicInteger lastApplication = new AtomicInteger();
+  private final AtomicInteger lastAttempt = new AtomicInteger();
+  private final AtomicLong lastContainer = new AtomicLong();
+  private final Map<Integer, LoomcardNode> nodes = new ConcurrentSkipListMap<>();
+  private final Map<NodeId, LoomcardNode> nodesById = new ConcurrentHashMap<>();
+  private final Map<Integer, LoomcardApplication> applications = new ConcurrentSkipListMap<>();
+  private final Map<ApplicationId, LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
+  private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
+  private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
+  private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();
+  private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
+  /** The sum over all attempts; guarded by the scheduler's write lock. */
+  private long pending;
+
+  public Ledger(EngineClock clock) {
+    this.news = new News(clock);
+  }
+
+  public News news() {
+    return news;
+  }
+
+  // Nodes.
+
+  /** A node registered. */
+  public LoomcardNode addNode(RMNode rmNode, boolean usePortForName) {
+    LoomcardNode node = new LoomcardNode(lastNode.incrementAndGet(), this, rmNode, usePortForName);
+    nodes.put(node.number(), node);
+    nodesById.put(node.getNodeID(), node);
+    long at = news.now();
+    long[] capacity = Amounts.of(node.getTotalResource());
+    news.add(out -> writeNode(out, at, node, capacity));
+    return node;
+  }
+
+  private static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
+    out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity, node.getPartition());
+  }
+
+  /** A node is gone; what is left on it has ended with it. */
+  public void removeNode(LoomcardNode node, String reason) {
+    for (RMContainer container : node.getCopiedListOfRunningContainers()) {
+      ContainerEntry entry = containers.get(container.getContainerId());
+      if (entry != null) {
+        entry.end("lost", 0);
+        forget(entry);
+      }
+    }
+    nodes.remove(node.number());
+    nodesById.remove(node.getNodeID(), node);
+    long at = news.now();
+    news.add(out -> out.nodeRemoved(at, node.number(), reason));
+  }
+
+  /** A node has another capacity. */
+  public void nodeResized(LoomcardNode node) {
+    long at = news.now();
+    long[] capacity = Amounts.of(node.getTotalResource());
+    news.add(out -> out.nodeResized(at, node.number(), capacity));
+  }
+
+  /** A heartbeat, for policies that need each. */
+  public void heartbeat(LoomcardNode node) {
+    long at = news.now();
+    news.add(out -> out.nodeHeartbeat(at, node.number()));
+  }
+
+  // Applications and attempts.
+
+  /** An application was accepted. */
+  public LoomcardApplication addApplication(ApplicationId id, String user, RMApp app, LoomcardQueue queue,
+      int priority) {
+    LoomcardApplication application =
+        new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority);
+    applications.put(application.number(), application);
+    applicationsById.put(id, application);
+    long at = news.now();
+    news.add(out -> application.writeTo(out, at, news.clock()));
+    return application;
+  }
+
+  /** An application moved, or has another priority. */
+  public void changeApplication(LoomcardApplication application, LoomcardQueue queue, int priority) {
+    application.setQueue(queue);
+    application.setPriority(priority);
+    long at = news.now();
+    news.add(out -> out.applicationChanged(at, application.number(), application.queue().number(),
+        application.priority()));
+  }
+
+  /** YARN is done with an application. */
+  public void finishApplication(LoomcardApplication application, String state) {
+    applicationsById.remove(application.id());
+    if (application.finish(state)) {
+      forget(application);
+    }
+  }
+
+  private void forget(LoomcardApplication application) {
+    if (applications.remove(application.number()) != null) {
+      long at = news.now();
+      news.add(out -> out.applicationRemoved(at, application.number(), application.finalState()));
+    }
+  }
+
+  /** An application got a new attempt. */
+  public LoomcardAttempt addAttempt(LoomcardApplication application, ApplicationAttemptId id, RMContext context) {
+    LoomcardAttempt attempt =
+        new LoomcardAttempt(lastAttempt.incrementAndGet(), application, id, this, context);
+    application.setAttempt(attempt);
+    attempts.put(attempt.number(), attempt);
+    long at = news.now();
+    news.add(out -> writeAttempt(out, at, attempt));
+    return attempt;
+  }
+
+  private static void writeAttempt(BatchWriter out, long at, LoomcardAttempt attempt) {
+    out.attemptAdded(at, attempt.number(), attempt.application().number(),
+        attempt.getApplicationAttemptId().getAttemptId(), attempt.getUnmanagedAM());
+  }
+
+  /** The AM called for the first time. */
+  public void attemptCalled(LoomcardAttempt attempt) {
+    if (attempt.register()) {
+      long at = news.now();
+      news.add(out -> out.attemptRegistered(at, attempt.number()));
+    }
+  }
+
+  /** An attempt ended; its containers may go on. */
+  public void finishAttempt(LoomcardAttempt attempt, String state) {
+    if (attempts.remove(attempt.number()) != null) {
+      uncounted.add(attempt);
+      long at = news.now();
+      news.add(out -> out.attemptRemoved(at, attempt.number(), state));
+    }
+  }
+
+  void changed(LoomcardAttempt attempt) {
+    uncounted.add(attempt);
+    news.changed(attempt);
+  }
+
+  void touched(LoomcardAttempt attempt) {
+    uncounted.add(attempt);
+  }
+
+  // Containers.
+
+  /** The first of {@code count} numbers that nothing else will get. */
+  public long reserveContainerNumbers(int count) {
+    return lastContainer.getAndAdd(count) + 1;
+  }
+
+  /** A container that a plan placed: its outcome will tell it. */
+  public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
+      RMContainer container, boolean isAm) {
+    attempt.countGrant();
+    pending--;
+    return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy"));
+  }
+
+  /** A container that the fallback placed. */
+  public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node, RMContainer container,
+      boolean isAm) {
+    attempt.countGrant();
+    pending--;
+    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm, "fallback"));
+  }
+
+  /** A container that a node reported after a restart of the ResourceManager. */
+  void containerRecovered(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
+    RMAppAttempt appAttempt = attempt.appAttempt();
+    boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
+        && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
+    attempt.loomcardQueue().take(attempt.getUser(), Amounts.of(container.getContainer().getResource()), isAm);
+    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm, "recovered"));
+  }
+
+  /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
+  public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
+    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false, "policy"));
+  }
+
+  /** A container becomes opportunistic, so that the policy has no more to do with it. */
+  public void containerDemoted(ContainerId id) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      entry.end("released", 0);
+      forget(entry);
+    }
+  }
+
+  private ContainerEntry tell(ContainerEntry entry) {
+    long at = news.now();
+    ContainerText text = entry.text();
+    news.add(out -> out.containerAdded(at, text));
+    return enter(entry);
+  }
+
+  private ContainerEntry enter(ContainerEntry entry) {
+    entry.application.containerAdded();
+    containersByNumber.put(entry.number, entry);
+    containers.put(entry.container().getContainerId(), entry);
+    return entry;
+  }
+
+  /** The container runs on its node. */
+  public void containerStarted(ContainerId id) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null && entry.isRunning()) {
+      long at = news.now();
+      news.add(out -> out.containerStarted(at, entry.number));
+    }
+  }
+
+  /** The AM changed the size of a container. */
+  public void containerResized(ContainerId id, long[] size) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      long at = news.now();
+      news.add(out -> out.containerResized(at, entry.number, size));
+    }
+  }
+
+  /** YARN ended a container; it is told when its room is free. The first end of a container counts. */
+  public void containerEnded(ContainerId id, String kind, int exitStatus) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      entry.end(kind, exitStatus);
+      if (nodes.get(entry.node.number()) != entry.node) {
+        forget(entry);
+      }
+    }
+  }
+
+  /** A node has the room of this container free again. */
+  void roomFreed(ContainerId id) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      forget(entry);
+    }
+  }
+
+  private void forget(ContainerEntry entry) {
+    if (containers.remove(entry.container().getContainerId(), entry)) {
+      containersByNumber.remove(entry.number);
+      long at = news.now();
+      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(), entry.exitStatus()));
+      if (entry.application.containerGone()) {
+        forget(entry.application);
+      }
+    }
+  }
+
+  // Look-ups.
+
+  public Collection<LoomcardNode> nodes() {
+    return nodes.values();
+  }
+
+  /** In order of arrival; some may have ended and wait for their last container. */
+  public Collection<LoomcardApplication> applications() {
+    return applications.values();
+  }
+
+  public LoomcardApplication application(ApplicationId id) {
+    return applicationsById.get(id);
+  }
+
+  public LoomcardApplication application(int number) {
+    return applications.get(number);
+  }
+
+  public LoomcardNode node(int number) {
+    return nodes.get(number);
+  }
+
+  /** The live node of that id, or null. */
+  public LoomcardNode node(NodeId id) {
+    return nodesById.get(id);
+  }
+
+  /** The live attempt of that number, or null. */
+  public LoomcardAttempt attempt(int number) {
+    return attempts.get(number);
+  }
+
+  public ContainerEntry container(ContainerId id) {
+    return containers.get(id);
+  }
+
+  public ContainerEntry container(long number) {
+    return containersByNumber.get(number);
+  }
+
+  /** Whether this number was ever given to a node. */
+  public boolean wasNode(int number) {
+    return number > 0 && number <= lastNode.get();
+  }
+
+  /** Whether this number was ever given to an attempt. */
+  public boolean wasAttempt(int number) {
+    return number > 0 && number <= lastAttempt.get();
+  }
+
+  /** Whether this number was ever given to a container. */
+  public boolean wasContainer(long number) {
+    return number > 0 && number <= lastContainer.get();
+  }
+
+  // Batches; the caller holds the scheduler's write lock.
+
+  /** Writes the news and the counts that hold after them. */
+  public void writeNews(BatchWriter out) {
+    news.writeTo(out);
+    writeCheck(out);
+  }
+
+  /** Writes everything there is, and forgets the news, which is part of it. */
+  public void writeSnapshot(BatchWriter out) {
+    news.clear();
+    long at = out.nowMs();
+    for (LoomcardNode node : nodes.values()) {
+      writeNode(out, at, node, Amounts.of(node.getTotalResource()));
+    }
+    List<LoomcardAttempt> ended = new ArrayList<>();
+    for (LoomcardApplication application : applications.values()) {
+      application.writeTo(out, at, news.clock());
+      LoomcardAttempt attempt = application.attempt();
+      if (attempt != null) {
+        writeAttempt(out, at, attempt);
+        if (attempt.isRegistered()) {
+          out.attemptRegistered(at, attempt.number());
+        }
+        if (attempt.isStopped()) {
+          ended.add(attempt);
+        }
+      }
+    }
+    for (ContainerEntry entry : new ConcurrentSkipListMap<>(containersByNumber).values()) {
+      out.containerAdded(at, entry.text());
+    }
+    for (LoomcardAttempt attempt : ended) {
+      out.attemptRemoved(at, attempt.number(), "");
+    }
+    for (LoomcardApplication application : applications.values()) {
+      LoomcardAttempt attempt = application.attempt();
+      if (attempt != null && !attempt.isStopped()) {
+        attempt.writeAll(out);
+      }
+    }
+    writeCheck(out);
+  }
+
+  private void writeCheck(BatchWriter out) {
+    for (LoomcardAttempt attempt : uncounted) {
+      uncounted.remove(attempt);
+      attempt.writeChanges(out);
+      pending += attempt.recount();
+    }
+    out.check(nodes.size(), applications.size(), containers.size(), pending);
+  }
+
+  /** Forgets the news: a snapshot will follow. */
+  public void clearNews() {
+    news.clear();
+  }
+}

@@ -1,0 +1,131 @@
+package org.loomcard.yarn.books;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.loomcard.yarn.bridge.ApplicationText;
+import org.loomcard.yarn.bridge.BatchWriter;
+import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.queues.LoomcardQueue;
+
+/**
+ * One application as the policy knows it. It stays known until its last container's room is free again, which may be
+ * a heartbeat after YARN has forgotten it.
+ */
+public final class LoomcardApplication {
+  private static final String HINT_PREFIX = "LOOMCARD_";
+  private final int number;
+  private final ApplicationId id;
+  private final String user;
+  private final RMApp app;
+  private volatile LoomcardQueue queue;
+  private volatile int priority;
+  private volatile LoomcardAttempt attempt;
+  private volatile long[] toldHeadroom;
+  private int containers;
+  private String finalState;
+
+  LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue, int priority) {
+    this.number = number;
+    this.id = id;
+    this.user = user;
+    this.app = app;
+    this.queue = queue;
+    this.priority = priority;
+  }
+
+  public int number() {
+    return number;
+  }
+
+  public ApplicationId id() {
+    return id;
+  }
+
+  public String user() {
+    return user;
+  }
+
+  public LoomcardQueue queue() {
+    return queue;
+  }
+
+  public int priority() {
+    return priority;
+  }
+
+  /** The attempt added last, ended or not; null before the first. */
+  public LoomcardAttempt attempt() {
+    return attempt;
+  }
+
+  /** The share that the policy wants its AM to be told; null for the shim's own figure. */
+  public long[] toldHeadroom() {
+    return toldHeadroom;
+  }
+
+  public void tellHeadroom(long[] amounts) {
+    toldHeadroom = amounts;
+  }
+
+  void setQueue(LoomcardQueue newQueue) {
+    queue = newQueue;
+  }
+
+  void setPriority(int newPriority) {
+    priority = newPriority;
+  }
+
+  void setAttempt(LoomcardAttempt newAttempt) {
+    attempt = newAttempt;
+  }
+
+  synchronized void containerAdded() {
+    containers++;
+  }
+
+  /** Returns whether the application can now be forgotten. */
+  synchronized boolean containerGone() {
+    containers--;
+    return containers == 0 && finalState != null;
+  }
+
+  /** Returns whether the application can be forgotten at once. */
+  synchronized boolean finish(String state) {
+    finalState = state;
+    return containers == 0;
+  }
+
+  synchronized String finalState() {
+    return finalState;
+  }
+
+  void writeTo(BatchWriter out, long at, EngineClock clock) {
+    out.applicationAdded(at, number, new ApplicationText(id.toString(), queue.number(), user, app.getName(),
+        app.getApplicationType(), app.getApplicationTags(), priority, clock.fromWallMs(app.getSubmitTime()), hints()));
+  }
+
+  /** Its scheduling properties, and what its AM's environment says in variables of ours. */
+  private Map<String, String> hints() {
+    Map<String, String> hints = new HashMap<>();
+    ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
+    ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
+    if (am != null && am.getEnvironment() != null) {
+      for (Map.Entry<String, String> variable : am.getEnvironment().entrySet()) {
+        if (variable.getKey().startsWith(HINT_PREFIX)) {
+          hints.put(variable.getKey(), variable.getValue());
+        }
+      }
+    }
+    hints.putAll(HadoopLine.schedulingProperties(app));
+    return hints;
+  }
+
+  @Override
+  public String toString() {
+    return id + " (" + number + ") of " + user + " in " + queue.path();
+  }
+}

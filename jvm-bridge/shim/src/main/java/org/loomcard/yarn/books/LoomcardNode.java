@@ -1,0 +1,65 @@
+package org.loomcard.yarn.books;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+
+/** One node. It tells the ledger when the room of a container is free again, and remembers whom to kill when. */
+public final class LoomcardNode extends SchedulerNode {
+  private final int number;
+  private final Ledger ledger;
+  private final Map<RMContainer, Long> killAt = new HashMap<>();
+
+  LoomcardNode(int number, Ledger ledger, RMNode node, boolean usePortForName) {
+    super(node, usePortForName, node.getNodeLabels());
+    this.number = number;
+    this.ledger = ledger;
+  }
+
+  public int number() {
+    return number;
+  }
+
+  @Override
+  protected void updateResourceForReleasedContainer(Container container) {
+    super.updateResourceForReleasedContainer(container);
+    ledger.roomFreed(container.getId());
+  }
+
+  /** The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended before. */
+  public synchronized void preempt(RMContainer container, long atMs) {
+    killAt.put(container, atMs);
+  }
+
+  /** The containers whose grace is over; each is returned once. */
+  public synchronized List<RMContainer> takeOverdue(long nowMs) {
+    List<RMContainer> overdue = new ArrayList<>();
+    if (!killAt.isEmpty()) {
+      killAt.forEach((container, atMs) -> {
+        if (atMs <= nowMs) {
+          overdue.add(container);
+        }
+      });
+      killAt.keySet().removeAll(overdue);
+      killAt.keySet().removeIf(container -> !isValidContainer(container.getContainerId()));
+    }
+    return overdue;
+  }
+
+  @Override
+  public void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key, RMContainer container) {
+    throw new UnsupportedOperationException("Nothing is reserved on a node: withholding a node is a policy's memory.");
+  }
+
+  @Override
+  public void unreserveResource(SchedulerApplicationAttempt attempt) {
+    throw new UnsupportedOperationException("Nothing is reserved on a node: withholding a node is a policy's memory.");
+  }
+}

@@ -1,0 +1,304 @@
+package org.loomcard.yarn.queues;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.QueueACL;
+import org.apache.hadoop.yarn.api.records.QueueInfo;
+import org.apache.hadoop.yarn.api.records.QueueState;
+import org.apache.hadoop.yarn.api.records.QueueUserACLInfo;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ActiveUsersManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.util.Records;
+import org.loomcard.yarn.bridge.Limit;
+import org.loomcard.yarn.bridge.QueueSpec;
+
+/**
+ * One queue. It keeps its use and its metrics while set-ups come and go, as long as each has a queue of its path; a
+ * new set-up only replaces its {@link QueueSpec}.
+ */
+public final class LoomcardQueue implements Queue {
+  private final String path;
+  private final LoomcardQueue parent;
+  private final QueueMetrics metrics;
+  private final ActiveUsersManager users;
+  private final QueueUsage usage;
+  private volatile List<LoomcardQueue> children = Collections.emptyList();
+  private volatile QueueSpec spec;
+  private volatile QueueAcl submit;
+  private volatile QueueAcl administer;
+  private volatile long[] guaranteed;
+  private volatile long[] maximum;
+  private volatile long[] userLimit;
+  private volatile long[] amLimit;
+
+  LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
+    this.path = path;
+    this.parent = parent;
+    this.metrics = QueueMetrics.forQueue(path, parent, false, conf);
+    this.users = new ActiveUsersManager(metrics);
+    this.usage = new QueueUsage(types);
+    this.guaranteed = new long[types];
+    this.maximum = new long[types];
+    this.userLimit = new long[types];
+    this.amLimit = new long[types];
+  }
+
+  /** Takes over what a set-up says of this queue. */
+  void configure(QueueSpec newSpec, List<LoomcardQueue> newChildren) {
+    spec = newSpec;
+    children = Collections.unmodifiableList(new ArrayList<>(newChildren));
+    submit = new QueueAcl(newSpec.submit);
+    administer = new QueueAcl(newSpec.administer);
+  }
+
+  /** Computes this queue's amounts, and those of all below it, from its parent's. */
+  void resize(long[] parentGuaranteed, long[] parentMaximum) {
+    guaranteed = amounts(spec.guaranteed, parentGuaranteed, 0);
+    maximum = amounts(spec.maximum, parentMaximum, Long.MAX_VALUE);
+    for (int i = 0; i < maximum.length; i++) {
+      maximum[i] = Math.min(maximum[i], parentMaximum[i]);
+    }
+    userLimit = Amounts.share(maximum, spec.userLimitPpm);
+    amLimit = Amounts.share(maximum, spec.amSharePpm);
+    metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
+    for (LoomcardQueue child : children) {
+      child.resize(guaranteed, maximum);
+    }
+  }
+
+  private static long[] amounts(Limit limit, long[] parent, long absent) {
+    if (limit.isShare()) {
+      return Amounts.share(parent, limit.ppm);
+    }
+    String[] names = Amounts.names();
+    long[] amounts = new long[parent.length];
+    for (int i = 0; i < amounts.length; i++) {
+      Long stated = limit.amounts.get(names[i]);
+      amounts[i] = stated == null ? absent : stated;
+    }
+    return amounts;
+  }
+
+  /** Null when a container of that size may start here, else the reason code of the first rule that forbids it. */
+  public String refusal(String user, long[] size, boolean isAm) {
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      if (!queue.usage.fits(size, queue.maximum)) {
+        return Reasons.QUEUE_MAX;
+      }
+      if (!queue.usage.fitsUser(user, size, queue.userLimit)) {
+        return Reasons.USER_LIMIT;
+      }
+      if (isAm && !queue.usage.fitsAm(size, queue.amLimit)) {
+        return Reasons.AM_LIMIT;
+      }
+    }
+    return null;
+  }
+
+  /** Books a container that started, here and in all queues above. */
+  public void take(String user, long[] size, boolean isAm) {
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      queue.usage.add(user, size, isAm);
+    }
+  }
+
+  /** Books a container that ended. */
+  public void giveBack(String user, long[] size, boolean isAm) {
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      queue.usage.remove(user, size, isAm);
+    }
+  }
+
+  /** What the maxima along the path and the user's limits still leave to {@code user}; may be negative. */
+  public long[] headroom(String user) {
+    long[] room = maximum.clone();
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      queue.usage.narrow(room, user, queue.maximum, queue.userLimit);
+    }
+    return room;
+  }
+
+  private long[] headroomOfQueue() {
+    long[] room = maximum.clone();
+    Amounts.narrow(room, maximum, usage.used());
+    return room;
+  }
+
+  /** Tells the metrics what is left; called now and then, since it costs more than a booking. */
+  void refreshMetrics() {
+    metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
+    for (LoomcardQueue child : children) {
+      child.refreshMetrics();
+    }
+  }
+
+  public String path() {
+    return path;
+  }
+
+  public LoomcardQueue parent() {
+    return parent;
+  }
+
+  /** Whether this is {@code other} or a queue below it. */
+  public boolean isWithin(LoomcardQueue other) {
+    return this == other || parent != null && parent.isWithin(other);
+  }
+
+  public List<LoomcardQueue> children() {
+    return children;
+  }
+
+  public QueueSpec spec() {
+    return spec;
+  }
+
+  /** Its number in the set-up applied last. */
+  public int number() {
+    return spec.index;
+  }
+
+  public boolean isLeaf() {
+    return spec.leaf;
+  }
+
+  public long[] used() {
+    return usage.used();
+  }
+
+  public long[] usedByAms() {
+    return usage.usedByAms();
+  }
+
+  public long[] usedBy(String user) {
+    return usage.usedBy(user);
+  }
+
+  public int containers() {
+    return usage.containers();
+  }
+
+  public long[] guaranteed() {
+    return guaranteed.clone();
+  }
+
+  public long[] maximum() {
+    return maximum.clone();
+  }
+
+  /** Who may submit here, for messages. */
+  public String submitters() {
+    return submit + "; administrators: " + administer;
+  }
+
+  @Override
+  public boolean hasAccess(QueueACL acl, UserGroupInformation user) {
+    return administer.allows(user) || acl == QueueACL.SUBMIT_APPLICATIONS && submit.allows(user);
+  }
+
+  @Override
+  public List<QueueUserACLInfo> getQueueUserAclInfo(UserGroupInformation user) {
+    List<QueueACL> granted = new ArrayList<>();
+    for (QueueACL acl : QueueACL.values()) {
+      if (hasAccess(acl, user)) {
+        granted.add(acl);
+      }
+    }
+    List<QueueUserACLInfo> infos = new ArrayList<>();
+    infos.add(QueueUserACLInfo.newInstance(path, granted));
+    for (LoomcardQueue child : children) {
+      infos.addAll(child.getQueueUserAclInfo(user));
+    }
+    return infos;
+  }
+
+  @Override
+  public QueueInfo getQueueInfo(boolean includeChildQueues, boolean recursive) {
+    QueueInfo info = Records.newRecord(QueueInfo.class);
+    info.setQueueName(path);
+    info.setCapacity(parent == null ? 1f : Amounts.dominantShare(guaranteed, parent.guaranteed));
+    info.setMaximumCapacity(parent == null ? 1f : Amounts.dominantShare(maximum, parent.maximum));
+    boolean promised = !Amounts.isZero(guaranteed);
+    info.setCurrentCapacity(Amounts.dominantShare(usage.used(), promised ? guaranteed : maximum));
+    info.setQueueState(QueueState.RUNNING);
+    info.setAccessibleNodeLabels(getAccessibleNodeLabels());
+    info.setQueueStatistics(QueueFigures.of(metrics));
+    List<QueueInfo> childInfos = new ArrayList<>();
+    if (includeChildQueues) {
+      for (LoomcardQueue child : children) {
+        childInfos.add(child.getQueueInfo(recursive, recursive));
+      }
+    }
+    info.setChildQueues(childInfos);
+    return info;
+  }
+
+  @Override
+  public String getQueueName() {
+    return path;
+  }
+
+  @Override
+  public QueueMetrics getMetrics() {
+    return metrics;
+  }
+
+  @Override
+  public ActiveUsersManager getAbstractUsersManager() {
+    return users;
+  }
+
+  /** Nothing: the attempt books the recovered container, AM or not, where it knows which it is. */
+  @Override
+  public void recoverContainer(Resource cluster, SchedulerApplicationAttempt attempt, RMContainer container) {
+  }
+
+  @Override
+  public Set<String> getAccessibleNodeLabels() {
+    return Collections.singleton(RMNodeLabelsManager.ANY);
+  }
+
+  @Override
+  public String getDefaultNodeLabelExpression() {
+    return null;
+  }
+
+  /** Nothing: pending amounts are in the metrics and, for decisions, in the mirror. */
+  @Override
+  public void incPendingResource(String nodeLabel, Resource resource) {
+  }
+
+  @Override
+  public void decPendingResource(String nodeLabel, Resource resource) {
+  }
+
+  @Override
+  public Priority getDefaultApplicationPriority() {
+    return Priority.newInstance(0);
+  }
+
+  /** Nothing is ever reserved on a node: withholding a node is a policy's memory. */
+  @Override
+  public void incReservedResource(String partition, Resource resource) {
+  }
+
+  @Override
+  public void decReservedResource(String partition, Resource resource) {
+  }
+
+  @Override
+  public String toString() {
+    return path + " used " + Arrays.toString(usage.used()) + " of " + Arrays.toString(maximum);
+  }
+}

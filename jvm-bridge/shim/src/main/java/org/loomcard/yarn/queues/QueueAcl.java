@@ -1,0 +1,43 @@
+package org.loomcard.yarn.queues;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.security.UserGroupInformation;
+
+/** Who may do a thing on a queue: everyone ({@code *}), users, or members of groups ({@code group:NAME}). */
+final class QueueAcl {
+  private static final String GROUP = "group:";
+  private final boolean everyone;
+  private final Set<String> users = new HashSet<>();
+  private final Set<String> groups = new HashSet<>();
+  private final List<String> entries;
+
+  QueueAcl(List<String> entries) {
+    this.entries = new ArrayList<>(entries);
+    this.everyone = entries.contains("*");
+    for (String entry : entries) {
+      if (entry.startsWith(GROUP)) {
+        groups.add(entry.substring(GROUP.length()));
+      } else {
+        users.add(entry);
+      }
+    }
+  }
+
+  /** Groups are looked up (by Hadoop's mapping) only when the list names some and the user's own name is not on it. */
+  boolean allows(UserGroupInformation user) {
+    if (everyone || users.contains(user.getShortUserName())) {
+      return true;
+    }
+    return !groups.isEmpty() && Arrays.stream(user.getGroupNames()).anyMatch(groups::contains);
+  }
+
+  /** For messages: {@code alice, group:data}, or {@code nobody}. */
+  @Override
+  public String toString() {
+    return entries.isEmpty() ? "nobody" : String.join(", ", entries);
+  }
+}

@@ -1,0 +1,121 @@
+package org.loomcard.yarn.queues;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.loomcard.yarn.bridge.QueueSpec;
+import org.loomcard.yarn.bridge.Setup;
+
+/**
+ * The queues of the set-up applied last. Changed under the scheduler's write lock only; read from any thread.
+ */
+public final class QueueTree {
+  private final Configuration conf;
+  private final int types = Amounts.names().length;
+  private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
+  private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
+  private volatile long[] cluster = new long[types];
+
+  public QueueTree(Configuration conf) {
+    this.conf = conf;
+  }
+
+  /** Replaces the tree; queues whose path stays keep their use and metrics. */
+  public void apply(Setup setup) {
+    Map<String, LoomcardQueue> next = new LinkedHashMap<>();
+    List<LoomcardQueue> ordered = new ArrayList<>();
+    Map<LoomcardQueue, List<LoomcardQueue>> children = new HashMap<>();
+    for (QueueSpec spec : setup.queues) {
+      LoomcardQueue parent = spec.parent < 0 ? null : ordered.get(spec.parent);
+      LoomcardQueue queue = byPath.get(spec.path);
+      if (queue == null) {
+        queue = new LoomcardQueue(spec.path, parent, types, conf);
+      }
+      next.put(spec.path, queue);
+      ordered.add(queue);
+      children.put(queue, new ArrayList<>());
+      if (parent != null) {
+        children.get(parent).add(queue);
+      }
+    }
+    for (QueueSpec spec : setup.queues) {
+      LoomcardQueue queue = ordered.get(spec.index);
+      queue.configure(spec, children.get(queue));
+    }
+    byPath = Collections.unmodifiableMap(next);
+    byNumber = Collections.unmodifiableList(ordered);
+    root().resize(cluster, cluster);
+  }
+
+  /** Computes all amounts anew for a cluster of that size. */
+  public void resize(Resource clusterSize) {
+    cluster = Amounts.of(clusterSize);
+    root().resize(cluster, cluster);
+  }
+
+  /** Brings the metrics of what is available up to date. */
+  public void refreshMetrics() {
+    root().refreshMetrics();
+  }
+
+  public LoomcardQueue root() {
+    return byNumber.get(0);
+  }
+
+  /** All queues, depth-first. */
+  public List<LoomcardQueue> queues() {
+    return byNumber;
+  }
+
+  /**
+   * The queue that a user means by {@code name}: its path, its path without {@code root.}, or the last part of the
+   * path of one leaf only. Null when there is none, or more than one.
+   */
+  public LoomcardQueue find(String name) {
+    LoomcardQueue exact = byPath.get(name);
+    LoomcardQueue found = exact != null ? exact : byPath.get("root." + name);
+    if (found != null || name == null) {
+      return found;
+    }
+    for (LoomcardQueue queue : byNumber) {
+      if (queue.isLeaf() && queue.spec().name().equals(name)) {
+        if (found != null) {
+          return null;
+        }
+        found = queue;
+      }
+    }
+    return found;
+  }
+
+  /** Like {@link #find}; an exception that names the queues there are, where there is none of that name. */
+  public LoomcardQueue require(String name) throws IOException {
+    LoomcardQueue queue = find(name);
+    if (queue == null) {
+      throw new IOException(unknown(name));
+    }
+    return queue;
+  }
+
+  /** Why {@code name} is no queue, and what would be one. */
+  public String unknown(String name) {
+    return "Unknown queue: " + name + ". " + leavesText();
+  }
+
+  /** Names the leaf queues, for messages. */
+  public String leavesText() {
+    List<String> leaves = new ArrayList<>();
+    for (LoomcardQueue queue : byNumber) {
+      if (queue.isLeaf()) {
+        leaves.add(queue.path());
+      }
+    }
+    return "Applications go to one of: " + String.join(", ", leaves);
+  }
+}

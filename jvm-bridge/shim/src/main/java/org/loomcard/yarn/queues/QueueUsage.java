@@ -1,0 +1,81 @@
+package org.loomcard.yarn.queues;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What the live containers of one queue and all queues below it use: in all, by user, and by AMs. Containers end on
+ * several of YARN's threads at once, so every method takes the object's own lock.
+ */
+final class QueueUsage {
+  private final Map<String, long[]> byUser = new HashMap<>();
+  private final long[] used;
+  private final long[] usedByAms;
+  private int ams;
+  private int containers;
+
+  QueueUsage(int types) {
+    used = new long[types];
+    usedByAms = new long[types];
+  }
+
+  synchronized void add(String user, long[] size, boolean isAm) {
+    Amounts.add(used, size);
+    Amounts.add(byUser.computeIfAbsent(user, name -> new long[used.length]), size);
+    containers++;
+    if (isAm) {
+      Amounts.add(usedByAms, size);
+      ams++;
+    }
+  }
+
+  synchronized void remove(String user, long[] size, boolean isAm) {
+    Amounts.subtract(used, size);
+    long[] ofUser = byUser.get(user);
+    if (ofUser != null) {
+      Amounts.subtract(ofUser, size);
+      if (Amounts.isZero(ofUser)) {
+        byUser.remove(user);
+      }
+    }
+    containers--;
+    if (isAm) {
+      Amounts.subtract(usedByAms, size);
+      ams--;
+    }
+  }
+
+  synchronized boolean fits(long[] size, long[] maximum) {
+    return Amounts.fits(used, size, maximum);
+  }
+
+  synchronized boolean fitsUser(String user, long[] size, long[] limit) {
+    return Amounts.fits(byUser.getOrDefault(user, new long[used.length]), size, limit);
+  }
+
+  synchronized boolean fitsAm(long[] size, long[] limit) {
+    return ams == 0 || Amounts.fits(usedByAms, size, limit);
+  }
+
+  /** Lowers {@code room} to what the queue's maximum and the user's limit leave. */
+  synchronized void narrow(long[] room, String user, long[] maximum, long[] userLimit) {
+    Amounts.narrow(room, maximum, used);
+    Amounts.narrow(room, userLimit, byUser.getOrDefault(user, new long[used.length]));
+  }
+
+  synchronized long[] used() {
+    return used.clone();
+  }
+
+  synchronized long[] usedByAms() {
+    return usedByAms.clone();
+  }
+
+  synchronized long[] usedBy(String user) {
+    return byUser.getOrDefault(user, new long[used.length]).clone();
+  }
+
+  synchronized int containers() {
+    return containers;
+  }
+}
