@@ -113,8 +113,13 @@ final class ContainerGrant {
     return isAm;
   }
 
+  /** Whether nothing more is outstanding of the ask. */
+  boolean isExhausted() {
+    return rows.get(ResourceRequest.ANY) == null;
+  }
+
   /** Whether the mirror could not know which rows of the ask this container took from. */
   boolean hasLocalityRows() {
-    return !rows.isEmpty() && (rows.size() > 1 || rows.get(ResourceRequest.ANY) == null);
+    return rows.size() > 1;
   }
 }

@@ -1,9 +1,8 @@
 package org.loomcard.yarn;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
@@ -13,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.util.VersionInfo;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
@@ -64,11 +64,10 @@ import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.bridge.MessageException;
-import org.loomcard.yarn.bridge.Setup;
-import org.loomcard.yarn.bridge.SetupRefusedException;
+import org.loomcard.yarn.bridge.Handshake;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
@@ -96,7 +95,6 @@ public class LoomcardScheduler extends HadoopLine {
   private RoundBooks books;
   private Rounds rounds;
   private boolean usePortForNodeName;
-  private volatile boolean needsHeartbeats;
   private volatile boolean wasReady;
   private volatile long metricsRefreshedMs;
 
@@ -120,14 +118,23 @@ public class LoomcardScheduler extends HadoopLine {
     resizes = new ContainerResizes(ledger, committer);
     books = new RoundBooks(ledger, tree, committer, new FifoFallback(ledger, committer, minimumAllocation), resizes,
         writeLock, this::isReady);
-    rounds = createRounds(books, config);
+    rounds = createRounds(books, config, clock);
+    rounds.load();
     super.serviceInit(conf);
     schedulingMonitorManager.initialize(rmContext, conf);
   }
 
-  /** Makes what runs the rounds and applies the set-up to start with. */
-  Rounds createRounds(Books roundBooks, BridgeConfig settings) throws IOException {
-    throw new IOException("the bridge is not in yet");
+  /** Makes what runs the rounds; tests put something simpler in its place. */
+  Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock) {
+    Handshake handshake = new Handshake(settings, engineClock.epochMs(), shimVersion(), VersionInfo.getVersion(),
+        Arrays.asList(Amounts.names()));
+    return new BridgeRounds(
+        new Bridge(settings, engineClock, roundBooks, Bridge.python(settings), handshake));
+  }
+
+  private static String shimVersion() {
+    String version = LoomcardScheduler.class.getPackage().getImplementationVersion();
+    return version == null ? "unpackaged" : version;
   }
 
   private Resource checkedMinimum() {
@@ -240,7 +247,7 @@ public class LoomcardScheduler extends HadoopLine {
         for (RMContainer container : node.takeOverdue(clock.nowMs())) {
           endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
         }
-        if (needsHeartbeats) {
+        if (tree.setup().needsHeartbeats()) {
           ledger.heartbeat(node);
         }
       }
@@ -253,8 +260,17 @@ public class LoomcardScheduler extends HadoopLine {
       wasReady = ready;
       rounds.signal();
     }
+    awaitQuiet();
+  }
+
+  /** For YARN's own tests, which expect decisions inline. */
+  private void awaitQuiet() {
     if (config.inlineWaitMs > 0) {
-      books.awaitQuiet(config.inlineWaitMs);
+      try {
+        rounds.awaitQuiet(config.inlineWaitMs);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
@@ -714,6 +730,16 @@ public class LoomcardScheduler extends HadoopLine {
   /** The queues of the set-up applied last. */
   public QueueTree queues() {
     return tree;
+  }
+
+  /** The bridge to the policy process; null where a test runs the rounds itself. */
+  public Bridge bridge() {
+    return rounds instanceof BridgeRounds ? ((BridgeRounds) rounds).bridge() : null;
+  }
+
+  /** Numbers and news of all that the policy knows. */
+  public Ledger ledger() {
+    return ledger;
   }
 
   /** What was granted and refused since the start. */

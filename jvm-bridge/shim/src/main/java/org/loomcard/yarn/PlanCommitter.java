@@ -45,6 +45,7 @@ final class PlanCommitter {
   /** What became of a plan. */
   static final class Outcome {
     final long round;
+    final int decisions;
     final List<Refusal> refusals = new ArrayList<>();
     long firstContainer;
     long[] numbers = new long[16];
@@ -52,8 +53,9 @@ final class PlanCommitter {
     int preempted;
     int refused;
 
-    private Outcome(long round) {
-      this.round = round;
+    private Outcome(PlanMessage plan) {
+      this.round = plan.round;
+      this.decisions = plan.decisions.size();
     }
 
     private void granted(RMContainer container) {
@@ -70,7 +72,7 @@ final class PlanCommitter {
 
   /** Carries out a plan, in order. Called without the lock. */
   Outcome commit(PlanMessage plan) {
-    Outcome outcome = new Outcome(plan.round);
+    Outcome outcome = new Outcome(plan);
     outcome.firstContainer = ledger.reserveContainerNumbers(wanted(plan));
     List<PlanMessage.Decision> decisions = plan.decisions;
     for (int start = 0; start < decisions.size(); start += SLICE) {
@@ -89,7 +91,7 @@ final class PlanCommitter {
 
   /** Refuses a whole plan. */
   Outcome refuse(PlanMessage plan, String reason) {
-    Outcome outcome = new Outcome(plan.round);
+    Outcome outcome = new Outcome(plan);
     for (int i = 0; i < plan.decisions.size(); i++) {
       refuse(i, Math.max(1, count(plan.decisions.get(i))), reason, outcome);
     }
@@ -143,7 +145,9 @@ final class PlanCommitter {
       metrics.countPolicyGrant();
       LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
     }
-    if (grant.hasLocalityRows()) {
+    if (grant.isExhausted()) {
+      attempt.forgetAsk(key);
+    } else if (grant.hasLocalityRows()) {
       attempt.retellAsk(key);
     }
   }

@@ -25,10 +25,8 @@ final class RoundBooks implements Books {
   private final ContainerResizes resizes;
   private final Lock writeLock;
   private final BooleanSupplier ready;
-  private final Object quiet = new Object();
   private PlanCommitter.Outcome outcome;
   private volatile boolean outcomeIsNews;
-  private volatile boolean inFlight;
 
   /** @param ready whether containers may be granted yet: not in the first seconds after a recovery */
   RoundBooks(Ledger ledger, QueueTree tree, PlanCommitter committer, FifoFallback fallback, ContainerResizes resizes,
@@ -49,7 +47,6 @@ final class RoundBooks implements Books {
 
   @Override
   public void close(BatchWriter out, boolean snapshot) {
-    inFlight = true;
     writeLock.lock();
     try {
       resizes.serve();
@@ -67,19 +64,19 @@ final class RoundBooks implements Books {
   }
 
   private void writeOutcome(BatchWriter out) {
-    if (outcome != null) {
+    if (outcome != null && outcome.decisions > 0) {
       out.outcomes(out.nowMs(), outcome.round, outcome.firstContainer, outcome.numbers(), outcome.refusals);
     }
   }
 
   @Override
   public CommitReport commit(PlanMessage plan, boolean late) {
-    outcome = late ? committer.refuse(plan, Reasons.LATE) : committer.commit(plan);
+    String whyNot = late ? Reasons.LATE : ready.getAsBoolean() ? null : Reasons.STALE;
+    outcome = whyNot == null ? committer.commit(plan) : committer.refuse(plan, whyNot);
     outcomeIsNews = !outcome.refusals.isEmpty();
     if (!late) {
       tellHeadroom(plan);
     }
-    rest();
     return new CommitReport(outcome.granted, outcome.preempted, outcome.refused);
   }
 
@@ -94,9 +91,7 @@ final class RoundBooks implements Books {
 
   @Override
   public int fallbackRound() {
-    inFlight = true;
     if (!ready.getAsBoolean()) {
-      rest();
       return 0;
     }
     writeLock.lock();
@@ -106,8 +101,7 @@ final class RoundBooks implements Books {
       return fallback.round();
     } finally {
       writeLock.unlock();
-      rest();
-    }
+      }
   }
 
   private void forgetHeadroom() {
@@ -156,35 +150,6 @@ final class RoundBooks implements Books {
       outcomeIsNews = false;
     } finally {
       writeLock.unlock();
-    }
-  }
-
-  private void rest() {
-    synchronized (quiet) {
-      inFlight = false;
-      quiet.notifyAll();
-    }
-  }
-
-  /**
-   * Waits until everything that happened before the call has been decided on, at most {@code limitMs}. For YARN's own
-   * tests, which expect decisions inline.
-   */
-  void awaitQuiet(long limitMs) {
-    long end = System.nanoTime() + limitMs * 1_000_000L;
-    synchronized (quiet) {
-      while (inFlight || hasNews()) {
-        long leftMs = (end - System.nanoTime()) / 1_000_000L;
-        if (leftMs <= 0) {
-          return;
-        }
-        try {
-          quiet.wait(Math.min(leftMs, 5));
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return;
-        }
-      }
     }
   }
 }

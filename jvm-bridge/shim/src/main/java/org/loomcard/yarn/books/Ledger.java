@@ -1,8 +1,6 @@
 package org.loomcard.yarn.books;
 
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -364,7 +362,6 @@ public final class Ledger {
     for (LoomcardNode node : nodes.values()) {
       writeNode(out, at, node, Amounts.of(node.getTotalResource()));
     }
-    List<LoomcardAttempt> ended = new ArrayList<>();
     for (LoomcardApplication application : applications.values()) {
       application.writeTo(out, at, news.clock());
       LoomcardAttempt attempt = application.attempt();
@@ -374,15 +371,12 @@ public final class Ledger {
           out.attemptRegistered(at, attempt.number());
         }
         if (attempt.isStopped()) {
-          ended.add(attempt);
+          out.attemptRemoved(at, attempt.number(), "");
         }
       }
     }
     for (ContainerEntry entry : new ConcurrentSkipListMap<>(containersByNumber).values()) {
       out.containerAdded(at, entry.text());
-    }
-    for (LoomcardAttempt attempt : ended) {
-      out.attemptRemoved(at, attempt.number(), "");
     }
     for (LoomcardApplication application : applications.values()) {
       LoomcardAttempt attempt = application.attempt();

@@ -136,6 +136,11 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
     ledger.changed(this);
   }
 
+  /** Nothing of this ask is outstanding, and the policy knows; it is told anew when that changes. */
+  public void forgetAsk(SchedulerRequestKey key) {
+    told.remove(AskKey.of(key));
+  }
+
   /** The same, where that alone is no reason for a round: it goes with the next batch. */
   public void retellAsk(SchedulerRequestKey key) {
     changedAsks.add(key);

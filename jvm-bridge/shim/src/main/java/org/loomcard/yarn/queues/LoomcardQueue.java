@@ -28,6 +28,7 @@ import org.loomcard.yarn.bridge.QueueSpec;
  * new set-up only replaces its {@link QueueSpec}.
  */
 public final class LoomcardQueue implements Queue {
+  private static final int WHOLE = 1_000_000;
   private final String path;
   private final LoomcardQueue parent;
   private final QueueMetrics metrics;
@@ -39,7 +40,11 @@ public final class LoomcardQueue implements Queue {
   private volatile QueueAcl administer;
   private volatile long[] guaranteed;
   private volatile long[] maximum;
+  /** Null: the parent's maximum is the only one. */
+  private volatile long[] cap;
+  /** Null: no limit but the queue's. */
   private volatile long[] userLimit;
+  /** Null likewise. */
   private volatile long[] amLimit;
 
   LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
@@ -50,8 +55,6 @@ public final class LoomcardQueue implements Queue {
     this.usage = new QueueUsage(types);
     this.guaranteed = new long[types];
     this.maximum = new long[types];
-    this.userLimit = new long[types];
-    this.amLimit = new long[types];
   }
 
   /** Takes over what a set-up says of this queue. */
@@ -69,12 +72,17 @@ public final class LoomcardQueue implements Queue {
     for (int i = 0; i < maximum.length; i++) {
       maximum[i] = Math.min(maximum[i], parentMaximum[i]);
     }
-    userLimit = Amounts.share(maximum, spec.userLimitPpm);
-    amLimit = Amounts.share(maximum, spec.amSharePpm);
+    cap = spec.maximum.ppm == WHOLE ? null : maximum;
+    userLimit = part(spec.userLimitPpm);
+    amLimit = part(spec.amSharePpm);
     metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
     for (LoomcardQueue child : children) {
       child.resize(guaranteed, maximum);
     }
+  }
+
+  private long[] part(int ppm) {
+    return ppm >= WHOLE ? null : Amounts.share(maximum, ppm);
   }
 
   private static long[] amounts(Limit limit, long[] parent, long absent) {
@@ -90,20 +98,20 @@ public final class LoomcardQueue implements Queue {
     return amounts;
   }
 
-  /** Null when a container of that size may start here, else the reason code of the first rule that forbids it. */
+  /**
+   * Null when a container of that size may start here, else the reason code of the first rule that forbids it: the
+   * maxima along the path, then the leaf's user limit, then its AM share. The rules are the mirror's, to the letter.
+   */
   public String refusal(String user, long[] size, boolean isAm) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      if (!queue.usage.fits(size, queue.maximum)) {
+      if (queue.cap != null && !queue.usage.fits(size, queue.cap)) {
         return Reasons.QUEUE_MAX;
       }
-      if (!queue.usage.fitsUser(user, size, queue.userLimit)) {
-        return Reasons.USER_LIMIT;
-      }
-      if (isAm && !queue.usage.fitsAm(size, queue.amLimit)) {
-        return Reasons.AM_LIMIT;
-      }
     }
-    return null;
+    if (userLimit != null && !usage.fitsUser(user, size, userLimit)) {
+      return Reasons.USER_LIMIT;
+    }
+    return isAm && amLimit != null && !usage.fitsAm(size, amLimit) ? Reasons.AM_LIMIT : null;
   }
 
   /** Books a container that started, here and in all queues above. */
@@ -124,7 +132,10 @@ public final class LoomcardQueue implements Queue {
   public long[] headroom(String user) {
     long[] room = maximum.clone();
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      queue.usage.narrow(room, user, queue.maximum, queue.userLimit);
+      Amounts.narrow(room, queue.maximum, queue.usage.used());
+    }
+    if (userLimit != null) {
+      Amounts.narrow(room, userLimit, usage.usedBy(user));
     }
     return room;
   }

@@ -20,6 +20,7 @@ public final class QueueTree {
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
+  private volatile Setup setup;
   private volatile long[] cluster = new long[types];
 
   public QueueTree(Configuration conf) {
@@ -27,30 +28,36 @@ public final class QueueTree {
   }
 
   /** Replaces the tree; queues whose path stays keep their use and metrics. */
-  public void apply(Setup setup) {
-    Map<String, LoomcardQueue> next = new LinkedHashMap<>();
+  public void apply(Setup next) {
+    Map<String, LoomcardQueue> paths = new LinkedHashMap<>();
     List<LoomcardQueue> ordered = new ArrayList<>();
     Map<LoomcardQueue, List<LoomcardQueue>> children = new HashMap<>();
-    for (QueueSpec spec : setup.queues) {
+    for (QueueSpec spec : next.queues) {
       LoomcardQueue parent = spec.parent < 0 ? null : ordered.get(spec.parent);
       LoomcardQueue queue = byPath.get(spec.path);
       if (queue == null) {
         queue = new LoomcardQueue(spec.path, parent, types, conf);
       }
-      next.put(spec.path, queue);
+      paths.put(spec.path, queue);
       ordered.add(queue);
       children.put(queue, new ArrayList<>());
       if (parent != null) {
         children.get(parent).add(queue);
       }
     }
-    for (QueueSpec spec : setup.queues) {
+    for (QueueSpec spec : next.queues) {
       LoomcardQueue queue = ordered.get(spec.index);
       queue.configure(spec, children.get(queue));
     }
-    byPath = Collections.unmodifiableMap(next);
+    byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
+    setup = next;
     root().resize(cluster, cluster);
+  }
+
+  /** The set-up applied last. */
+  public Setup setup() {
+    return setup;
   }
 
   /** Computes all amounts anew for a cluster of that size. */

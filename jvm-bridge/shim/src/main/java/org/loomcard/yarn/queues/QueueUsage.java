@@ -11,7 +11,6 @@ final class QueueUsage {
   private final Map<String, long[]> byUser = new HashMap<>();
   private final long[] used;
   private final long[] usedByAms;
-  private int ams;
   private int containers;
 
   QueueUsage(int types) {
@@ -25,7 +24,6 @@ final class QueueUsage {
     containers++;
     if (isAm) {
       Amounts.add(usedByAms, size);
-      ams++;
     }
   }
 
@@ -41,7 +39,6 @@ final class QueueUsage {
     containers--;
     if (isAm) {
       Amounts.subtract(usedByAms, size);
-      ams--;
     }
   }
 
@@ -53,14 +50,9 @@ final class QueueUsage {
     return Amounts.fits(byUser.getOrDefault(user, new long[used.length]), size, limit);
   }
 
+  /** The first AM of a queue is always let in. */
   synchronized boolean fitsAm(long[] size, long[] limit) {
-    return ams == 0 || Amounts.fits(usedByAms, size, limit);
-  }
-
-  /** Lowers {@code room} to what the queue's maximum and the user's limit leave. */
-  synchronized void narrow(long[] room, String user, long[] maximum, long[] userLimit) {
-    Amounts.narrow(room, maximum, used);
-    Amounts.narrow(room, userLimit, byUser.getOrDefault(user, new long[used.length]));
+    return Amounts.isZero(usedByAms) || Amounts.fits(usedByAms, size, limit);
   }
 
   synchronized long[] used() {

@@ -1,0 +1,18 @@
+package org.loomcard.yarn;
+
+import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.bridge.EngineClock;
+
+/** The scheduler whose rounds the test runs itself. */
+public final class ScriptedScheduler extends LoomcardScheduler {
+  /** The set-up that the next scheduler of a test starts with. */
+  static String setup = SetupText.oneQueue();
+  ScriptedRounds scripted;
+
+  @Override
+  Rounds createRounds(Books books, BridgeConfig config, EngineClock clock) {
+    scripted = new ScriptedRounds(books, clock, setup);
+    return scripted;
+  }
+}
