@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
-import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.SecurityUtil;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
@@ -40,6 +40,7 @@ public abstract class SchedulerTestBase {
   @Before
   public void settings() {
     ScriptedScheduler.setup = SetupText.oneQueue();
+    SecurityUtil.setTokenServiceUseIp(false);
     conf.set(YarnConfiguration.RM_SCHEDULER, ScriptedScheduler.class.getName());
     conf.set(YarnConfiguration.RM_STORE, MemoryRMStateStore.class.getName());
     conf.setBoolean(YarnConfiguration.RECOVERY_ENABLED, true);
