@@ -38,7 +38,7 @@ public class BridgeTest {
     conf.set(BridgeConfig.STATE_DIR, folder.newFolder("state").getPath());
     conf.set(BridgeConfig.POLICY_FILE, new File(folder.getRoot(), "policy.yml").getPath());
     conf.set(BridgeConfig.SETUP_PATH, new File(folder.getRoot(), "setup.json").getPath());
-    conf.set(BridgeConfig.PYTHON, python());
+    conf.set(BridgeConfig.PYTHON, PythonForTests.path());
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 50);
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 200);
     try (InputStream first = BridgeTest.class.getResourceAsStream("first-setup.json")) {
@@ -302,7 +302,7 @@ public class BridgeTest {
   private Bridge bridge(boolean wayward) {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis());
-    String script = new File(BridgeTest.class.getResource("wayward.py").getPath()).getPath();
+    String script = PythonForTests.script("wayward.py");
     PolicyLauncher launcher = wayward
         ? new PolicyProcess.Launcher(config, "-P", script, orders.getPath())
             : Bridge.python(config);
@@ -328,14 +328,5 @@ public class BridgeTest {
   private String read(String name) throws IOException {
     return new String(Files.readAllBytes(folder.getRoot().toPath().resolve(name)),
         StandardCharsets.UTF_8);
-  }
-
-  /**
-   * The interpreter that has the package; a missing one fails every test here rather than skipping
-   * it.
-   */
-  private static String python() {
-    String named = System.getProperty("loomcard.python", System.getenv("LOOMCARD_PYTHON"));
-    return named != null ? named : new File(Golden.repository(), ".venv/bin/python").getPath();
   }
 }

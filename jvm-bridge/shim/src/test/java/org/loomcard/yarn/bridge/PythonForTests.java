@@ -1,0 +1,19 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.File;
+
+/** The interpreter that has the package; a missing one fails tests rather than skipping them. */
+final class PythonForTests {
+  private PythonForTests() {
+  }
+
+  static String path() {
+    String named = System.getProperty("loomcard.python", System.getenv("LOOMCARD_PYTHON"));
+    return named != null ? named : new File(Golden.repository(), ".venv/bin/python").getPath();
+  }
+
+  /** A Python file that lies beside the tests. */
+  static String script(String name) {
+    return new File(PythonForTests.class.getResource(name).getPath()).getPath();
+  }
+}

@@ -1,0 +1,32 @@
+"""A policy process that answers with what it was asked."""
+
+import argparse
+import os
+from pathlib import Path
+
+from loomcard.bridge import gateway
+from loomcard.bridge.process import wait_for_end_of_input, write_ready
+
+
+class Echo:
+    """Raises on "raise"; otherwise an echo."""
+
+    def decide(self, text: str) -> str:
+        """The text."""
+        if text == "raise":
+            raise ValueError("as asked")
+        return text
+
+    def lastFailure(self) -> str:  # noqa: N802
+        """Nothing failed."""
+        return ""
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--ready-file", type=Path)
+parser.add_argument("--secret-file", type=Path)
+options = parser.parse_args()
+server = gateway.serve(Echo(), gateway.read_secret(options.secret_file))
+write_ready(options.ready_file, server.port)
+wait_for_end_of_input()
+os._exit(0)
