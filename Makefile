@@ -35,7 +35,7 @@ $(VENV)/.made: pyproject.toml | environment
 
 $(JARS): $(JAVA_SOURCES) | environment
 	@echo "setup: the shim and Hadoop's jars into jvm-bridge/dist/target/lib (the first time downloads some 300 MB)"
-	@$(MVN) package -DskipTests
+	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
