@@ -54,7 +54,7 @@ public abstract class SchedulerTestBase {
   }
 
   /** Further settings of a test class. */
-  void more(Configuration settings) {
+  void more(YarnConfiguration settings) {
   }
 
   @After
