@@ -136,7 +136,7 @@ def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> N
 def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     """RM, NMs and mirror hold the same containers before and after, and the job ends well."""
     cluster.apply("fifo.yml")
-    job = cluster.client("bob", "sleep", "-m", "4", "-r", "0", "-mt", "30000")
+    job = cluster.client("bob", "example", "sleep", "-m", "4", "-r", "0", "-mt", "30000")
 
     def all_running() -> Document | None:
         seen = cluster.probe()
