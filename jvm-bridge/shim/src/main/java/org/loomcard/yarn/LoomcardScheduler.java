@@ -56,7 +56,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
-import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.books.ContainerEntry;
 import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
@@ -71,6 +70,8 @@ import org.loomcard.yarn.bridge.Handshake;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.web.StatusHolder;
+import org.loomcard.yarn.web.StatusSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -81,7 +82,7 @@ import org.slf4j.LoggerFactory;
  * <p>Locks: whatever changes the books holds the scheduler's lock for reading (what ends or asks: many threads) or
  * for writing (what comes, goes or is granted); a batch is closed and a plan carried out under the write lock.
  */
-public class LoomcardScheduler extends HadoopLine {
+public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
   private static final long METRICS_EVERY_MS = 1000;
   private final ResourceCalculator calculator = new DominantResourceCalculator();
@@ -735,6 +736,16 @@ public class LoomcardScheduler extends HadoopLine {
   /** The bridge to the policy process; null where a test runs the rounds itself. */
   public Bridge bridge() {
     return rounds instanceof BridgeRounds ? ((BridgeRounds) rounds).bridge() : null;
+  }
+
+  @Override
+  public StatusSource status() {
+    return new SchedulerStatus(this, rmContext, config);
+  }
+
+  /** The zero of the engine's clock, in milliseconds since 1970. */
+  long startedAtMs() {
+    return clock.epochMs();
   }
 
   /** Numbers and news of all that the policy knows. */

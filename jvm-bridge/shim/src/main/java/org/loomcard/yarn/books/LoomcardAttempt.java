@@ -41,7 +41,7 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
   /** Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them. */
   private final Set<String> systemBlacklist = new TreeSet<>();
-  /** The outstanding asks that the policy was told, by their names on the wire; guarded by the scheduler's write lock. */
+  /** The outstanding asks that the policy was told, by their names there; guarded by the scheduler's write lock. */
   private final Map<AskKey, SchedulerRequestKey> told = new HashMap<>();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
   private volatile boolean blacklistChanged;

@@ -36,8 +36,8 @@ public final class SchedulerDocument {
     document.set("setup", setup(status.applied, setup));
     document.set("bridge", bridge(status, source.startedAtMs()));
     document.set("grants", JSON.createObjectNode()
-        .put("policy", status.counters.granted())
-        .put("fallback", status.counters.grantedByFallback()));
+        .put("policy", source.grantedByPolicy())
+        .put("fallback", source.grantedByFallback()));
     document.set("refusals", amounts(source.refusals()));
     ObjectNode cluster = JSON.createObjectNode().put("nodes", source.nodes());
     cluster.set("capacity", amounts(source.capacity()));

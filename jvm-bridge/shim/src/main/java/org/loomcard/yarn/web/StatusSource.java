@@ -19,6 +19,12 @@ public interface StatusSource {
   /** The zero of the engine's clock, in milliseconds since 1970. */
   long startedAtMs();
 
+  /** Containers that a plan of the policy placed. */
+  long grantedByPolicy();
+
+  /** Containers that the fallback placed. */
+  long grantedByFallback();
+
   /** Refused decisions by reason code. */
   Map<String, Long> refusals();
 

@@ -50,6 +50,16 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
+  public long grantedByPolicy() {
+    return 96;
+  }
+
+  @Override
+  public long grantedByFallback() {
+    return 4;
+  }
+
+  @Override
   public Map<String, Long> refusals() {
     return Collections.singletonMap("NODE_FULL", 2L);
   }

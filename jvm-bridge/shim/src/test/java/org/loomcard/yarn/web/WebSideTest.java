@@ -35,7 +35,7 @@ public final class WebSideTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
 
-  private static RunningManager manager;
+  private static RunningRm manager;
 
   @Before
   public void forget() {
@@ -47,7 +47,7 @@ public final class WebSideTest {
   public static void startWithOneAdministrator() throws Exception {
     Configuration conf = new YarnConfiguration();
     conf.set(YarnConfiguration.YARN_ADMIN_ACL, "admin");
-    manager = RunningManager.start(IdleScheduler.class, conf);
+    manager = RunningRm.start(IdleScheduler.class, conf);
   }
 
   @AfterClass
@@ -59,7 +59,7 @@ public final class WebSideTest {
   @Test
   public void schedulerDocumentIsJson() throws Exception {
     for (String accept : new String[] {"*/*", "application/json", null}) {
-      RunningManager.Answer answer = manager.get("/ws/v1/cluster/scheduler", accept);
+      RunningRm.Answer answer = manager.get("/ws/v1/cluster/scheduler", accept);
       assertEquals(200, answer.status);
       assertTrue(answer.type, answer.type.startsWith("application/json"));
       JsonNode document = JSON.readTree(answer.body);
@@ -78,7 +78,7 @@ public final class WebSideTest {
   /** The same tree comes as XML, with keys that are no XML names and characters to escape. */
   @Test
   public void schedulerDocumentIsXml() throws Exception {
-    RunningManager.Answer answer = manager.get("/ws/v1/cluster/scheduler", "application/xml");
+    RunningRm.Answer answer = manager.get("/ws/v1/cluster/scheduler", "application/xml");
     assertEquals(200, answer.status);
     assertTrue(answer.type, answer.type.startsWith("application/xml"));
     Document xml = DocumentBuilderFactory.newInstance().newDocumentBuilder()
@@ -92,7 +92,7 @@ public final class WebSideTest {
   /** The page shows what the document says, escaped, with assets of the ResourceManager only. */
   @Test
   public void pageShowsTheDocument() throws Exception {
-    RunningManager.Answer answer = manager.get("/cluster/scheduler", "text/html");
+    RunningRm.Answer answer = manager.get("/cluster/scheduler", "text/html");
     assertEquals(200, answer.status);
     for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
@@ -116,7 +116,7 @@ public final class WebSideTest {
   /** An administrator's YAML reaches the scheduler as sent; the answer names what governs now. */
   @Test
   public void administratorApplies() throws Exception {
-    RunningManager.Answer answer =
+    RunningRm.Answer answer =
         manager.put(POLICY + "?name=drf.yml&user.name=admin", "policy: drf  # grün\n");
     assertEquals(answer.body, 200, answer.status);
     assertEquals(Collections.singletonList("drf.yml: policy: drf  # grün\n"), STATUS.applied);
@@ -127,7 +127,7 @@ public final class WebSideTest {
   /** What was applied can be read back. */
   @Test
   public void policyIsReadable() throws Exception {
-    RunningManager.Answer answer = manager.get(POLICY, "application/json");
+    RunningRm.Answer answer = manager.get(POLICY, "application/json");
     assertEquals(200, answer.status);
     assertEquals("{\"version\":3,\"hash\":\"9f2c4e\",\"source\":\"two.yml\","
         + "\"yaml\":\"policy: drf\\n\"}", answer.body);
@@ -136,10 +136,10 @@ public final class WebSideTest {
   /** Nobody but an administrator may; the scheduler does not even hear of the others. */
   @Test
   public void othersAreRefused() throws Exception {
-    RunningManager.Answer bob = manager.put(POLICY + "?user.name=bob", "policy: drf\n");
+    RunningRm.Answer bob = manager.put(POLICY + "?user.name=bob", "policy: drf\n");
     assertEquals(403, bob.status);
     assertTrue(bob.body, bob.body.contains("User bob is no YARN administrator."));
-    RunningManager.Answer nobody = manager.put(POLICY, "policy: drf\n");
+    RunningRm.Answer nobody = manager.put(POLICY, "policy: drf\n");
     assertEquals(nobody.body, 403, nobody.status);
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
@@ -155,7 +155,7 @@ public final class WebSideTest {
     assertNotNull("a list that names people holds", PolicyAdministrators.denial(meant, "bob"));
     authorizer.setAdmins(new AccessControlList("*"), owner);
     try {
-      RunningManager.Answer refused = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+      RunningRm.Answer refused = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
       assertEquals(403, refused.status);
       assertTrue(refused.body, refused.body.contains("while yarn.admin.acl is"));
       assertTrue(refused.body, refused.body.contains("loomcard.apply.any-admin"));
@@ -171,11 +171,12 @@ public final class WebSideTest {
   public void findingsComeBack() throws Exception {
     STATUS.answer = BridgeSamples.findings(Collections.singletonList(new SwapResult.Finding(
         3, 5, "queues.a.weight", "must be above 0", "write weight: 1")), SampleStatus.GOVERNING);
-    RunningManager.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    RunningRm.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
     assertEquals(400, answer.status);
     JsonNode document = JSON.readTree(answer.body);
     assertEquals("{\"line\":3,\"column\":5,\"path\":\"queues.a.weight\","
-        + "\"message\":\"must be above 0\",\"hint\":\"write weight: 1\"}", document.path("findings").path(0).toString());
+        + "\"message\":\"must be above 0\",\"hint\":\"write weight: 1\"}",
+        document.path("findings").path(0).toString());
     assertFalse(document.path("hint").asText().isEmpty());
   }
 
@@ -184,7 +185,7 @@ public final class WebSideTest {
   public void queuesInUseAreAConflict() throws Exception {
     STATUS.answer = BridgeSamples.refused("root.a has live applications.",
         Arrays.asList("application_1_0001"), SampleStatus.GOVERNING);
-    RunningManager.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    RunningRm.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
     assertEquals(409, answer.status);
     assertEquals("[\"application_1_0001\"]",
         JSON.readTree(answer.body).path("applications").toString());
@@ -195,7 +196,7 @@ public final class WebSideTest {
   public void deadPolicyProcessIsUnavailable() throws Exception {
     STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.UNAVAILABLE,
         "The policy process is down.", SampleStatus.GOVERNING);
-    RunningManager.Answer down = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
+    RunningRm.Answer down = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
     assertEquals(503, down.status);
     assertTrue(down.body, down.body.contains("The policy process is down."));
     STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.FAILED, "The disk is full.",

@@ -17,20 +17,20 @@ import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 
 /** A real ResourceManager with its web server on a port of the system's choice. */
-final class RunningManager {
+final class RunningRm {
   private static final int TIMEOUT_MS = 30_000;
   /** {@code http://localhost:port}. */
   final String address;
   private final ResourceManager manager;
   private final Path folder;
 
-  private RunningManager(ResourceManager manager, Path folder, String address) {
+  private RunningRm(ResourceManager manager, Path folder, String address) {
     this.manager = manager;
     this.folder = folder;
     this.address = address;
   }
 
-  static RunningManager start(Class<? extends ResourceScheduler> scheduler, Configuration conf)
+  static RunningRm start(Class<? extends ResourceScheduler> scheduler, Configuration conf)
       throws IOException {
     DefaultMetricsSystem.setMiniClusterMode(true);
     Path folder = Files.createTempDirectory("loomcard-web");
@@ -52,7 +52,7 @@ final class RunningManager {
     manager.init(conf);
     manager.start();
     String address = manager.getConfig().get(YarnConfiguration.RM_WEBAPP_ADDRESS);
-    return new RunningManager(manager, folder,
+    return new RunningRm(manager, folder,
         "http://localhost:" + address.substring(address.lastIndexOf(':') + 1));
   }
 

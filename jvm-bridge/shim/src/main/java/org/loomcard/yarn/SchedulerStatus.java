@@ -1,0 +1,186 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.books.LoomcardApplication;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.web.ShownQueue;
+import org.loomcard.yarn.web.StatusSource;
+import org.loomcard.yarn.web.WaitingApplication;
+import org.loomcard.yarn.web.WaitingApplication.WaitingAsk;
+
+/**
+ * The scheduler as its page and its REST document show it. Reads what the books and queues give
+ * without YARN's lock, so that figures of one document may be a moment apart.
+ */
+final class SchedulerStatus implements StatusSource {
+  private final LoomcardScheduler scheduler;
+  private final RMContext context;
+  private final BridgeConfig config;
+
+  SchedulerStatus(LoomcardScheduler scheduler, RMContext context, BridgeConfig config) {
+    this.scheduler = scheduler;
+    this.context = context;
+    this.config = config;
+  }
+
+  @Override
+  public BridgeStatus bridge() {
+    return scheduler.bridge().status();
+  }
+
+  @Override
+  public long startedAtMs() {
+    return scheduler.startedAtMs();
+  }
+
+  @Override
+  public long grantedByPolicy() {
+    return scheduler.metrics().grantedByPolicy();
+  }
+
+  @Override
+  public long grantedByFallback() {
+    return scheduler.metrics().grantedByFallback();
+  }
+
+  @Override
+  public Map<String, Long> refusals() {
+    return scheduler.metrics().refused();
+  }
+
+  @Override
+  public int nodes() {
+    return scheduler.getNumClusterNodes();
+  }
+
+  @Override
+  public Map<String, Long> capacity() {
+    return named(Amounts.of(scheduler.getClusterResource()));
+  }
+
+  @Override
+  public Map<String, ShownQueue> queues() {
+    Map<LoomcardQueue, long[]> pending = new HashMap<>();
+    Map<LoomcardQueue, Integer> applications = new HashMap<>();
+    for (LoomcardAttempt attempt : attempts()) {
+      long[] wanted = wanted(attempt);
+      LoomcardQueue queue = attempt.application().queue();
+      while (queue != null) {
+        applications.merge(queue, 1, Integer::sum);
+        Amounts.add(pending.computeIfAbsent(queue, key -> new long[wanted.length]), wanted);
+        queue = queue.parent();
+      }
+    }
+    long[] nothing = new long[Amounts.names().length];
+    Map<String, ShownQueue> shown = new LinkedHashMap<>();
+    for (LoomcardQueue queue : scheduler.queues().queues()) {
+      shown.put(queue.path(), new ShownQueue(named(queue.guaranteed()), named(queue.maximum()),
+          named(queue.used()), named(pending.getOrDefault(queue, nothing)),
+          applications.getOrDefault(queue, 0), queue.containers()));
+    }
+    return shown;
+  }
+
+  @Override
+  public List<WaitingApplication> waiting() {
+    Map<String, String> reasons = new HashMap<>();
+    for (PlanMessage.Wait wait : bridge().waits) {
+      reasons.put(key(wait.attempt, wait.priority, wait.allocationRequestId), wait.reason);
+    }
+    List<WaitingApplication> waiting = new ArrayList<>();
+    for (LoomcardAttempt attempt : attempts()) {
+      List<WaitingAsk> asks = asks(attempt, reasons);
+      if (!asks.isEmpty()) {
+        LoomcardApplication application = attempt.application();
+        waiting.add(new WaitingApplication(application.id().toString(), name(application.id()),
+            application.user(), application.queue().path(), asks));
+      }
+    }
+    return waiting;
+  }
+
+  @Override
+  public SwapResult apply(String yaml, String name) {
+    return scheduler.bridge().swap(yaml, name, config.swapDeadlineMs);
+  }
+
+  /** The current attempts of all live applications, in order of submission. */
+  private Collection<LoomcardAttempt> attempts() {
+    List<LoomcardAttempt> attempts = new ArrayList<>();
+    scheduler.getSchedulerApplications().forEach((id, application) -> {
+      if (application.getCurrentAppAttempt() != null) {
+        attempts.add(application.getCurrentAppAttempt());
+      }
+    });
+    attempts.sort((one, other) -> one.getApplicationAttemptId()
+        .compareTo(other.getApplicationAttemptId()));
+    return attempts;
+  }
+
+  private static List<WaitingAsk> asks(LoomcardAttempt attempt, Map<String, String> reasons) {
+    List<WaitingAsk> asks = new ArrayList<>();
+    for (SchedulerRequestKey key : new ArrayList<>(attempt.getSchedulerKeys())) {
+      int count = attempt.getOutstandingAsksCount(key);
+      if (count > 0) {
+        int priority = key.getPriority().getPriority();
+        asks.add(new WaitingAsk(priority, key.getAllocationRequestId(), count,
+            named(size(attempt, key)),
+            reasons.get(key(attempt.number(), priority, key.getAllocationRequestId()))));
+      }
+    }
+    return asks;
+  }
+
+  private static long[] wanted(LoomcardAttempt attempt) {
+    long[] wanted = new long[Amounts.names().length];
+    for (SchedulerRequestKey key : new ArrayList<>(attempt.getSchedulerKeys())) {
+      long count = Math.max(0, attempt.getOutstandingAsksCount(key));
+      long[] size = size(attempt, key);
+      for (int i = 0; i < wanted.length; i++) {
+        wanted[i] += count * size[i];
+      }
+    }
+    return wanted;
+  }
+
+  private static long[] size(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    return Amounts.of(attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource());
+  }
+
+  private static String key(int attempt, int priority, long allocationRequestId) {
+    return attempt + " " + priority + " " + allocationRequestId;
+  }
+
+  private String name(ApplicationId id) {
+    RMApp app = context.getRMApps().get(id);
+    return app == null ? "" : app.getName();
+  }
+
+  /** Amounts by name; a type without a limit is left out. */
+  private static Map<String, Long> named(long[] amounts) {
+    String[] names = Amounts.names();
+    Map<String, Long> named = new LinkedHashMap<>();
+    for (int i = 0; i < amounts.length; i++) {
+      if (amounts[i] != Long.MAX_VALUE) {
+        named.put(names[i], amounts[i]);
+      }
+    }
+    return named;
+  }
+}
