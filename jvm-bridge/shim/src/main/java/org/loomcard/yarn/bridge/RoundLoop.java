@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  */
 final class RoundLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
-  private static final long IDLE_MS = 10_000;
+  private static final long IDLE_MS = 1000;
   private static final long FALLBACK_MS = 1000;
   private final BridgeConfig config;
   private final EngineClock clock;
