@@ -1,6 +1,5 @@
 """``loomcard policy``: list the policies, check a set-up, print its schema, apply it."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -8,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from loomcard.cli.output import Json, print_json, waiting
 from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
@@ -19,7 +19,6 @@ FAILED = 1
 policy = typer.Typer(
     name="policy", help="List, check and apply scheduling policies.", no_args_is_help=True
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Folders = Annotated[
     list[Path] | None,
     typer.Option(
@@ -34,7 +33,7 @@ def list_policies(as_json: Json = False) -> None:
     """List every policy that a set-up can name, with its options and their defaults."""
     entries = catalog()
     if as_json:
-        _print_json(
+        print_json(
             [
                 {
                     "name": entry.name,
@@ -62,7 +61,7 @@ def check(
     """Check set-ups and list every finding with its line; exit 2 if there is one."""
     results = [_check(file, policy_path) for file in files]
     if as_json:
-        _print_json(results)
+        print_json(results)
     for file, result in zip(files, results, strict=True):
         if as_json:
             continue
@@ -77,7 +76,7 @@ def check(
 @policy.command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of policy set-ups."""
-    _print_json(schema("policy"))
+    print_json(schema("policy"))
 
 
 @policy.command()
@@ -108,19 +107,21 @@ def apply(
     applied: dict[str, Any] = {}
     if not findings:
         try:
-            applied = ResourceManagerClient(rm or default_url(), user).apply_policy(text, file.name)
+            client = ResourceManagerClient(rm or default_url(), user)
+            with waiting(f"applying {file.name}"):
+                applied = client.apply_policy(text, file.name)
         except RestError as error:
             findings = error.body.get("findings") or []
             if not findings:
                 _fail(str(error), error.hint, FAILED)
     if findings:
         if as_json:
-            _print_json({"applied": None, "findings": findings})
+            print_json({"applied": None, "findings": findings})
         else:
             _show_findings(file, findings, err=True)
         raise typer.Exit(BAD_INPUT)
     if as_json:
-        _print_json({"applied": applied, "findings": []})
+        print_json({"applied": applied, "findings": []})
     else:
         version, digest = applied.get("version"), str(applied.get("hash", ""))[:12]
         typer.echo(f"{file}: applied as version {version}, hash {digest}")
@@ -171,10 +172,6 @@ def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = Fa
 
 def _option_text(option: Option) -> str:
     return f"{option.name}: {option.type} = {option.default!r}"
-
-
-def _print_json(document: object) -> None:
-    typer.echo(json.dumps(document, indent=2))
 
 
 def _fail(message: str, hint: str, code: int) -> NoReturn:

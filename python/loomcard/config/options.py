@@ -50,11 +50,16 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
     checked = _checked(model, options, problems)
     if checked is not None:
         try:
-            policy(**checked.model_dump(include=checked.model_fields_set))
+            policy(**_plain(checked))
         except Exception as error:  # a third party's __post_init__ may raise anything
             problems.append(_from_author(options, error))
     if problems or checked is None:
         raise OptionError(problems)
+    return _plain(checked)
+
+
+def _plain(checked: BaseModel) -> dict[str, Any]:
+    """Return the given options as JSON has them: so does a policy process build the policy."""
     plain = checked.model_dump(mode="json", include=checked.model_fields_set)
     return dict(sorted(plain.items()))
 

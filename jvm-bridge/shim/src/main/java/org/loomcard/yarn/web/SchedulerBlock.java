@@ -54,7 +54,7 @@ public final class SchedulerBlock extends HtmlBlock {
     JsonNode grants = document.path("grants");
     DIV<DIV<Hamlet>> tiles = page.div(".tiles");
     String hash = setup.path("hash").asText("");
-    tile(tiles, "up", "Policy of root", setup.path("policy").asText("none"),
+    tile(tiles, "up", "Policy of the file", setup.path("policy").asText("none"),
         "version " + setup.path("version").asInt() + ", " + setup.path("source").asText("?"),
         "hash " + hash.substring(0, Math.min(HASH_SHOWN, hash.length())));
     String state = bridge.path("state").asText();

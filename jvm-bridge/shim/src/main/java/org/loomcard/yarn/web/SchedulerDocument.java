@@ -72,11 +72,21 @@ public final class SchedulerDocument {
 
   private static ObjectNode setup(AppliedSetup applied, JsonNode setup) {
     ObjectNode document = JSON.createObjectNode();
-    document.set("policy", value(setup.path("queues").path(0), "policy"));
+    document.set("policy", value(fileQueue(setup.path("queues")), "policy"));
     document.setAll(applied(applied));
     document.set("schema", value(setup, "schema"));
     document.set("needs", value(setup, "needs"));
     return document;
+  }
+
+  /** The queue that the file's own policy governs: root, or root.default if it has no queues. */
+  private static JsonNode fileQueue(JsonNode queues) {
+    for (JsonNode queue : queues) {
+      if (queue.path("policy_named").asBoolean()) {
+        return queue;
+      }
+    }
+    return queues.path(0);
   }
 
   private static ObjectNode bridge(BridgeStatus status, long startedAtMs) {
