@@ -1,0 +1,163 @@
+package org.loomcard.yarn;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
+import org.junit.Test;
+import org.loomcard.yarn.bridge.PlanMessage;
+
+/** How containers end, and what becomes of nodes. */
+public class NodesAndEndsTest extends SchedulerTestBase {
+  private MockNM nm;
+  private RMApp app;
+  private MockAM am;
+
+  private void start() throws Exception {
+    startRm();
+    nm = node("h1", 8192, 8);
+    app = submit(application());
+    am = launchAm(app, nm);
+    read();
+  }
+
+  private List<Container> granted(int count) throws Exception {
+    JsonNode ask = ask(am, 1024, 5, count);
+    assertEquals(count, rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).granted);
+    return collect(am);
+  }
+
+  private void report(Container container, ContainerState state) throws Exception {
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), container.getId().getContainerId(), state);
+    rm.drainEvents();
+  }
+
+  private void release(Container container) throws Exception {
+    am.allocate(new ArrayList<ResourceRequest>(), Collections.singletonList(container.getId()));
+    rm.drainEvents();
+  }
+
+  /** A released container that runs is told as completed when its node has the room again, and only then. */
+  @Test
+  public void roomIsToldWhenItIsFree() throws Exception {
+    start();
+    List<Container> containers = granted(2);
+    report(containers.get(0), ContainerState.RUNNING);
+    assertEquals(1, read().all("container_started").size());
+    release(containers.get(0));
+    assertEquals(1, scheduler.queues().root().containers() - 1);
+    assertTrue("its room is not free yet", read().all("container_completed").isEmpty());
+    report(containers.get(0), ContainerState.COMPLETE);
+    assertEquals("released", read().one("container_completed").get(3).asText());
+    release(containers.get(1));
+    ScriptedRounds.Batch batch = read();
+    assertEquals("one that never ran is free at once", "released", batch.one("container_completed").get(3).asText());
+    assertEquals("[1,1,1,0]", batch.check.toString());
+  }
+
+  /** A container that its AM has not fetched when it is killed is asked for again by the ResourceManager. */
+  @Test
+  public void anUnfetchedContainerIsAskedForAgain() throws Exception {
+    start();
+    JsonNode ask = ask(am, 1024, 5, 1);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1));
+    long number = read().one("outcomes").get(3).asLong();
+    assertEquals(1, rounds.commit(new PlanMessage.Preempt(number, 0, "fairness", 0)).preempted);
+    rm.drainEvents();
+    ScriptedRounds.Batch batch = read();
+    assertEquals("preempted", batch.one("container_completed").get(3).asText());
+    assertEquals(1, batch.one("ask").get(7).asInt());
+    assertEquals("[1,1,1,1]", batch.check.toString());
+    rounds.commit(new PlanMessage.Preempt(number, 0, "again", 0));
+    assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
+  }
+
+  /** With grace, the AM is told first; the container is killed by a heartbeat after the grace is over. */
+  @Test
+  public void preemptionWithGrace() throws Exception {
+    start();
+    Container container = granted(1).get(0);
+    long number = read().one("outcomes").get(3).asLong();
+    report(container, ContainerState.RUNNING);
+    rounds.commit(new PlanMessage.Preempt(number, 300, "fairness", 0));
+    AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
+    assertNotNull(response.getPreemptionMessage());
+    assertEquals(container.getId(), response.getPreemptionMessage().getStrictContract().getContainers().iterator()
+        .next().getId());
+    nm.nodeHeartbeat(true);
+    rm.drainEvents();
+    assertNotNull("grace is not over", scheduler.getRMContainer(container.getId()));
+    until("the kill", () -> {
+      try {
+        nm.nodeHeartbeat(true);
+        rm.drainEvents();
+      } catch (Exception e) {
+        throw new AssertionError(e);
+      }
+      return scheduler.getRMContainer(container.getId()) == null;
+    });
+    report(container, ContainerState.COMPLETE);
+    assertEquals("preempted", read().one("container_completed").get(3).asText());
+  }
+
+  /** A lost node takes its containers along, before its own record; one that comes back is a new node. */
+  @Test
+  public void lossAndReturnOfANode() throws Exception {
+    start();
+    MockNM second = node("h2", 4096, 4);
+    assertEquals(12, scheduler.queues().root().maximum()[1]);
+    read();
+    JsonNode ask = ask(am, 1024, 5, 2);
+    rounds.commit(ScriptedRounds.allocate(ask, node(second), 2));
+    int before = node(second).get(2).asInt();
+    collect(am);
+    read();
+    rm.sendNodeLost(second);
+    rm.drainEvents();
+    ScriptedRounds.Batch batch = read();
+    assertEquals(2, batch.all("container_completed").size());
+    assertEquals("lost", batch.all("container_completed").get(0).get(3).asText());
+    assertTrue(batch.tags().indexOf("node_removed") > batch.tags().lastIndexOf("container_completed"));
+    assertEquals("lost", batch.one("node_removed").get(3).asText());
+    assertEquals(8, scheduler.queues().root().maximum()[1]);
+    assertEquals(1, batch.check.get(2).asInt());
+    second.registerNode();
+    rm.drainEvents();
+    assertTrue(read().one("node_added").get(2).asInt() > before);
+    scheduler.handle(new NodeResourceUpdateSchedulerEvent(rm.getRMContext().getRMNodes().get(second.getNodeId()),
+        ResourceOption.newInstance(Resource.newInstance(2048, 2), 0)));
+    assertEquals("[2048,2]", read().one("node_resized").get(3).toString());
+    assertEquals(10, scheduler.queues().root().maximum()[1]);
+  }
+
+  /** Heartbeats are told, idle ones too, while the set-up needs them. */
+  @Test
+  public void heartbeatsWhereTheyAreNeeded() throws Exception {
+    ScriptedScheduler.setup = new SetupText().heartbeats().queue("root", -1, false, "")
+        .queue("root.default", 0, true, "").text();
+    startRm();
+    nm = node("h1", 8192, 8);
+    nm.nodeHeartbeat(true);
+    rm.drainEvents();
+    nm.nodeHeartbeat(true);
+    rm.drainEvents();
+    assertEquals(2, read().all("node_heartbeat").size());
+    assertFalse(rounds.hasNews());
+  }
+}
