@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from getpass import getuser
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -129,12 +130,22 @@ def test_schema_is_printed() -> None:
 
 def test_apply_sends_the_text_and_prints_the_version(rm: ResourceManager) -> None:
     """The ResourceManager gets the YAML as it is, with the file's name."""
-    applied = run(policy, ["apply", good(), "--rm", rm.url])
+    applied = run(policy, ["apply", good(), "--rm", rm.url, "--user", "yarn"])
     assert applied.exit_code == 0, applied.output
     assert "applied as version 7" in applied.output
-    ((path, body),) = rm.calls
-    assert path.startswith("/ws/v1/cluster/loomcard/policy?name=queues.yml")
-    assert body == Path(good()).read_text()
+    assert rm.calls == [
+        (
+            "/ws/v1/cluster/loomcard/policy?name=queues.yml&user.name=yarn",
+            Path(good()).read_text(),
+        )
+    ]
+
+
+def test_apply_asks_as_the_caller(rm: ResourceManager) -> None:
+    """Without a name YARN takes the caller for dr.who, who administers nothing."""
+    assert run(policy, ["apply", good(), "--rm", rm.url]).exit_code == 0
+    ((path, _),) = rm.calls
+    assert path.endswith(f"&user.name={getuser()}")
 
 
 def test_apply_sends_nothing_that_is_wrong_here(rm: ResourceManager, bad: str) -> None:

@@ -1,5 +1,6 @@
 """``loomcard policy``: list the policies, check a set-up, print its schema, apply it."""
 
+from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -91,7 +92,12 @@ def apply(
         ),
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", help="Who asks, on a cluster without Kerberos.")
+        str | None,
+        typer.Option(
+            "--user",
+            envvar="HADOOP_USER_NAME",
+            help="Who asks, on a cluster without Kerberos. Default: you.",
+        ),
     ] = None,
     local_check: Annotated[
         bool,
@@ -107,7 +113,7 @@ def apply(
     applied: dict[str, Any] = {}
     if not findings:
         try:
-            client = ResourceManagerClient(rm or default_url(), user)
+            client = ResourceManagerClient(rm or default_url(), user or getuser())
             with waiting(f"applying {file.name}"):
                 applied = client.apply_policy(text, file.name)
         except RestError as error:
