@@ -21,9 +21,7 @@ def shares(wants: dict[str, int], whole: int = 100, **keys: dict) -> dict[str, i
         1,
     )
     resolve(queues, Resource((whole,)), ["memory_mb"])
-    for q in queues[1:]:
-        q.pending = [wants[q.path[5:]]]
-    found = entitlements(queues[0], Resource((whole,)))
+    found = entitlements(queues[0], Resource((whole,)), lambda q: Resource((wants[q.path[5:]],)))
     return {q.path[5:]: found[q][0] for q in queues[1:]}
 
 

@@ -51,13 +51,22 @@ class Node:
 
 
 class Partition:
-    """The nodes of one label ("" is the default one): their capacity and what of it is free."""
+    """The nodes of one label ("" is the default one), by number."""
 
-    __slots__ = ("capacity", "free")
+    __slots__ = ("nodes",)
 
-    def __init__(self, width: int) -> None:
-        self.capacity = [0] * width
-        self.free = [0] * width
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+
+    @property
+    def capacity(self) -> Resource:
+        """Sum of the nodes' capacities."""
+        return Resource(map(sum, zip(*(n.capacity for n in self.nodes.values()), strict=True)))
+
+    @property
+    def free(self) -> Resource:
+        """Sum of what is free on the nodes."""
+        return Resource(map(sum, zip(*(n.free for n in self.nodes.values()), strict=True)))
 
 
 class Queue:
@@ -67,7 +76,7 @@ class Queue:
 
     __slots__ = (
         "am_limit", "am_used", "applications", "capped", "children", "guaranteed", "leaf",
-        "maximum", "number", "oldest_ms", "parent", "path", "pending", "pending_count", "policy",
+        "maximum", "number", "oldest_ms", "parent", "path", "pending_count", "policy",
         "spec", "used", "user_limit", "user_used", "watchers", "weight",
     )  # fmt: skip
 
@@ -88,7 +97,6 @@ class Queue:
         self.used = [0] * width
         self.am_used = [0] * width
         self.user_used: dict[str, list[int]] = {}
-        self.pending = [0] * width
         self.pending_count = 0
         self.applications: dict[int, Application] = {}
         self.oldest_ms: int | None = None  # cached; the ledger clears it

@@ -9,6 +9,7 @@ says what is forbidden.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from typing import Any
 
 from loomcard.model.cluster import (
@@ -24,7 +25,7 @@ from loomcard.model.cluster import (
 )
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_to, fits
+from loomcard.model.resource import Resource, add, fits, subtract
 from loomcard.model.room import Rooms, Shape
 
 
@@ -60,8 +61,8 @@ class Ledger:
         insort(self.hosts.setdefault(node.host, []), node.number)
         insort(self.racks.setdefault(node.rack, []), node.number)
         if node.label not in self.partitions:
-            self.partitions[node.label] = Partition(len(self.types))
-        self._resize_partition(node, node.capacity)
+            self.partitions[node.label] = Partition()
+        self.partitions[node.label].nodes[node.number] = node
         self._resize_cluster(self.capacity.plus(node.capacity))
         self.rooms.touch(node)
 
@@ -72,23 +73,18 @@ class Ledger:
             table[name].remove(node.number)
             if not table[name]:
                 del table[name]
-        self._resize_partition(node, node.capacity.times(-1))
+        partition = self.partitions[node.label]
+        del partition.nodes[node.number]
+        if not partition.nodes:
+            del self.partitions[node.label]
         self._resize_cluster(self.capacity.minus(node.capacity))
 
     def resize_node(self, node: Node, capacity: Resource) -> None:
         """A node has another capacity; free room may turn negative."""
         self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
-        self._resize_partition(node, capacity.minus(node.capacity))
-        add_to(node.free, capacity.minus(node.capacity))
+        add(node.free, capacity.minus(node.capacity))
         node.capacity = capacity
         self.rooms.touch(node)
-
-    def _resize_partition(self, node: Node, change: Resource) -> None:
-        partition = self.partitions[node.label]
-        add_to(partition.capacity, change)
-        add_to(partition.free, change)
-        if not any(partition.capacity):
-            del self.partitions[node.label]
 
     def _resize_cluster(self, capacity: Resource) -> None:
         self.capacity = capacity
@@ -137,9 +133,8 @@ class Ledger:
     def _charge(self, app: Application, queue: Queue, sign: int) -> None:
         _age_changed(queue)
         for container in app.containers:
-            self._hold(queue, container, sign)
-        for ask in app.asks:
-            self._demand(queue, ask.size, ask.count * sign)
+            self._hold(queue, container, add if sign > 0 else subtract)
+        self._demand(queue, app.pending_count * sign)
 
     # Asks
 
@@ -194,12 +189,11 @@ class Ledger:
         if not pending or pending == -change:
             _age_changed(app.queue)
         self.pending_total += change
-        self._demand(app.queue, ask.size, change)
+        self._demand(app.queue, change)
 
-    def _demand(self, queue: Queue | None, size: Resource, change: int) -> None:
+    def _demand(self, queue: Queue | None, change: int) -> None:
         while queue is not None:
             queue.pending_count += change
-            add_to(queue.pending, size, change)
             queue = queue.parent
 
     # Containers
@@ -245,38 +239,37 @@ class Ledger:
         """Charge a container to its node, application, user and queues."""
         app = container.attempt.application
         node = container.node
-        add_to(node.free, container.size, -1)
-        add_to(self.partitions[node.label].free, container.size, -1)
+        subtract(node.free, container.size)
         node.containers[container] = None
         app.containers[container] = None
-        add_to(app.used, container.size)
-        self._hold(app.queue, container, 1)
+        add(app.used, container.size)
+        self._hold(app.queue, container, add)
         self._mark(app, app.queue)
 
     def release(self, container: Container) -> None:
         """Take a container off the books; its node gains room."""
         app = container.attempt.application
         node = container.node
-        add_to(node.free, container.size)
-        add_to(self.partitions[node.label].free, container.size)
+        add(node.free, container.size)
         del node.containers[container]
         del app.containers[container]
-        add_to(app.used, container.size, -1)
-        self._hold(app.queue, container, -1)
+        subtract(app.used, container.size)
+        self._hold(app.queue, container, subtract)
         self._mark(app, app.queue)
         self.rooms.touch(node)
 
-    def _hold(self, leaf: Queue, container: Container, sign: int) -> None:
+    def _hold(self, leaf: Queue, container: Container, change: Callable[..., None]) -> None:
         size = container.size
-        user = container.attempt.application.user
-        if user not in leaf.user_used:
-            leaf.user_used[user] = [0] * len(size)
-        add_to(leaf.user_used[user], size, sign)
+        if leaf.user_limit is not None:
+            user = container.attempt.application.user
+            if user not in leaf.user_used:
+                leaf.user_used[user] = [0] * len(size)
+            change(leaf.user_used[user], size)
         if container.is_am:
-            add_to(leaf.am_used, size, sign)
+            change(leaf.am_used, size)
         queue: Queue | None = leaf
         while queue is not None:
-            add_to(queue.used, size, sign)
+            change(queue.used, size)
             queue = queue.parent
 
     def _take_locality(self, ask: Ask, node: Node, container: Container) -> None:

@@ -9,33 +9,54 @@ promises itself whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from loomcard.model.cluster import Queue
-from loomcard.model.resource import Resource
+from loomcard.model.resource import Resource, add
 
 
-def entitlements(root: Queue, capacity: Resource) -> dict[Queue, Resource]:
-    """The entitlement of every queue of the tree, in whole units; siblings' never exceed their
-    parent's.
+def entitlements(
+    root: Queue, capacity: Resource, wanted: Callable[[Queue], Resource]
+) -> dict[Queue, Resource]:
+    """The entitlement of every queue, in whole units; siblings' never exceed their parent's.
+
+    ``wanted``: what a leaf queue asks for beyond what it holds.
     """
+    pending = _pending(root, wanted)
     found = {root: capacity}
     for queue in _top_down(root):
         children = queue.children
         if not children:
             continue
         whole = found[queue]
-        columns = [_divide(whole[r], children, r) for r in range(len(whole))]
+        columns = [_divide(whole[r], children, r, pending) for r in range(len(whole))]
         for child, amounts in zip(children, zip(*columns, strict=True), strict=True):
             found[child] = Resource(amounts)
     return found
+
+
+def _pending(root: Queue, wanted: Callable[[Queue], Resource]) -> dict[Queue, Resource]:
+    found: dict[Queue, Resource] = {}
+    for queue in reversed(_top_down(root)):
+        below = [found[child] for child in queue.children]
+        found[queue] = wanted(queue) if queue.leaf else _sum(below, len(queue.used))
+    return found
+
+
+def _sum(vectors: list[Resource], width: int) -> Resource:
+    total = [0] * width
+    for vector in vectors:
+        add(total, vector)
+    return Resource(total)
 
 
 def _top_down(queue: Queue) -> list[Queue]:
     return [queue, *(below for child in queue.children for below in _top_down(child))]
 
 
-def _divide(whole: int, children: list[Queue], r: int) -> list[int]:
+def _divide(whole: int, children: list[Queue], r: int, pending: dict[Queue, Resource]) -> list[int]:
     most = [whole if c.maximum is None else min(c.maximum[r], whole) for c in children]
-    wanted = [min(c.used[r] + c.pending[r], m) for c, m in zip(children, most, strict=True)]
+    wanted = [min(c.used[r] + pending[c][r], m) for c, m in zip(children, most, strict=True)]
     shares = [min(c.guaranteed[r], w) for c, w in zip(children, wanted, strict=True)]
     shares = [min(s, whole) for s in shares]
     weights = [c.weight for c in children]

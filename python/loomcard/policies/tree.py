@@ -14,8 +14,16 @@ from loomcard.model.draft import Draft
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Mirror
 from loomcard.model.placement import place
-from loomcard.model.resource import Resource
-from loomcard.model.view import NO_FIT, NOTHING, WITHHELD, Allowance, ClusterView, Taken
+from loomcard.model.resource import Resource, add
+from loomcard.model.view import (
+    NO_FIT,
+    NOTHING,
+    WITHHELD,
+    Allowance,
+    ClusterView,
+    Taken,
+    asks_below,
+)
 from loomcard.policies import registry
 from loomcard.policies.entitlement import entitlements
 
@@ -102,7 +110,7 @@ class PolicyTree:
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:
             ledger = self.mirror.ledger
-            self._shares = entitlements(ledger.queues[0], ledger.capacity)
+            self._shares = entitlements(ledger.queues[0], ledger.capacity, _wanted)
         return self._shares[queue]
 
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
@@ -166,6 +174,13 @@ class PolicyTree:
             if at_ms == instance.timer:
                 del draft.wakes[number]
             instance.timer = at_ms
+
+
+def _wanted(leaf: Queue) -> Resource:
+    total = [0] * len(leaf.used)
+    for ask in asks_below(leaf):
+        add(total, ask.size.times(ask.count))
+    return Resource(total)
 
 
 def _fits_somewhere(ledger: Ledger, ask: Ask) -> bool:
