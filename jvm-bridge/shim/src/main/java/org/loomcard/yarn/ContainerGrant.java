@@ -19,8 +19,9 @@ import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Reasons;
 
 /**
- * One container of one ask on one node, checked against the books as they stand. Made, checked and carried out under
- * the scheduler's write lock, without letting it go in between: what was checked is what is booked.
+ * One container of one ask on one node, checked against the books as they stand. Made, checked and
+ * carried out under the scheduler's write lock, without letting it go in between: what was checked
+ * is what is booked.
  */
 final class ContainerGrant {
   private final LoomcardAttempt attempt;
@@ -53,7 +54,8 @@ final class ContainerGrant {
     if (!label(any).equals(node.getPartition())) {
       return Reasons.LABEL;
     }
-    if (attempt.isPlaceBlacklisted(node.getNodeName()) || attempt.isPlaceBlacklisted(node.getRackName())) {
+    if (attempt.isPlaceBlacklisted(node.getNodeName())
+        || attempt.isPlaceBlacklisted(node.getRackName())) {
       return Reasons.BLACKLISTED;
     }
     type = placement(any);
@@ -97,9 +99,11 @@ final class ContainerGrant {
   /** Books the container that {@link #refusal} has just let pass. */
   RMContainer carryOut() {
     NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
-    ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(), attempt.getNewContainerId());
+    ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(),
+        attempt.getNewContainerId());
     NodeId nodeId = node.getNodeID();
-    Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size, key.getPriority(),
+    Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size,
+        key.getPriority(),
         null, key.getAllocationRequestId());
     RMContainer granted = attempt.grant(type, node, key, container);
     node.allocateContainer(granted);

@@ -11,9 +11,10 @@ import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.queues.Amounts;
 
 /**
- * Serves the asks by which an AM lets a running container grow, or promotes an opportunistic one. YARN books these as
- * a second, short-lived container on the same node, which takes the room until the AM fetches the change. The policy
- * is told the outcome: a container of another size, or a new one.
+ * Serves the asks by which an AM lets a running container grow, or promotes an opportunistic one.
+ * YARN books these as a second, short-lived container on the same node, which takes the room until
+ * the AM fetches the change. The policy is told the outcome: a container of another size, or a new
+ * one.
  */
 final class ContainerResizes {
   private final Ledger ledger;

@@ -16,8 +16,8 @@ import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
 
 /**
- * What serves the cluster while no policy process can: applications in order of arrival, asks in order of priority,
- * nodes by number, near places first. An ask that fits nowhere blocks nobody.
+ * What serves the cluster while no policy process can: applications in order of arrival, asks in
+ * order of priority, nodes by number, near places first. An ask that fits nowhere blocks nobody.
  */
 final class FifoFallback {
   private final Ledger ledger;
@@ -31,7 +31,10 @@ final class FifoFallback {
     this.least = least;
   }
 
-  /** Grants what fits and returns how many containers that was. The caller holds the scheduler's write lock. */
+  /**
+   * Grants what fits and returns how many containers that was. The caller holds the scheduler's
+   * write lock.
+   */
   int round() {
     List<LoomcardNode> nodes = new ArrayList<>();
     for (LoomcardNode node : ledger.nodes()) {
@@ -81,7 +84,8 @@ final class FifoFallback {
     }
     List<LoomcardNode> sorted = new ArrayList<>(nodes);
     sorted.sort(Comparator.comparingInt(
-        node -> rows.containsKey(node.getNodeName()) ? 0 : rows.containsKey(node.getRackName()) ? 1 : 2));
+        node -> rows.containsKey(node.getNodeName()) ? 0
+            : rows.containsKey(node.getRackName()) ? 1 : 2));
     return sorted;
   }
 }

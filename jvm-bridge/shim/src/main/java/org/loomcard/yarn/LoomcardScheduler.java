@@ -31,6 +31,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
+import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
 import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -76,11 +77,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The scheduler named in yarn-site.xml. It keeps YARN's books and decides nothing: what happens becomes news for the
- * policy process, and what that decides is carried out by {@link PlanCommitter}. No callback waits for Python.
+ * The scheduler named in yarn-site.xml. It keeps YARN's books and decides nothing: what happens
+ * becomes news for the policy process, and what that decides is carried out by {@link
+ * PlanCommitter}. No callback waits for Python.
  *
- * <p>Locks: whatever changes the books holds the scheduler's lock for reading (what ends or asks: many threads) or
- * for writing (what comes, goes or is granted); a batch is closed and a plan carried out under the write lock.
+ * <p>Locks: whatever changes the books holds the scheduler's lock for reading (what ends or asks:
+ * many threads) or for writing (what comes, goes or is granted); a batch is closed and a plan
+ * carried out under the write lock.
  */
 public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
@@ -117,7 +120,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     tree = new QueueTree(conf);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
     resizes = new ContainerResizes(ledger, committer);
-    books = new RoundBooks(ledger, tree, committer, new FifoFallback(ledger, committer, minimumAllocation), resizes,
+    books = new RoundBooks(ledger, tree, committer, new FifoFallback(ledger, committer,
+        minimumAllocation), resizes,
         writeLock, this::isReady);
     rounds = createRounds(books, config, clock);
     rounds.load();
@@ -127,7 +131,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   /** Makes what runs the rounds; tests put something simpler in its place. */
   Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock) {
-    Handshake handshake = new Handshake(settings, engineClock.epochMs(), shimVersion(), VersionInfo.getVersion(),
+    Handshake handshake = new Handshake(settings, engineClock.epochMs(), shimVersion(),
+        VersionInfo.getVersion(),
         Arrays.asList(Amounts.names()));
     return new BridgeRounds(
         new Bridge(settings, engineClock, roundBooks, Bridge.python(settings), handshake));
@@ -144,7 +149,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     if (least.getMemorySize() <= 0 || least.getMemorySize() > most.getMemorySize()
         || least.getVirtualCores() > most.getVirtualCores()) {
       throw new YarnRuntimeException("yarn.scheduler.minimum-allocation-mb and -vcores (" + least
-          + ") must be above 0 MB and not above yarn.scheduler.maximum-allocation-mb and -vcores (" + most + ")");
+          + ") must be above 0 MB and not above yarn.scheduler.maximum-allocation-mb and -vcores ("
+          + most + ")");
     }
     return least;
   }
@@ -175,14 +181,21 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     rounds.refresh();
   }
 
-  /** Nothing: applications, attempts and containers come back as events, the set-up from its own store. */
+  /**
+   * Nothing: applications, attempts and containers come back as events, the set-up from its own
+   * store.
+   */
   @Override
   public void recover(RMState state) {
   }
 
-  /** Whether containers may be granted; not in the first seconds after a recovery, until the nodes have reported. */
+  /**
+   * Whether containers may be granted; not in the first seconds after a recovery, until the nodes
+   * have reported.
+   */
   private boolean isReady() {
-    return !rmContext.isWorkPreservingRecoveryEnabled() || rmContext.isSchedulerReadyForAllocatingContainers();
+    return !rmContext.isWorkPreservingRecoveryEnabled()
+        || rmContext.isSchedulerReadyForAllocatingContainers();
   }
 
   @Override
@@ -220,7 +233,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         rmContext.getNodeLabelManager().deactivateNode(node.getNodeID());
       }
       for (RMContainer container : node.getCopiedListOfRunningContainers()) {
-        completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+        completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
+            .getContainerId(),
             SchedulerUtils.LOST_CONTAINER), RMContainerEventType.KILL);
         node.releaseContainer(container.getContainerId(), true);
       }
@@ -235,7 +249,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   private static String reasonOf(NodeState state) {
-    return state == NodeState.LOST ? "lost" : state == NodeState.DECOMMISSIONED ? "decommissioned" : "removed";
+    return state == NodeState.LOST ? "lost" : state == NodeState.DECOMMISSIONED ? "decommissioned"
+        : "removed";
   }
 
   /** A node's heartbeat; one without news leaves no record and starts no round. */
@@ -316,7 +331,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   // Applications and attempts.
 
-  void addApplication(ApplicationId id, String queueName, String user, Priority asked, boolean recovering) {
+  void addApplication(ApplicationId id, String queueName, String user, Priority asked,
+      boolean recovering) {
     writeLock.lock();
     try {
       LoomcardQueue queue = tree.find(queueName);
@@ -336,7 +352,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       countSubmission(queue.getMetrics(), user, unmanaged);
       LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
       if (!recovering) {
-        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, RMAppEventType.APP_ACCEPTED));
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
+            RMAppEventType.APP_ACCEPTED));
       }
     } finally {
       writeLock.unlock();
@@ -344,7 +361,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     rounds.signal();
   }
 
-  /** Null when {@code user} may run an application in {@code queue}; else one sentence that says why not. */
+  /**
+   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
+   * not.
+   */
   private String whyNotSubmit(LoomcardQueue queue, String name, String user, boolean recovering) {
     if (queue == null) {
       return tree.unknown(name);
@@ -354,7 +374,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     }
     UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
     if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
-      return "User " + user + " may not submit to queue " + queue.path() + "; who may: " + queue.submitters();
+      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
+          + queue.submitters();
     }
     return null;
   }
@@ -413,7 +434,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       }
       for (RMContainer container : attempt.getLiveContainers()) {
         if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
-          completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+          completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
+              .getContainerId(),
               SchedulerUtils.COMPLETED_APPLICATION), RMContainerEventType.KILL);
         }
       }
@@ -428,7 +450,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   // The AM's heartbeat.
 
   @Override
-  protected Allocation heartbeat(ApplicationAttemptId id, List<ResourceRequest> asks, List<ContainerId> releases,
+  protected Allocation heartbeat(ApplicationAttemptId id, List<ResourceRequest> asks,
+      List<ContainerId> releases,
       List<String> blacklistAdditions, List<String> blacklistRemovals, ContainerUpdates updates) {
     LoomcardAttempt attempt = getApplicationAttempt(id);
     if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
@@ -498,10 +521,14 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     }
   }
 
-  /** What is left to this application: under its queue's maxima and its user's limit, and free on the cluster. */
+  /**
+   * What is left to this application: under its queue's maxima and its user's limit, and free on
+   * the cluster.
+   */
   private Resource headroom(LoomcardAttempt attempt) {
     long[] told = attempt.application().toldHeadroom();
-    return Amounts.toResource(told != null ? told : attempt.loomcardQueue().headroom(attempt.getUser()));
+    return Amounts.toResource(told != null ? told : attempt.loomcardQueue().headroom(attempt
+        .getUser()));
   }
 
   // Containers.
@@ -542,7 +569,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       Resource size = container.getContainer().getResource();
       String partition = node == null ? "" : node.getPartition();
       if (attempt.containerCompleted(container, status, event, partition)) {
-        attempt.loomcardQueue().giveBack(attempt.getUser(), Amounts.of(size), entry != null && entry.isAm());
+        attempt.loomcardQueue().giveBack(attempt.getUser(), Amounts.of(size), entry != null
+            && entry.isAm());
         audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
         ledger.containerEnded(id, EndKind.of(status, event), status.getExitStatus());
       }
@@ -586,14 +614,16 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   void endByPreemption(RMContainer container, String reason) {
-    endContainer(container, SchedulerUtils.createPreemptedContainerStatus(container.getContainerId(), reason),
+    endContainer(container, SchedulerUtils.createPreemptedContainerStatus(container
+        .getContainerId(), reason),
         RMContainerEventType.KILL);
   }
 
   // Queues, rights and priorities.
 
   @Override
-  public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive) throws IOException {
+  public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive)
+      throws IOException {
     return tree.require(name).getQueueInfo(includeChildQueues, recursive);
   }
 
@@ -610,7 +640,12 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
     LoomcardQueue queue = tree.find(name);
-    return queue != null && queue.hasAccess(acl, caller);
+    return queue != null && (queue.hasAccess(acl, caller)
+        || acl == QueueACL.ADMINISTER_QUEUE && isYarnAdministrator(caller));
+  }
+
+  private boolean isYarnAdministrator(UserGroupInformation caller) {
+    return YarnAuthorizationProvider.getInstance(getConfig()).isAdmin(caller);
   }
 
   /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
@@ -635,7 +670,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     LoomcardApplication application = known(id);
     String problem = whyNotSubmit(tree.find(target), target, application.user(), false);
     if (problem != null) {
-      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": " + problem);
+      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": "
+          + problem);
     }
   }
 
@@ -677,7 +713,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   @Override
-  public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user, String queue,
+  public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user,
+      String queue,
       ApplicationId id) {
     int most = getMaxClusterLevelAppPriority().getPriority();
     return Priority.newInstance(asked == null ? 0 : Math.min(most, asked.getPriority()));

@@ -17,8 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Carries out decisions: the only class that allocates or preempts. Each decision is checked again under the
- * scheduler's write lock against the books as they stand then, and refused with a reason code if they have moved on.
+ * Carries out decisions: the only class that allocates or preempts. Each decision is checked again
+ * under the scheduler's write lock against the books as they stand then, and refused with a reason
+ * code if they have moved on.
  */
 final class PlanCommitter {
   private static final Logger LOG = LoggerFactory.getLogger(PlanCommitter.class);
@@ -140,7 +141,8 @@ final class PlanCommitter {
         return;
       }
       RMContainer container = grant.carryOut();
-      ledger.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container, grant.isAm());
+      ledger.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
+          grant.isAm());
       outcome.granted(container);
       metrics.countPolicyGrant();
       LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
@@ -152,8 +154,10 @@ final class PlanCommitter {
     }
   }
 
-  private String missing(PlanMessage.Allocate decision, LoomcardNode node, LoomcardAttempt attempt) {
-    if (decision.count <= 0 || !ledger.wasNode(decision.node) || !ledger.wasAttempt(decision.attempt)) {
+  private String missing(PlanMessage.Allocate decision, LoomcardNode node,
+      LoomcardAttempt attempt) {
+    if (decision.count <= 0 || !ledger.wasNode(decision.node)
+        || !ledger.wasAttempt(decision.attempt)) {
       return Reasons.INVALID;
     }
     if (node == null) {
@@ -181,7 +185,9 @@ final class PlanCommitter {
     LOG.debug("decision {} of round {}: {} refused, {}", index, outcome.round, count, reason);
   }
 
-  /** Grants one container for the fallback, if every check passes; the caller holds the write lock. */
+  /**
+   * Grants one container for the fallback, if every check passes; the caller holds the write lock.
+   */
   boolean grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
     if (grant.refusal() != null) {
@@ -195,8 +201,8 @@ final class PlanCommitter {
   }
 
   /**
-   * Serves an increase or a promotion of a running container, if every check passes. There is nothing to decide: the
-   * node is the container's. The caller holds the write lock.
+   * Serves an increase or a promotion of a running container, if every check passes. There is
+   * nothing to decide: the node is the container's. The caller holds the write lock.
    */
   boolean grantResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     ContainerGrant grant = new ContainerGrant(attempt, key, node);

@@ -16,7 +16,10 @@ import org.loomcard.yarn.bridge.SetupRefusedException;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.queues.Reasons;
 
-/** YARN's books as the rounds see them; every method takes the scheduler's write lock for what it reads or changes. */
+/**
+ * YARN's books as the rounds see them; every method takes the scheduler's write lock for what it
+ * reads or changes.
+ */
 final class RoundBooks implements Books {
   private final Ledger ledger;
   private final QueueTree tree;
@@ -28,8 +31,11 @@ final class RoundBooks implements Books {
   private PlanCommitter.Outcome outcome;
   private volatile boolean outcomeIsNews;
 
-  /** @param ready whether containers may be granted yet: not in the first seconds after a recovery */
-  RoundBooks(Ledger ledger, QueueTree tree, PlanCommitter committer, FifoFallback fallback, ContainerResizes resizes,
+  /**
+   * @param ready whether containers may be granted yet: not in the first seconds after a recovery
+   */
+  RoundBooks(Ledger ledger, QueueTree tree, PlanCommitter committer, FifoFallback fallback,
+      ContainerResizes resizes,
       Lock writeLock, BooleanSupplier ready) {
     this.ledger = ledger;
     this.tree = tree;
@@ -65,7 +71,8 @@ final class RoundBooks implements Books {
 
   private void writeOutcome(BatchWriter out) {
     if (outcome != null && outcome.decisions > 0) {
-      out.outcomes(out.nowMs(), outcome.round, outcome.firstContainer, outcome.numbers(), outcome.refusals);
+      out.outcomes(out.nowMs(), outcome.round, outcome.firstContainer, outcome.numbers(),
+          outcome.refusals);
     }
   }
 
@@ -136,8 +143,10 @@ final class RoundBooks implements Books {
       }
     }
     if (!inTheWay.isEmpty()) {
-      throw new SetupRefusedException("The new set-up has no leaf queue " + String.join(", ", queues)
-          + ", where applications live: " + String.join(", ", inTheWay) + ". Move or end them first.", inTheWay);
+      throw new SetupRefusedException("The new set-up has no leaf queue " + String.join(", ",
+          queues)
+          + ", where applications live: " + String.join(", ", inTheWay)
+          + ". Move or end them first.", inTheWay);
     }
   }
 

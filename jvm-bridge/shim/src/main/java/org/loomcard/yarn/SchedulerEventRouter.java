@@ -32,7 +32,7 @@ final class SchedulerEventRouter {
   void route(SchedulerEvent event) {
     switch (event.getType()) {
       case NODE_ADDED: nodeAdded((NodeAddedSchedulerEvent) event); break;
-      case NODE_REMOVED: scheduler.removeNode(((NodeRemovedSchedulerEvent) event).getRemovedRMNode()); break;
+      case NODE_REMOVED: nodeRemoved((NodeRemovedSchedulerEvent) event); break;
       case NODE_UPDATE: scheduler.heartbeat(((NodeUpdateSchedulerEvent) event).getRMNode()); break;
       case NODE_RESOURCE_UPDATE: nodeResized((NodeResourceUpdateSchedulerEvent) event); break;
       case NODE_LABELS_UPDATE:
@@ -43,12 +43,13 @@ final class SchedulerEventRouter {
       case APP_ATTEMPT_ADDED: attemptAdded((AppAttemptAddedSchedulerEvent) event); break;
       case APP_ATTEMPT_REMOVED: attemptRemoved((AppAttemptRemovedSchedulerEvent) event); break;
       case CONTAINER_EXPIRED: containerExpired((ContainerExpiredSchedulerEvent) event); break;
-      case RELEASE_CONTAINER: containerReleased(((ReleaseContainerEvent) event).getContainer()); break;
+      case RELEASE_CONTAINER: containerReleased((ReleaseContainerEvent) event); break;
       case MARK_CONTAINER_FOR_PREEMPTION:
         scheduler.announcePreemption(((ContainerPreemptEvent) event).getContainer());
         break;
       case MARK_CONTAINER_FOR_KILLABLE:
-        scheduler.endByPreemption(((ContainerPreemptEvent) event).getContainer(), SchedulerUtils.PREEMPTED_CONTAINER);
+        scheduler.endByPreemption(((ContainerPreemptEvent) event).getContainer(),
+            SchedulerUtils.PREEMPTED_CONTAINER);
         break;
       default: LOG.debug("{} does not concern Loomcard", event.getType());
     }
@@ -56,6 +57,10 @@ final class SchedulerEventRouter {
 
   private void nodeAdded(NodeAddedSchedulerEvent event) {
     scheduler.addNode(event.getAddedRMNode(), event.getContainerReports());
+  }
+
+  private void nodeRemoved(NodeRemovedSchedulerEvent event) {
+    scheduler.removeNode(event.getRemovedRMNode());
   }
 
   private void nodeResized(NodeResourceUpdateSchedulerEvent event) {
@@ -72,7 +77,8 @@ final class SchedulerEventRouter {
   }
 
   private void attemptAdded(AppAttemptAddedSchedulerEvent event) {
-    scheduler.addAttempt(event.getApplicationAttemptId(), event.getTransferStateFromPreviousAttempt(),
+    scheduler.addAttempt(event.getApplicationAttemptId(),
+        event.getTransferStateFromPreviousAttempt(),
         event.getIsAttemptRecovering());
   }
 
@@ -92,8 +98,10 @@ final class SchedulerEventRouter {
     }
   }
 
-  private void containerReleased(RMContainer container) {
-    scheduler.endContainer(container, SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
-        SchedulerUtils.RELEASED_CONTAINER), RMContainerEventType.RELEASED);
+  private void containerReleased(ReleaseContainerEvent event) {
+    RMContainer container = event.getContainer();
+    scheduler.endContainer(container,
+        SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
+            SchedulerUtils.RELEASED_CONTAINER), RMContainerEventType.RELEASED);
   }
 }

@@ -5,7 +5,10 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What the shim did since it started: containers granted by origin, refused by reason. Read from any thread. */
+/**
+ * What the shim did since it started: containers granted by origin, refused by reason. Read from
+ * any thread.
+ */
 public final class ShimMetrics {
   private final LongAdder grantedByPolicy = new LongAdder();
   private final LongAdder grantedByFallback = new LongAdder();
@@ -62,7 +65,8 @@ public final class ShimMetrics {
 
   @Override
   public String toString() {
-    return "granted by policy " + grantedByPolicy() + ", by fallback " + grantedByFallback() + ", preempted "
+    return "granted by policy " + grantedByPolicy() + ", by fallback " + grantedByFallback()
+        + ", preempted "
         + preempted() + ", refused " + refused();
   }
 }

@@ -28,7 +28,8 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     RMApp app = submit(application());
     MockAM am = launchAm(app, nm);
     ScriptedRounds.Batch batch = read();
-    assertEquals(Arrays.asList("outcomes", "attempt_registered", "container_started"), batch.tags());
+    assertEquals(Arrays.asList("outcomes", "attempt_registered", "container_started"),
+        batch.tags());
     assertEquals("[1,1,1,0]", batch.check.toString());
 
     JsonNode ask = ask(am, 1024, 5, 3);

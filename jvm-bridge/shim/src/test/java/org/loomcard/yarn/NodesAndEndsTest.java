@@ -44,7 +44,8 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   private void report(Container container, ContainerState state) throws Exception {
-    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), container.getId().getContainerId(), state);
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(),
+        container.getId().getContainerId(), state);
     rm.drainEvents();
   }
 
@@ -53,7 +54,10 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** A released container that runs is told as completed when its node has the room again, and only then. */
+  /**
+   * A released container that runs is told as completed when its node has the room again, and only
+   * then.
+   */
   @Test
   public void roomIsToldWhenItIsFree() throws Exception {
     start();
@@ -67,11 +71,15 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("released", read().one("container_completed").get(3).asText());
     release(containers.get(1));
     ScriptedRounds.Batch batch = read();
-    assertEquals("one that never ran is free at once", "released", batch.one("container_completed").get(3).asText());
+    assertEquals("one that never ran is free at once", "released",
+        batch.one("container_completed").get(3).asText());
     assertEquals("[1,1,1,0]", batch.check.toString());
   }
 
-  /** A container that its AM has not fetched when it is killed is asked for again by the ResourceManager. */
+  /**
+   * A container that its AM has not fetched when it is killed is asked for again by the
+   * ResourceManager.
+   */
   @Test
   public void anUnfetchedContainerIsAskedForAgain() throws Exception {
     start();
@@ -88,7 +96,10 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
   }
 
-  /** With grace, the AM is told first; the container is killed by a heartbeat after the grace is over. */
+  /**
+   * With grace, the AM is told first; the container is killed by a heartbeat after the grace is
+   * over.
+   */
   @Test
   public void preemptionWithGrace() throws Exception {
     start();
@@ -96,9 +107,11 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     long number = read().one("outcomes").get(3).asLong();
     report(container, ContainerState.RUNNING);
     rounds.commit(new PlanMessage.Preempt(number, 300, "fairness", 0));
-    AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
+    AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(),
+        new ArrayList<ContainerId>());
     assertNotNull(response.getPreemptionMessage());
-    assertEquals(container.getId(), response.getPreemptionMessage().getStrictContract().getContainers().iterator()
+    assertEquals(container.getId(),
+        response.getPreemptionMessage().getStrictContract().getContainers().iterator()
         .next().getId());
     nm.nodeHeartbeat(true);
     rm.drainEvents();
@@ -116,7 +129,10 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("preempted", read().one("container_completed").get(3).asText());
   }
 
-  /** A lost node takes its containers along, before its own record; one that comes back is a new node. */
+  /**
+   * A lost node takes its containers along, before its own record; one that comes back is a new
+   * node.
+   */
   @Test
   public void lossAndReturnOfANode() throws Exception {
     start();
@@ -133,14 +149,16 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals(2, batch.all("container_completed").size());
     assertEquals("lost", batch.all("container_completed").get(0).get(3).asText());
-    assertTrue(batch.tags().indexOf("node_removed") > batch.tags().lastIndexOf("container_completed"));
+    assertTrue(batch.tags().indexOf("node_removed") > batch
+        .tags().lastIndexOf("container_completed"));
     assertEquals("lost", batch.one("node_removed").get(3).asText());
     assertEquals(8, scheduler.queues().root().maximum()[1]);
     assertEquals(1, batch.check.get(2).asInt());
     second.registerNode();
     rm.drainEvents();
     assertTrue(read().one("node_added").get(2).asInt() > before);
-    scheduler.handle(new NodeResourceUpdateSchedulerEvent(rm.getRMContext().getRMNodes().get(second.getNodeId()),
+    scheduler.handle(new NodeResourceUpdateSchedulerEvent(rm.getRMContext().getRMNodes().get(second
+        .getNodeId()),
         ResourceOption.newInstance(Resource.newInstance(2048, 2), 0)));
     assertEquals("[2048,2]", read().one("node_resized").get(3).toString());
     assertEquals(10, scheduler.queues().root().maximum()[1]);

@@ -1,6 +1,7 @@
 package org.loomcard.yarn;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -16,6 +17,7 @@ import org.apache.hadoop.yarn.api.records.QueueACL;
 import org.apache.hadoop.yarn.api.records.QueueInfo;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
@@ -26,11 +28,17 @@ import org.loomcard.yarn.bridge.CommitReport;
 
 /** Rights, limits, metrics and moves in a tree of queues. */
 public class QueueRulesTest extends SchedulerTestBase {
+  @Override
+  void more(YarnConfiguration settings) {
+    settings.set(YarnConfiguration.YARN_ADMIN_ACL, "root");
+  }
+
   private static SetupText tree() {
     return new SetupText().queue("root", -1, false, "\"submit\":[],\"administer\":[\"boss\"]")
         .queue("root.lab", 0, false, "\"maximum\":{\"ppm\":500000}")
         .queue("root.lab.a", 1, true, "\"user_limit_ppm\":500000,\"am_share_ppm\":250000")
-        .queue("root.lab.b", 1, true, "\"submit\":[\"bob\",\"group:wheel\"],\"administer\":[\"boss\"]")
+        .queue("root.lab.b", 1, true,
+        "\"submit\":[\"bob\",\"group:wheel\"],\"administer\":[\"boss\"]")
         .queue("root.open", 0, true, "");
   }
 
@@ -47,7 +55,9 @@ public class QueueRulesTest extends SchedulerTestBase {
     }
   }
 
-  /** Who may not submit, or names no leaf queue, is told why, and who may or which queues there are. */
+  /**
+   * Who may not submit, or names no leaf queue, is told why, and who may or which queues there are.
+   */
   @Test
   public void submissionsAreRefusedWithAReason() throws Exception {
     ScriptedScheduler.setup = tree().text();
@@ -60,17 +70,23 @@ public class QueueRulesTest extends SchedulerTestBase {
     rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
     assertEquals(3, read().one("application_added").get(4).asInt());
     UserGroupInformation boss = UserGroupInformation.createRemoteUser("boss");
-    UserGroupInformation carol = UserGroupInformation.createUserForTesting("carol", new String[] {"wheel"});
-    assertTrue("who administers may submit", scheduler.checkAccess(boss, QueueACL.SUBMIT_APPLICATIONS, "root.lab.b"));
-    assertTrue("by group", scheduler.checkAccess(carol, QueueACL.SUBMIT_APPLICATIONS, "root.lab.b"));
-    assertTrue(!scheduler.checkAccess(carol, QueueACL.ADMINISTER_QUEUE, "root.lab.b"));
+    UserGroupInformation carol = UserGroupInformation.createUserForTesting("carol",
+        new String[] {"wheel"});
+    assertTrue("who administers may submit", scheduler.checkAccess(boss,
+        QueueACL.SUBMIT_APPLICATIONS, "root.lab.b"));
+    assertTrue("by group", scheduler.checkAccess(carol, QueueACL.SUBMIT_APPLICATIONS,
+        "root.lab.b"));
+    assertFalse(scheduler.checkAccess(carol, QueueACL.ADMINISTER_QUEUE, "root.lab.b"));
     assertThrows(IOException.class, () -> scheduler.getQueueInfo("nowhere", false, false));
     assertNull(scheduler.getAppsInQueue("nowhere"));
     assertEquals(1, scheduler.getAppsInQueue("root.lab").size());
     assertEquals(0, scheduler.getAppsInQueue("root.open").size());
   }
 
-  /** The maximum along the path, the user's limit and the AM share are enforced, and the headroom says what is left. */
+  /**
+   * The maximum along the path, the user's limit and the AM share are enforced, and the headroom
+   * says what is left.
+   */
   @Test
   public void limits() throws Exception {
     ScriptedScheduler.setup = tree().text();
@@ -92,11 +108,13 @@ public class QueueRulesTest extends SchedulerTestBase {
     RMApp third = submit(application().withQueue("a").withUser("erin"));
     rm.waitForState(third.getApplicationId(), RMAppState.ACCEPTED);
     rm.drainEvents();
-    assertEquals("AM_LIMIT", reasonOf(rounds.commit(ScriptedRounds.allocate(read().one("ask"), node(nm), 1))));
+    assertEquals("AM_LIMIT", reasonOf(rounds.commit(ScriptedRounds.allocate(read().one("ask"),
+        node(nm), 1))));
 
     Resource headroom = am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>())
         .getAvailableResources();
-    assertEquals("alice: half of 8 GB less her AM, which has no vcore", Resource.newInstance(3072, 4), headroom);
+    assertEquals("alice: half of 8 GB less her AM, which has no vcore", Resource.newInstance(3072,
+        4), headroom);
     JsonNode ask = ask(am, 1024, 5, 20);
     CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm), 20));
     assertEquals(3, report.granted);
@@ -115,7 +133,10 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals(0.5f, info.getChildQueues().get(0).getMaximumCapacity(), 0.001f);
   }
 
-  /** A move takes the containers' use along; a swap that would orphan the application is refused and names it. */
+  /**
+   * A move takes the containers' use along; a swap that would orphan the application is refused and
+   * names it.
+   */
   @Test
   public void movesPrioritiesAndSwaps() throws Exception {
     ScriptedScheduler.setup = tree().text();
@@ -125,7 +146,8 @@ public class QueueRulesTest extends SchedulerTestBase {
     MockAM am = launchAm(app, nm);
     read();
     ask(am, 1024, 5, 4);
-    assertThrows(YarnException.class, () -> scheduler.preValidateMoveApplication(app.getApplicationId(), "lab.b"));
+    assertThrows(YarnException.class, () -> scheduler.preValidateMoveApplication(app
+        .getApplicationId(), "lab.b"));
     scheduler.preValidateMoveApplication(app.getApplicationId(), "open");
     assertEquals("root.open", scheduler.moveApplication(app.getApplicationId(), "open"));
     ScriptedRounds.Batch batch = read();
@@ -136,18 +158,21 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals(4, scheduler.queues().find("open").getMetrics().getPendingContainers());
 
     SettableFuture<Object> stored = SettableFuture.create();
-    Priority set = scheduler.updateApplicationPriority(Priority.newInstance(50), app.getApplicationId(), stored, null);
+    Priority set = scheduler.updateApplicationPriority(Priority.newInstance(50),
+        app.getApplicationId(), stored, null);
     assertEquals("at most the cluster's highest", 10, set.getPriority());
     assertEquals(10, read().one("application_changed").get(4).asInt());
 
-    String without = new SetupText().queue("root", -1, false, "").queue("root.lab", 0, true, "").text();
+    String without = new SetupText().queue("root", -1, false, "").queue("root.lab", 0, true,
+        "").text();
     IOException refused = assertThrows(IOException.class, () -> rounds.apply(without));
     assertTrue(refused.getMessage(), refused.getMessage().contains("root.open")
         && refused.getMessage().contains(app.getApplicationId().toString()));
     assertEquals("nothing changed", "root.lab.a", scheduler.queues().find("a").path());
     rounds.apply(new SetupText().queue("root", -1, false, "")
         .queue("root.open", 0, true, "\"maximum\":{\"amounts\":{\"memory_mb\":2048}}").text());
-    assertEquals("numbers follow the new set-up", 1, rounds.snapshot().one("application_added").get(4).asInt());
+    assertEquals("numbers follow the new set-up", 1,
+        rounds.snapshot().one("application_added").get(4).asInt());
     assertEquals("use stays", 1024, scheduler.queues().find("open").used()[0]);
     assertEquals(2048, scheduler.queues().find("open").maximum()[0]);
     assertEquals(16, scheduler.queues().find("open").maximum()[1]);

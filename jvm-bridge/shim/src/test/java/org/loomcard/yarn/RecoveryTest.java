@@ -69,7 +69,8 @@ public class RecoveryTest extends SchedulerTestBase {
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
     rm.drainEvents();
     ScriptedRounds.Batch batch = read();
-    assertEquals("the AM, and the one that did not run", 2, batch.all("container_completed").size());
+    assertEquals("the AM, and the one that did not run", 2,
+        batch.all("container_completed").size());
     assertEquals("[1,1,1,1]", batch.check.toString());
     assertEquals(1024, scheduler.queues().root().used()[0]);
     ScriptedRounds.Batch snapshot = rounds.snapshot();
@@ -82,7 +83,10 @@ public class RecoveryTest extends SchedulerTestBase {
     assertEquals(0, scheduler.queues().root().used()[0]);
   }
 
-  /** After a restart of the ResourceManager the nodes' reports bring the containers back, each counted once. */
+  /**
+   * After a restart of the ResourceManager the nodes' reports bring the containers back, each
+   * counted once.
+   */
   @Test
   public void restartOfTheResourceManager() throws Exception {
     startRm();
@@ -100,7 +104,8 @@ public class RecoveryTest extends SchedulerTestBase {
     nm.setResourceTrackerService(rm.getResourceTrackerService());
     List<NMContainerStatus> reports = new ArrayList<>();
     for (int i = 1; i <= 3; i++) {
-      reports.add(TestRMRestart.createNMContainerStatus(am.getApplicationAttemptId(), i, ContainerState.RUNNING));
+      reports.add(TestRMRestart.createNMContainerStatus(am.getApplicationAttemptId(), i,
+          ContainerState.RUNNING));
     }
     nm.registerNode(reports, null);
     rm.drainEvents();

@@ -17,7 +17,10 @@ import org.junit.Test;
 import org.loomcard.yarn.bridge.CommitReport;
 import org.loomcard.yarn.bridge.PlanMessage;
 
-/** Each decision is checked against the books as they stand; what does not hold is refused with its reason. */
+/**
+ * Each decision is checked against the books as they stand; what does not hold is refused with its
+ * reason.
+ */
 public class RefusalTest extends SchedulerTestBase {
   private MockNM near;
   private MockNM far;
@@ -50,7 +53,10 @@ public class RefusalTest extends SchedulerTestBase {
     return row;
   }
 
-  /** A plan that outran the books: the ask is served already, the node is full or gone, the plan is late. */
+  /**
+   * A plan that outran the books: the ask is served already, the node is full or gone, the plan is
+   * late.
+   */
   @Test
   public void plansThatOutranTheBooks() throws Exception {
     start();
@@ -84,11 +90,15 @@ public class RefusalTest extends SchedulerTestBase {
     assertEquals("NODE_GONE", reasonOf(rounds.commit(one)));
     rm.killApp(app.getApplicationId());
     rm.drainEvents();
-    assertEquals("ATTEMPT_GONE", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(near), 1))));
+    assertEquals("ATTEMPT_GONE", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(near),
+        1))));
     assertEquals(Long.valueOf(4), scheduler.metrics().refused().get("INVALID"));
   }
 
-  /** An ask tied to a host goes nowhere else; one that relaxes its locality does; rows are counted down. */
+  /**
+   * An ask tied to a host goes nowhere else; one that relaxes its locality does; rows are counted
+   * down.
+   */
   @Test
   public void localityAndBlacklist() throws Exception {
     start();
@@ -102,7 +112,8 @@ public class RefusalTest extends SchedulerTestBase {
 
     ask = askRows(row("h1", 1, true), row("/default-rack", 1, true), row("*", 1, false));
     assertEquals("{\"/default-rack\":1}", ask.get(9).toString());
-    assertEquals("rack-local", 1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).granted);
+    assertEquals("rack-local", 1, rounds.commit(ScriptedRounds.allocate(ask, node(far),
+        1)).granted);
     read();
 
     am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
@@ -112,7 +123,8 @@ public class RefusalTest extends SchedulerTestBase {
         new org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates());
     assertTrue(rounds.hasNews());
     assertEquals("[\"h1\"]", read().one("blacklist").get(3).toString());
-    assertEquals("BLACKLISTED", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(near), 1))));
+    assertEquals("BLACKLISTED", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(near),
+        1))));
     assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(far), 1)).granted);
   }
 }

@@ -27,7 +27,10 @@ import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.bridge.CommitReport;
 
-/** A real ResourceManager (MockRM) with our scheduler in it; the test decides, by {@link ScriptedRounds}. */
+/**
+ * A real ResourceManager (MockRM) with our scheduler in it; the test decides, by {@link
+ * ScriptedRounds}.
+ */
 public abstract class SchedulerTestBase {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   final YarnConfiguration conf = new YarnConfiguration();
@@ -92,7 +95,8 @@ public abstract class SchedulerTestBase {
   }
 
   MockRMAppSubmissionData.Builder application() throws Exception {
-    return MockRMAppSubmissionData.Builder.createWithMemory(1024, rm).withAppName("test").withUser("alice")
+    return MockRMAppSubmissionData.Builder.createWithMemory(1024,
+        rm).withAppName("test").withUser("alice")
         .withQueue("default").withUnmanagedAM(false).withWaitForAppAcceptedState(false);
   }
 
@@ -111,7 +115,8 @@ public abstract class SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     for (JsonNode ask : batch.all("ask")) {
       if (ask.get(7).asInt() > 0) {
-        CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm), ask.get(7).asInt()));
+        CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm),
+            ask.get(7).asInt()));
         if (report.refused > 0) {
           throw new AssertionError("AM refused: " + rounds.batch());
         }
@@ -122,7 +127,8 @@ public abstract class SchedulerTestBase {
     MockAM am = rm.sendAMLaunched(attempt.getAppAttemptId());
     am.registerAppAttempt();
     am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
-    nm.nodeHeartbeat(attempt.getAppAttemptId(), 1, org.apache.hadoop.yarn.api.records.ContainerState.RUNNING);
+    nm.nodeHeartbeat(attempt.getAppAttemptId(), 1,
+        org.apache.hadoop.yarn.api.records.ContainerState.RUNNING);
     rm.drainEvents();
     return am;
   }
@@ -149,7 +155,8 @@ public abstract class SchedulerTestBase {
 
   /** What the AM is handed at a heartbeat. */
   List<Container> collect(MockAM am) throws Exception {
-    List<Container> containers = am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>())
+    List<Container> containers = am.allocate(new ArrayList<ResourceRequest>(),
+        new ArrayList<ContainerId>())
         .getAllocatedContainers();
     rm.drainEvents();
     return containers;

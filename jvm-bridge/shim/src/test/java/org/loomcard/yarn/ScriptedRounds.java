@@ -16,8 +16,9 @@ import org.loomcard.yarn.bridge.PlanMessage;
 import org.loomcard.yarn.bridge.Setup;
 
 /**
- * In place of the bridge: the test itself closes batches, reads them and commits plans, on its own thread. No policy
- * process takes part, so that a test says exactly which decision it wants carried out.
+ * In place of the bridge: the test itself closes batches, reads them and commits plans, on its own
+ * thread. No policy process takes part, so that a test says exactly which decision it wants carried
+ * out.
  */
 final class ScriptedRounds implements Rounds {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -111,8 +112,10 @@ final class ScriptedRounds implements Rounds {
   }
 
   private PlanMessage plan(PlanMessage.Decision... decisions) {
-    return new PlanMessage(round, Arrays.asList(decisions), Collections.emptyList(), Collections.emptyList(),
-        Collections.emptyMap(), Collections.emptyMap(), Collections.emptyList(), Collections.emptyList(), null);
+    return new PlanMessage(round, Arrays.asList(decisions), Collections.emptyList(),
+        Collections.emptyList(),
+        Collections.emptyMap(), Collections.emptyMap(), Collections.emptyList(),
+        Collections.emptyList(), null);
   }
 
   static PlanMessage.Allocate allocate(JsonNode ask, JsonNode node, int count) {

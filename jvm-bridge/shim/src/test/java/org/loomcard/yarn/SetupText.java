@@ -22,8 +22,10 @@ final class SetupText {
     if (!extra.contains("\"submit\"")) {
       queue.append("\"submit\":[\"*\"],");
     }
-    queue.append(extra.isEmpty() ? "" : extra + ",").append("\"leaf\":").append(leaf).append(",\"options\":{},")
-        .append("\"parent\":").append(parent < 0 ? "null" : parent).append(",\"path\":\"").append(path)
+    queue.append(extra.isEmpty() ? "" : extra
+        + ",").append("\"leaf\":").append(leaf).append(",\"options\":{},")
+        .append("\"parent\":").append(parent < 0 ? "null"
+        : parent).append(",\"path\":\"").append(path)
         .append("\",\"policy\":\"fifo\",\"policy_named\":false,\"walked\":false,\"weight\":1.0}");
     queues.add(queue.toString());
     return this;

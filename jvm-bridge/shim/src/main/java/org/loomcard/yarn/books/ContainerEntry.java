@@ -17,7 +17,8 @@ public final class ContainerEntry {
   private String endKind;
   private int exitStatus;
 
-  ContainerEntry(long number, LoomcardAttempt attempt, LoomcardNode node, RMContainer container, boolean isAm,
+  ContainerEntry(long number, LoomcardAttempt attempt, LoomcardNode node, RMContainer container,
+      boolean isAm,
       String origin) {
     this.number = number;
     this.application = attempt.application();
@@ -64,11 +65,16 @@ public final class ContainerEntry {
     return container.getState() == RMContainerState.RUNNING;
   }
 
-  /** As a record; it stands under the application's latest attempt, the only one that a snapshot names. */
+  /**
+   * As a record; it stands under the application's latest attempt, the only one that a snapshot
+   * names.
+   */
   ContainerText text() {
     Container granted = container.getContainer();
-    return new ContainerText(number, application.attempt().number(), container.getContainerId().getContainerId(),
+    return new ContainerText(number, application.attempt().number(),
+        container.getContainerId().getContainerId(),
         node.number(), Amounts.of(granted.getResource()), granted.getPriority().getPriority(),
-        granted.getAllocationRequestId(), isAm, isRunning() || isEnding() ? "running" : "allocated", origin);
+        granted.getAllocationRequestId(), isAm, isRunning() || isEnding() ? "running" : "allocated",
+        origin);
   }
 }

@@ -32,8 +32,8 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
- * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that were renamed. This
- * one is for 3.3 to 3.5; another line replaces this file and keeps the rest.
+ * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that
+ * were renamed. This one is for 3.3 to 3.5; another line replaces this file and keeps the rest.
  */
 public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
   protected HadoopLine(String name) {
@@ -51,7 +51,8 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
 
   @Override
   public final Allocation allocate(ApplicationAttemptId attempt, List<ResourceRequest> asks,
-      List<SchedulingRequest> schedulingRequests, List<ContainerId> releases, List<String> blacklistAdditions,
+      List<SchedulingRequest> schedulingRequests, List<ContainerId> releases,
+      List<String> blacklistAdditions,
       List<String> blacklistRemovals, ContainerUpdates updates) {
     return heartbeat(attempt, asks, releases, blacklistAdditions, blacklistRemovals, updates);
   }
@@ -64,14 +65,17 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
 
   /** Writes a changed submission context to the state store. */
   protected static void store(RMContext context, RMApp app, SettableFuture<Object> stored) {
-    ApplicationStateData state = ApplicationStateData.newInstance(app.getSubmitTime(), app.getStartTime(),
-        app.getApplicationSubmissionContext(), app.getUser(), app.getRealUser(), app.getCallerContext());
+    ApplicationStateData state = ApplicationStateData.newInstance(app.getSubmitTime(),
+        app.getStartTime(),
+        app.getApplicationSubmissionContext(), app.getUser(), app.getRealUser(),
+        app.getCallerContext());
     state.setApplicationTimeouts(app.getApplicationTimeouts());
     state.setLaunchTime(app.getLaunchTime());
     context.getStateStore().updateApplicationStateSynchronously(state, false, stored);
   }
 
-  protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue, String user,
+  protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
+      String user,
       Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority, unmanaged);
   }
@@ -84,23 +88,32 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     metrics.submitAppAttempt(user, unmanaged);
   }
 
-  protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers, Resource headroom,
-      List<NMToken> tokens, List<Container> increased, List<Container> decreased, List<Container> promoted,
+  protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
+      Resource headroom,
+      List<NMToken> tokens, List<Container> increased, List<Container> decreased,
+      List<Container> promoted,
       List<Container> demoted) {
-    return new Allocation(containers, headroom, attempt.pullPreemptions(), null, null, tokens, increased, decreased,
+    return new Allocation(containers, headroom, attempt.pullPreemptions(), null, null, tokens,
+        increased, decreased,
         promoted, demoted, attempt.pullPreviousAttemptContainers(), null);
   }
 
   /** Takes one container off an ask and keeps with it what is needed to ask again. */
-  static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node, SchedulerRequestKey key,
+  static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node,
+      SchedulerRequestKey key,
       RMContainerImpl container) {
     container.setContainerRequest(asks.allocate(type, node, key, container));
   }
 
-  /** The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the write lock. */
-  public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+  /**
+   * The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the
+   * write lock.
+   */
+  public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
+      SchedulerRequestKey key) {
     AppPlacementAllocator<LoomcardNode> allocator = attempt.getAppPlacementAllocator(key);
-    return allocator == null ? Collections.<String, ResourceRequest>emptyMap() : allocator.getResourceRequests();
+    return allocator == null ? Collections.<String, ResourceRequest>emptyMap()
+        : allocator.getResourceRequests();
   }
 
   static Map<String, String> schedulingProperties(RMApp app) {
@@ -110,7 +123,8 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
 
   /** The line in the audit log that operators look for. */
   public static void audit(String operation, LoomcardAttempt attempt, Container container) {
-    RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp", attempt.getApplicationId(),
+    RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",
+        attempt.getApplicationId(),
         container.getId(), container.getResource(), attempt.getQueueName(), null);
   }
 }

@@ -23,15 +23,16 @@ import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
- * Everything the policy knows of, by the number it is known under, and the news of what changed. Numbers are never
- * used twice.
+ * Everything the policy knows of, by the number it is known under, and the news of what changed.
+ * Numbers are never used twice.
  *
- * <p>A container is told as completed when its room on the node is free again, not when YARN stops counting it: YARN
- * frees the room of a killed container only when the node reports its end, and a policy told before would be refused
- * NODE_FULL until then. An application is told as removed after its last container.
+ * <p>A container is told as completed when its room on the node is free again, not when YARN stops
+ * counting it: YARN frees the room of a killed container only when the node reports its end, and a
+ * policy told before would be refused NODE_FULL until then. An application is told as removed after
+ * its last container.
  *
- * <p>Whoever calls a method that changes something holds the scheduler's lock, for reading or for writing; each
- * thing is changed by one thread at a time, by YARN's own order of events.
+ * <p>Whoever calls a method that changes something holds the scheduler's lock, for reading or for
+ * writing; each thing is changed by one thread at a time, by YARN's own order of events.
  */
 public final class Ledger {
   private final News news;
@@ -42,7 +43,8 @@ public final class Ledger {
   private final Map<Integer, LoomcardNode> nodes = new ConcurrentSkipListMap<>();
   private final Map<NodeId, LoomcardNode> nodesById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardApplication> applications = new ConcurrentSkipListMap<>();
-  private final Map<ApplicationId, LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
+  private final Map<ApplicationId,
+      LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
   private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
   private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();
@@ -72,7 +74,8 @@ public final class Ledger {
   }
 
   private static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
-    out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity, node.getPartition());
+    out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity,
+        node.getPartition());
   }
 
   /** A node is gone; what is left on it has ended with it. */
@@ -106,7 +109,8 @@ public final class Ledger {
   // Applications and attempts.
 
   /** An application was accepted. */
-  public LoomcardApplication addApplication(ApplicationId id, String user, RMApp app, LoomcardQueue queue,
+  public LoomcardApplication addApplication(ApplicationId id, String user, RMApp app,
+      LoomcardQueue queue,
       int priority) {
     LoomcardApplication application =
         new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority);
@@ -118,7 +122,8 @@ public final class Ledger {
   }
 
   /** An application moved, or has another priority. */
-  public void changeApplication(LoomcardApplication application, LoomcardQueue queue, int priority) {
+  public void changeApplication(LoomcardApplication application, LoomcardQueue queue,
+      int priority) {
     application.setQueue(queue);
     application.setPriority(priority);
     long at = news.now();
@@ -142,7 +147,8 @@ public final class Ledger {
   }
 
   /** An application got a new attempt. */
-  public LoomcardAttempt addAttempt(LoomcardApplication application, ApplicationAttemptId id, RMContext context) {
+  public LoomcardAttempt addAttempt(LoomcardApplication application, ApplicationAttemptId id,
+      RMContext context) {
     LoomcardAttempt attempt =
         new LoomcardAttempt(lastAttempt.incrementAndGet(), application, id, this, context);
     application.setAttempt(attempt);
@@ -199,11 +205,13 @@ public final class Ledger {
   }
 
   /** A container that the fallback placed. */
-  public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node, RMContainer container,
+  public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
+      RMContainer container,
       boolean isAm) {
     attempt.countGrant();
     pending--;
-    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm, "fallback"));
+    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
+        "fallback"));
   }
 
   /** A container that a node reported after a restart of the ResourceManager. */
@@ -211,8 +219,10 @@ public final class Ledger {
     RMAppAttempt appAttempt = attempt.appAttempt();
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
-    attempt.loomcardQueue().take(attempt.getUser(), Amounts.of(container.getContainer().getResource()), isAm);
-    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm, "recovered"));
+    attempt.loomcardQueue().take(attempt.getUser(),
+        Amounts.of(container.getContainer().getResource()), isAm);
+    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
+        "recovered"));
   }
 
   /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
@@ -261,7 +271,9 @@ public final class Ledger {
     }
   }
 
-  /** YARN ended a container; it is told when its room is free. The first end of a container counts. */
+  /**
+   * YARN ended a container; it is told when its room is free. The first end of a container counts.
+   */
   public void containerEnded(ContainerId id, String kind, int exitStatus) {
     ContainerEntry entry = containers.get(id);
     if (entry != null) {
@@ -284,7 +296,8 @@ public final class Ledger {
     if (containers.remove(entry.container().getContainerId(), entry)) {
       containersByNumber.remove(entry.number);
       long at = news.now();
-      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(), entry.exitStatus()));
+      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(),
+          entry.exitStatus()));
       if (entry.application.containerGone()) {
         forget(entry.application);
       }

@@ -12,8 +12,8 @@ import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
- * One application as the policy knows it. It stays known until its last container's room is free again, which may be
- * a heartbeat after YARN has forgotten it.
+ * One application as the policy knows it. It stays known until its last container's room is free
+ * again, which may be a heartbeat after YARN has forgotten it.
  */
 public final class LoomcardApplication {
   private static final String HINT_PREFIX = "LOOMCARD_";
@@ -28,7 +28,8 @@ public final class LoomcardApplication {
   private int containers;
   private String finalState;
 
-  LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue, int priority) {
+  LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue,
+      int priority) {
     this.number = number;
     this.id = id;
     this.user = user;
@@ -104,8 +105,10 @@ public final class LoomcardApplication {
   }
 
   void writeTo(BatchWriter out, long at, EngineClock clock) {
-    out.applicationAdded(at, number, new ApplicationText(id.toString(), queue.number(), user, app.getName(),
-        app.getApplicationType(), app.getApplicationTags(), priority, clock.fromWallMs(app.getSubmitTime()), hints()));
+    out.applicationAdded(at, number, new ApplicationText(id.toString(), queue.number(), user,
+        app.getName(),
+        app.getApplicationType(), app.getApplicationTags(), priority,
+        clock.fromWallMs(app.getSubmitTime()), hints()));
   }
 
   /** Its scheduling properties, and what its AM's environment says in variables of ours. */

@@ -33,25 +33,37 @@ import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
-/** One attempt: its asks, its live containers, and which of its asks the policy has to be told anew. */
+/**
+ * One attempt: its asks, its live containers, and which of its asks the policy has to be told anew.
+ */
 public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   private final int number;
   private final LoomcardApplication application;
   private final Ledger ledger;
   private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
-  /** Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them. */
+  /**
+   * Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them.
+   */
   private final Set<String> systemBlacklist = new TreeSet<>();
-  /** The outstanding asks that the policy was told, by their names there; guarded by the scheduler's write lock. */
+  /**
+   * The outstanding asks that the policy was told, by their names there; guarded by the scheduler's
+   * write lock.
+   */
   private final Map<AskKey, SchedulerRequestKey> told = new HashMap<>();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
   private volatile boolean blacklistChanged;
   private volatile boolean registered;
-  /** Outstanding containers of all asks when they were last counted; guarded by the scheduler's write lock. */
+  /**
+   * Outstanding containers of all asks when they were last counted; guarded by the scheduler's
+   * write lock.
+   */
   private long pending;
 
-  LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id, Ledger ledger,
+  LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
+      Ledger ledger,
       RMContext context) {
-    super(id, application.user(), application.queue(), application.queue().getAbstractUsersManager(), context);
+    super(id, application.user(), application.queue(),
+        application.queue().getAbstractUsersManager(), context);
     this.number = number;
     this.application = application;
     this.ledger = ledger;
@@ -136,7 +148,9 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
     ledger.changed(this);
   }
 
-  /** Nothing of this ask is outstanding, and the policy knows; it is told anew when that changes. */
+  /**
+   * Nothing of this ask is outstanding, and the policy knows; it is told anew when that changes.
+   */
   public void forgetAsk(SchedulerRequestKey key) {
     told.remove(AskKey.of(key));
   }
@@ -148,13 +162,15 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   }
 
   /**
-   * Books a new container of one ask. The caller holds the scheduler's write lock and has checked that the ask is
-   * outstanding and may be served so.
+   * Books a new container of one ask. The caller holds the scheduler's write lock and has checked
+   * that the ask is outstanding and may be served so.
    */
-  public RMContainer grant(NodeType type, LoomcardNode node, SchedulerRequestKey key, Container container) {
+  public RMContainer grant(NodeType type, LoomcardNode node, SchedulerRequestKey key,
+      Container container) {
     writeLock.lock();
     try {
-      RMContainerImpl granted = new RMContainerImpl(container, key, getApplicationAttemptId(), node.getNodeID(),
+      RMContainerImpl granted = new RMContainerImpl(container, key, getApplicationAttemptId(),
+          node.getNodeID(),
           getUser(), rmContext, node.getPartition());
       granted.setQueueName(queue.getQueueName());
       updateAMContainerDiagnostics(AMState.ASSIGNED, null);
@@ -170,11 +186,12 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   }
 
   /**
-   * Books the end of a container; false when it had ended before. The list of containers that the AM has not
-   * fetched is searched only for one that it cannot have fetched: a search at every end is what makes the stock
-   * schedulers' bookkeeping dear.
+   * Books the end of a container; false when it had ended before. The list of containers that the
+   * AM has not fetched is searched only for one that it cannot have fetched: a search at every end
+   * is what makes the stock schedulers' bookkeeping dear.
    */
-  public boolean containerCompleted(RMContainer container, ContainerStatus status, RMContainerEventType event,
+  public boolean containerCompleted(RMContainer container, ContainerStatus status,
+      RMContainerEventType event,
       String partition) {
     writeLock.lock();
     try {
@@ -186,7 +203,8 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
       }
       toBePreempted.remove(container.getContainerId());
       container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
-      queue.getMetrics().releaseResources(partition, getUser(), 1, container.getContainer().getResource());
+      queue.getMetrics().releaseResources(partition, getUser(), 1,
+          container.getContainer().getResource());
       attemptResourceUsage.decUsed(partition, container.getContainer().getResource());
       lastMemoryAggregateAllocationUpdateTime = -1;
       return true;
@@ -209,7 +227,10 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
     toBePreempted.add(container);
   }
 
-  /** The containers that the AM has not been told of yet, and that still live; null when there are none. */
+  /**
+   * The containers that the AM has not been told of yet, and that still live; null when there are
+   * none.
+   */
   public Set<ContainerId> pullPreemptions() {
     if (toBePreempted.isEmpty()) {
       return null;
@@ -283,7 +304,10 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
     }
   }
 
-  /** YARN's key of an ask that the policy was told; null when it knows of none. Under the write lock. */
+  /**
+   * YARN's key of an ask that the policy was told; null when it knows of none. Under the write
+   * lock.
+   */
   public SchedulerRequestKey askTold(int priority, long allocationRequestId) {
     return told.get(new AskKey(priority, allocationRequestId));
   }
@@ -294,7 +318,8 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
     int priority = key.getPriority().getPriority();
     if (any == null || any.getNumContainers() <= 0) {
       told.remove(AskKey.of(key));
-      return new AskText(number, priority, key.getAllocationRequestId(), false, new long[Amounts.names().length], 0,
+      return new AskText(number, priority, key.getAllocationRequestId(), false,
+          new long[Amounts.names().length], 0,
           Collections.emptyMap(), Collections.emptyMap(), true, "");
     }
     told.put(AskKey.of(key), key);
@@ -312,7 +337,8 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
       }
     }
     String label = any.getNodeLabelExpression();
-    return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(), Amounts.of(any.getCapability()),
+    return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(),
+        Amounts.of(any.getCapability()),
         any.getNumContainers(), hosts, racks, any.getRelaxLocality(), label == null ? "" : label);
   }
 }

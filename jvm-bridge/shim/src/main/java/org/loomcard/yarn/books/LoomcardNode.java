@@ -11,8 +11,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 
-/** One node. It tells the ledger when the room of a container is free again, and remembers whom to kill when. */
+/**
+ * One node. It tells the ledger when the room of a container is free again, and remembers whom to
+ * kill when.
+ */
 public final class LoomcardNode extends SchedulerNode {
+  private static final String NO_RESERVATION =
+      "Nothing is reserved on a node: withholding a node is a policy's memory.";
   private final int number;
   private final Ledger ledger;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
@@ -33,7 +38,10 @@ public final class LoomcardNode extends SchedulerNode {
     ledger.roomFreed(container.getId());
   }
 
-  /** The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended before. */
+  /**
+   * The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended
+   * before.
+   */
   public synchronized void preempt(RMContainer container, long atMs) {
     killAt.put(container, atMs);
   }
@@ -54,12 +62,13 @@ public final class LoomcardNode extends SchedulerNode {
   }
 
   @Override
-  public void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key, RMContainer container) {
-    throw new UnsupportedOperationException("Nothing is reserved on a node: withholding a node is a policy's memory.");
+  public void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key,
+      RMContainer container) {
+    throw new UnsupportedOperationException(NO_RESERVATION);
   }
 
   @Override
   public void unreserveResource(SchedulerApplicationAttempt attempt) {
-    throw new UnsupportedOperationException("Nothing is reserved on a node: withholding a node is a policy's memory.");
+    throw new UnsupportedOperationException(NO_RESERVATION);
   }
 }

@@ -8,11 +8,11 @@ import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.bridge.EngineClock;
 
 /**
- * What the policy has not been told. Events wait in the order in which they happened; of asks and blacklists only
- * which attempts changed is noted, since they are read when the batch is closed.
+ * What the policy has not been told. Events wait in the order in which they happened; of asks and
+ * blacklists only which attempts changed is noted, since they are read when the batch is closed.
  *
- * <p>Written by YARN's threads while they hold the scheduler's lock, for reading or writing; emptied by the round
- * thread, which holds it for writing: so a batch never sees half of a change.
+ * <p>Written by YARN's threads while they hold the scheduler's lock, for reading or writing;
+ * emptied by the round thread, which holds it for writing: so a batch never sees half of a change.
  */
 public final class News {
   /** One record to be. */

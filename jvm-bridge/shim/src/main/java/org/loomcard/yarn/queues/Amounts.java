@@ -4,7 +4,10 @@ import java.util.Arrays;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceInformation;
 
-/** Arithmetic on resource vectors as the wire has them: one integer a resource type, memory in MB first, then vcores. */
+/**
+ * Arithmetic on resource vectors as the wire has them: one integer a resource type, memory in MB
+ * first, then vcores.
+ */
 public final class Amounts {
   private static final long MILLION = 1_000_000L;
 
@@ -54,7 +57,9 @@ public final class Amounts {
     }
   }
 
-  /** Whether {@code used + more} stays within {@code limit} in every type of which more is wanted. */
+  /**
+   * Whether {@code used + more} stays within {@code limit} in every type of which more is wanted.
+   */
   public static boolean fits(long[] used, long[] more, long[] limit) {
     for (int i = 0; i < limit.length; i++) {
       if (more[i] > 0 && used[i] + more[i] > limit[i]) {

@@ -24,8 +24,8 @@ import org.loomcard.yarn.bridge.Limit;
 import org.loomcard.yarn.bridge.QueueSpec;
 
 /**
- * One queue. It keeps its use and its metrics while set-ups come and go, as long as each has a queue of its path; a
- * new set-up only replaces its {@link QueueSpec}.
+ * One queue. It keeps its use and its metrics while set-ups come and go, as long as each has a
+ * queue of its path; a new set-up only replaces its {@link QueueSpec}.
  */
 public final class LoomcardQueue implements Queue {
   private static final int WHOLE = 1_000_000;
@@ -99,8 +99,9 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * Null when a container of that size may start here, else the reason code of the first rule that forbids it: the
-   * maxima along the path, then the leaf's user limit, then its AM share. The rules are the mirror's, to the letter.
+   * Null when a container of that size may start here, else the reason code of the first rule that
+   * forbids it: the maxima along the path, then the leaf's user limit, then its AM share. The rules
+   * are the mirror's, to the letter.
    */
   public String refusal(String user, long[] size, boolean isAm) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
@@ -128,7 +129,10 @@ public final class LoomcardQueue implements Queue {
     }
   }
 
-  /** What the maxima along the path and the user's limits still leave to {@code user}; may be negative. */
+  /**
+   * What the maxima along the path and the user's limits still leave to {@code user}; may be
+   * negative.
+   */
   public long[] headroom(String user) {
     long[] room = maximum.clone();
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
@@ -272,7 +276,8 @@ public final class LoomcardQueue implements Queue {
 
   /** Nothing: the attempt books the recovered container, AM or not, where it knows which it is. */
   @Override
-  public void recoverContainer(Resource cluster, SchedulerApplicationAttempt attempt, RMContainer container) {
+  public void recoverContainer(Resource cluster, SchedulerApplicationAttempt attempt,
+      RMContainer container) {
   }
 
   @Override

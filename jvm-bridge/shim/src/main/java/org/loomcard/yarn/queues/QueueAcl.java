@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.security.UserGroupInformation;
 
-/** Who may do a thing on a queue: everyone ({@code *}), users, or members of groups ({@code group:NAME}). */
+/**
+ * Who may do a thing on a queue: everyone ({@code *}), users, or members of groups ({@code
+ * group:NAME}).
+ */
 final class QueueAcl {
   private static final String GROUP = "group:";
   private final boolean everyone;
@@ -27,7 +30,10 @@ final class QueueAcl {
     }
   }
 
-  /** Groups are looked up (by Hadoop's mapping) only when the list names some and the user's own name is not on it. */
+  /**
+   * Groups are looked up (by Hadoop's mapping) only when the list names some and the user's own
+   * name is not on it.
+   */
   boolean allows(UserGroupInformation user) {
     if (everyone || users.contains(user.getShortUserName())) {
       return true;
@@ -35,9 +41,9 @@ final class QueueAcl {
     return !groups.isEmpty() && Arrays.stream(user.getGroupNames()).anyMatch(groups::contains);
   }
 
-  /** For messages: {@code alice, group:data}, or {@code nobody}. */
+  /** For messages: {@code alice, group:data}, or YARN's administrators. */
   @Override
   public String toString() {
-    return entries.isEmpty() ? "nobody" : String.join(", ", entries);
+    return entries.isEmpty() ? "YARN's administrators" : String.join(", ", entries);
   }
 }

@@ -9,10 +9,14 @@ final class QueueFigures {
   }
 
   static QueueStatistics of(QueueMetrics metrics) {
-    QueueStatistics figures = QueueStatistics.newInstance(metrics.getAppsSubmitted(), metrics.getAppsRunning(),
-        metrics.getAppsPending(), metrics.getAppsCompleted(), metrics.getAppsKilled(), metrics.getAppsFailed(),
-        metrics.getActiveUsers(), metrics.getAvailableMB(), metrics.getAllocatedMB(), metrics.getPendingMB(),
-        metrics.getReservedMB(), metrics.getAvailableVirtualCores(), metrics.getAllocatedVirtualCores(),
+    QueueStatistics figures = QueueStatistics.newInstance(metrics.getAppsSubmitted(),
+        metrics.getAppsRunning(),
+        metrics.getAppsPending(), metrics.getAppsCompleted(), metrics.getAppsKilled(),
+        metrics.getAppsFailed(),
+        metrics.getActiveUsers(), metrics.getAvailableMB(), metrics.getAllocatedMB(),
+        metrics.getPendingMB(),
+        metrics.getReservedMB(), metrics.getAvailableVirtualCores(),
+        metrics.getAllocatedVirtualCores(),
         metrics.getPendingVirtualCores(), metrics.getReservedVirtualCores());
     figures.setAllocatedContainers(metrics.getAllocatedContainers());
     figures.setPendingContainers(metrics.getPendingContainers());

@@ -13,7 +13,8 @@ import org.loomcard.yarn.bridge.QueueSpec;
 import org.loomcard.yarn.bridge.Setup;
 
 /**
- * The queues of the set-up applied last. Changed under the scheduler's write lock only; read from any thread.
+ * The queues of the set-up applied last. Changed under the scheduler's write lock only; read from
+ * any thread.
  */
 public final class QueueTree {
   private final Configuration conf;
@@ -81,8 +82,8 @@ public final class QueueTree {
   }
 
   /**
-   * The queue that a user means by {@code name}: its path, its path without {@code root.}, or the last part of the
-   * path of one leaf only. Null when there is none, or more than one.
+   * The queue that a user means by {@code name}: its path, its path without {@code root.}, or the
+   * last part of the path of one leaf only. Null when there is none, or more than one.
    */
   public LoomcardQueue find(String name) {
     LoomcardQueue exact = byPath.get(name);
@@ -101,7 +102,10 @@ public final class QueueTree {
     return found;
   }
 
-  /** Like {@link #find}; an exception that names the queues there are, where there is none of that name. */
+  /**
+   * Like {@link #find}; an exception that names the queues there are, where there is none of that
+   * name.
+   */
   public LoomcardQueue require(String name) throws IOException {
     LoomcardQueue queue = find(name);
     if (queue == null) {
