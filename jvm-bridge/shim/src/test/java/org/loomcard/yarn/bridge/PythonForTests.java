@@ -9,7 +9,13 @@ final class PythonForTests {
 
   static String path() {
     String named = System.getProperty("loomcard.python", System.getenv("LOOMCARD_PYTHON"));
-    return named != null ? named : new File(Golden.repository(), ".venv/bin/python").getPath();
+    String path = named != null ? named
+        : new File(Golden.repository(), ".venv/bin/python").getPath();
+    if (!new File(path).canExecute()) {
+      throw new IllegalStateException(path + ": no Python there; run 'make setup', or name one that "
+          + "has the package loomcard with LOOMCARD_PYTHON or -Dloomcard.python");
+    }
+    return path;
   }
 
   /** A Python file that lies beside the tests. */
