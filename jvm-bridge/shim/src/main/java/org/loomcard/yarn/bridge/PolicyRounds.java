@@ -26,7 +26,7 @@ final class PolicyRounds {
   private int lastRecords;
   private String snapshotReason = "start";
   private volatile Map<String, String> reports = Collections.emptyMap();
-  private volatile List<PlanMessage.Wait> waits = Collections.emptyList();
+  private final WaitReasons waits = new WaitReasons();
 
   PolicyRounds(BridgeConfig config, EngineClock clock, Books books, Watchdog watchdog,
       BridgeCounters counters) {
@@ -41,6 +41,7 @@ final class PolicyRounds {
   void snapshotNext(String reason) {
     snapshotReason = reason;
     wakeUps.clear();
+    waits.clear();
   }
 
   /** Whether there is anything to tell or ask now. */
@@ -69,7 +70,7 @@ final class PolicyRounds {
   }
 
   List<PlanMessage.Wait> waits() {
-    return waits;
+    return waits.copy();
   }
 
   /** What the policies saved, by {@code path:policy}. */
@@ -173,7 +174,7 @@ final class PolicyRounds {
     wakeUps.update(plan.timers);
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
-    waits = plan.waits;
+    waits.update(plan.waits);
     if (!plan.reports.isEmpty()) {
       reports = plan.reports;
     }
