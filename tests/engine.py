@@ -63,6 +63,7 @@ class Engine:
     compiled: dict[str, Any]
     journal: Path | None = None
     segment_rounds: int = 1000
+    round_containers: int | None = None
     refuse: Callable[[r.Decision], str | None] = lambda _: None
     asks: dict[tuple[int, int, int], list[Any]] = field(default_factory=dict)
     containers: dict[int, Granted] = field(default_factory=dict)
@@ -72,7 +73,12 @@ class Engine:
     saved: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        settings = {"journal_segment_rounds": self.segment_rounds, "saved_every_ms": 1000}
+        settings: dict[str, Any] = {
+            "journal_segment_rounds": self.segment_rounds,
+            "saved_every_ms": 1000,
+        }
+        if self.round_containers is not None:
+            settings["round_containers"] = self.round_containers
         hello = r.Hello(1, 1700000000000, "test", "3.4.2", TYPES, [], settings)
         self.session = Session(hello, self.journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1

@@ -178,3 +178,21 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
     assert engine.session.tree.instances[2].memory["calls"] == calls + 1
     used = {q.path: q.used[1] for q in engine.session.mirror.ledger.queues}
     assert used == {"root": 4, "root.a": 2, "root.b": 2, "root.c": 0}
+
+
+def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
+    """A plan grants at most `round_containers`; the rounds after it grant what one plan would."""
+    orders = []
+    for most in (None, 3):
+        compiled = setup(queue("root", "drf"), queue("root.a", "drf"), queue("root.b", "fifo"))
+        engine = Engine(compiled, round_containers=most)
+        engine.add_node(1, 8192, 8)
+        for app in (1, 2):
+            engine.add_app(app, leaf=app)
+            engine.ask(app, 9)
+        rounds = [engine.round() for _ in range(4)]
+        assert [len(granted) for granted in rounds] == (
+            [8, 0, 0, 0] if most is None else [3, 3, 2, 0]
+        )
+        orders.append([g.attempt for granted in rounds for g in granted])
+    assert orders[0] == orders[1]

@@ -33,6 +33,7 @@ class Session:
         self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
+        self._round_containers: int | None = settings.get("round_containers")
         rounds: int = settings.get("journal_segment_rounds") or 1000
         self.journal = None if journal_dir is None else Journal(journal_dir, hello.epoch, rounds)
 
@@ -64,7 +65,7 @@ class Session:
             self.tree.forget()
         elif mirror.spoilt:
             self.tree.forget(sorted(mirror.spoilt))
-        draft = self.tree.run()
+        draft = self.tree.run(self._round_containers)
         mirror.carried_out(batch.round, draft)
         reply = draft.reply(batch.round)
         if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:

@@ -71,18 +71,21 @@ class PolicyTree:
                 self.instances[number].memory = None
                 self.instances[number].has_memory = False
 
-    def run(self) -> Draft:
-        """One round over what the mirror now shows."""
+    def run(self, most: int | None = None) -> Draft:
+        """One round over what the mirror now shows, of at most ``most`` containers: a plan for a
+        large backlog on an empty cluster must not take longer than a plan may.
+        """
         mirror = self.mirror
         self._draft = draft = Draft(mirror.ledger, mirror.now_ms)
         self._shares = None
         for instance in self.instances.values():
             self._prepare(instance, draft)
         root = self.instances[0]
-        self._call(root, None)
+        width = len(mirror.types)
+        self._call(root, None if most is None else Allowance(most, None, None, width))
         for instance in self.instances.values():
             if not instance.called and instance.takes_memory and self._concerned(instance):
-                self._call(instance, Allowance(0, None, None, len(mirror.types)))
+                self._call(instance, Allowance(0, None, None, width))
             instance.view._unread = []
         self._settle_timers(draft)
         return draft

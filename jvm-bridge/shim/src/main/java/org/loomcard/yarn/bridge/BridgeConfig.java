@@ -23,6 +23,7 @@ public final class BridgeConfig {
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
   public static final String ROUND_MAX_RECORDS = "loomcard.round.max-records";
+  public static final String ROUND_MAX_CONTAINERS = "loomcard.round.max-containers";
   public static final String BREAKER_FAILURES = "loomcard.breaker.failures";
   public static final String RESTART_BACKOFF_MS = "loomcard.restart.backoff-ms";
   public static final String RESTART_BACKOFF_MAX_MS = "loomcard.restart.backoff-max-ms";
@@ -58,6 +59,11 @@ public final class BridgeConfig {
   public final long roundHoldMs;
   /** Records of a batch above which heartbeats wait for the next. */
   public final int roundMaxRecords;
+  /**
+   * Containers that one plan may grant; the next round follows at once. Without such a bound an
+   * empty cluster with a large backlog asks for a plan that can only be late, again and again.
+   */
+  public final int roundMaxContainers;
   /**
    * Late or faulty rounds in a row after which the fallback serves and the process is started
    * again.
@@ -96,6 +102,7 @@ public final class BridgeConfig {
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
     roundMaxRecords = (int) number(conf, ROUND_MAX_RECORDS, 20_000, 1, 10_000_000);
+    roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
     restartBackoffMs = number(conf, RESTART_BACKOFF_MS, 500, 1, 3_600_000);
     restartBackoffMaxMs = number(conf, RESTART_BACKOFF_MAX_MS, 30_000, 1, 3_600_000);

@@ -28,6 +28,7 @@ public final class Handshake {
     JsonText.quote(out, config.journalDir == null ? null : config.journalDir.getPath());
     out.append(",\"journal_segment_rounds\":").append(config.journalSegmentRounds);
     JsonText.quoteAll(out.append(",\"policy_path\":"), config.policyPath);
+    out.append(",\"round_containers\":").append(config.roundMaxContainers);
     out.append(",\"saved_every_ms\":").append(config.savedEveryMs).append("}]");
     this.hello = out.toString();
   }

@@ -35,6 +35,15 @@ public final class PlanMessage {
     this.resync = resync;
   }
 
+  /** How many containers the plan wants granted. */
+  int containers() {
+    int sum = 0;
+    for (Decision decision : decisions) {
+      sum += decision instanceof Allocate ? Math.max(0, ((Allocate) decision).count) : 0;
+    }
+    return sum;
+  }
+
   /** Either {@link Allocate} or {@link Preempt}. */
   public abstract static class Decision {
     /** The number of the queue in whose name it was decided. */

@@ -21,6 +21,7 @@ final class PolicyRounds {
   private final WakeUps wakeUps = new WakeUps();
   private final Map<String, String> saved = new TreeMap<>();
   private boolean savedChanged;
+  private boolean more;
   private long round;
   private long nextSequence = 1;
   private int lastRecords;
@@ -46,12 +47,12 @@ final class PolicyRounds {
 
   /** Whether there is anything to tell or ask now. */
   boolean isWanted() {
-    return snapshotReason != null || books.hasNews() || wakeUps.earliestMs() <= clock.nowMs();
+    return snapshotReason != null || more || books.hasNews() || wakeUps.earliestMs() <= clock.nowMs();
   }
 
   /** Whether a round should wait a little for more to happen. */
   boolean mayHold() {
-    return snapshotReason == null && wakeUps.earliestMs() > clock.nowMs();
+    return snapshotReason == null && !more && wakeUps.earliestMs() > clock.nowMs();
   }
 
   /** Milliseconds to the next wake-up, at most {@code most}. */
@@ -151,6 +152,7 @@ final class PolicyRounds {
 
   private boolean resync(String reason) {
     counters.resyncs++;
+    more = false;
     LOG.warn("Round {}: the policy's mirror is to be rebuilt: {}", round, reason);
     snapshotNext(reason);
     return false;
@@ -171,6 +173,8 @@ final class PolicyRounds {
       LOG.warn("Round {}: the policy of queue number {} raised: {}\n{}", round, fault.instance,
           fault.message, fault.traceback);
     }
+    // A plan as large as a plan may be: the policy was stopped, and has more to give.
+    more = plan.containers() >= config.roundMaxContainers;
     wakeUps.update(plan.timers);
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
