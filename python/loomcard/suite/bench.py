@@ -104,8 +104,8 @@ def check(window: Window) -> None:
     """Refuse a window in which our policy did not decide everything itself."""
     if not window.allocations:
         raise BenchError(f"{window.scheduler} granted nothing in a {window.phase} window")
-    if window.grants.get("fallback"):
-        raise BenchError(f"{window.grants['fallback']} grants came from the fallback, not Python")
+    if window.decided.get("fallback"):
+        raise BenchError(f"{window.decided['fallback']} grants came from the fallback, not Python")
 
 
 def table(windows: Sequence[Window], schedulers: Sequence[str]) -> Table:

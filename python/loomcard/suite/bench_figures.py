@@ -14,7 +14,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stretch of measuring in one JVM, as the Java side prints it.
 
     `cpu_seconds` is by group of threads, `wait_ms` holds p50, p99 and max from ask to grant
-    (paced phase only), `grants` counts our grants by who decided (ours only).
+    (paced phase only), `decided` counts our grants by who decided since the start, and refusals.
     """
 
     scheduler: str
@@ -25,7 +25,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     node_updates: int
     cpu_seconds: dict[str, float]
     wait_ms: dict[str, float]
-    grants: dict[str, int] = {}
+    decided: dict[str, int] = {}
     round: int = 0
 
     def allocations_per_s(self) -> float:

@@ -4,7 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.util.ExitUtil;
+import org.loomcard.yarn.LoomcardScheduler;
+import org.loomcard.yarn.ShimMetrics;
 
 /**
  * Loads one scheduler in this JVM: fills a cluster, warms up, then measures windows saturated and
@@ -73,8 +76,21 @@ public final class SeamBenchmark {
     line.put("node_updates", cluster.nodeDriver.updates() - updates);
     line.put("cpu_seconds", CpuUse.now().since(cpu));
     line.put("wait_ms", quantiles(cluster.watch.drain()));
+    line.put("decided", decided());
     cluster.masterDriver.check();
     System.out.println(json.writeValueAsString(line));
+  }
+
+  /** Who decided our containers since the start, and what was refused; empty for the others. */
+  private Map<String, Long> decided() {
+    Map<String, Long> counts = new TreeMap<>();
+    if (cluster.scheduler() instanceof LoomcardScheduler) {
+      ShimMetrics metrics = ((LoomcardScheduler) cluster.scheduler()).metrics();
+      metrics.refused().forEach((reason, count) -> counts.put("refused " + reason, count));
+      counts.put("policy", metrics.grantedByPolicy());
+      counts.put("fallback", metrics.grantedByFallback());
+    }
+    return counts;
   }
 
   private static Map<String, Double> quantiles(long[] sorted) {

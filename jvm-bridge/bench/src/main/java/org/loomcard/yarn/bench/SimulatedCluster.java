@@ -14,6 +14,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 
 /** A ResourceManager with its nodes and applications, and the two threads that drive them. */
 final class SimulatedCluster {
@@ -68,6 +69,10 @@ final class SimulatedCluster {
       masterDriver.check();
       return watch.grants() >= wanted;
     });
+  }
+
+  ResourceScheduler scheduler() {
+    return manager.getResourceScheduler();
   }
 
   /** Stops the drivers, then the ResourceManager with whatever it started. */
