@@ -7,9 +7,11 @@ import static org.junit.Assert.assertTrue;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Arrays;
+import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.After;
 import org.junit.Before;
@@ -230,6 +232,38 @@ public class BridgeTest {
     assertUnchanged(result);
   }
 
+  /** A wake-up that a policy asked for is a record of a batch of its own, with nothing else new. */
+  @Test
+  public void aWakeUpIsARoundOfItsOwn() throws Exception {
+    write("orders", "wake");
+    start(true);
+    Until.waitUntil("woken again and again", () -> heard("[\"timer\",") >= 3);
+    assertEquals("nothing else is wrong", 0, bridge.status().counters.resyncs());
+  }
+
+  /** What a policy saved is given back to the process that follows, and to the next RM. */
+  @Test
+  public void whatAPolicySavedIsGivenBack() throws Exception {
+    write("orders", "save");
+    start(true);
+    Until.waitUntil("saved", () -> new File(folder.getRoot(), "state/saved.json").exists());
+    assertEquals(0, heard("\"learnt\":7"));
+    signalProcess("KILL");
+    Until.waitUntil("given back", () -> heard("\"learnt\":7") == 1);
+    bridge.stop();
+    start(true);
+    Until.waitUntil("given back to the next RM", () -> heard("\"learnt\":7") == 2);
+  }
+
+  /** A stop in the middle of a start leaves nothing behind either. */
+  @Test
+  public void aStopDuringTheStartLeavesNothing() throws Exception {
+    start(false);
+    bridge.stop();
+    Until.waitUntil("the folder is gone", () -> privateFolders() == 0);
+    assertEquals(BridgeStatus.State.STOPPED, bridge.status().state);
+  }
+
   /** The end of the bridge is the end of the process, its secret, and its folder. */
   @Test
   public void nothingIsLeftBehind() throws Exception {
@@ -239,8 +273,22 @@ public class BridgeTest {
     assertTrue(process.exists());
     bridge.stop();
     Until.waitUntil("the process is gone", () -> !process.exists());
-    assertEquals(0, folder.getRoot().toPath().resolve("state").toFile()
-        .list((dir, name) -> name.startsWith("policy-process-")).length);
+    assertEquals(0, privateFolders());
+  }
+
+  private int privateFolders() {
+    return new File(folder.getRoot(), "state")
+        .list((dir, name) -> name.startsWith("policy-process-")).length;
+  }
+
+  /** How often the wayward process was told this. */
+  private int heard(String what) {
+    File heard = new File(folder.getRoot(), "orders.heard");
+    try {
+      return heard.exists() ? Collections.frequency(Files.readAllLines(heard.toPath()), what) : 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private void misbehaves(String misdeed, String reason) throws Exception {

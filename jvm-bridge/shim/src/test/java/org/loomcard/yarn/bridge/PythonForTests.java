@@ -12,7 +12,8 @@ final class PythonForTests {
     String path = named != null ? named
         : new File(Golden.repository(), ".venv/bin/python").getPath();
     if (!new File(path).canExecute()) {
-      throw new IllegalStateException(path + ": no Python there; run 'make setup', or name one that "
+      throw new IllegalStateException(path
+          + ": no Python there; run 'make setup', or name one that "
           + "has the package loomcard with LOOMCARD_PYTHON or -Dloomcard.python");
     }
     return path;

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
+
 from loomcard.bridge import gateway
 from loomcard.bridge.process import (
     PolicyService,
@@ -19,6 +21,20 @@ from loomcard.policies.session import Session
 def late(reply: str) -> str:
     time.sleep(0.7)
     return reply
+
+
+def wake(reply: str) -> str:
+    """Wants to be woken in 50 ms."""
+    plan = msgspec.json.decode(reply)
+    plan[3] = [[1, now_ms() + 50]]
+    return msgspec.json.encode(plan).decode()
+
+
+def save(reply: str) -> str:
+    """Has something to keep."""
+    plan = msgspec.json.decode(reply)
+    plan[6] = {"root.default:fifo": {"learnt": 7}}
+    return msgspec.json.encode(plan).decode()
 
 
 def die(reply: str) -> str:
@@ -35,7 +51,17 @@ MISDEEDS = {
     ),
     "late": late,
     "die": die,
+    "wake": wake,
+    "save": save,
 }
+
+
+last = {"now_ms": 0}
+
+
+def now_ms() -> int:
+    """The time of the batch in hand."""
+    return last["now_ms"]
 
 
 class Wayward:
@@ -44,6 +70,12 @@ class Wayward:
         self.orders = orders
 
     def decide(self, text: str) -> str:
+        if text.startswith('["batch"'):
+            last["now_ms"] = msgspec.json.decode(text)[3]
+        for heard in ('["timer",', '"learnt":7'):
+            if heard in text:
+                with self.orders.with_suffix(".heard").open("a") as file:
+                    file.write(heard + "\n")
         reply = self.service.decide(text)
         order = self.orders.read_text().strip() if self.orders.exists() else ""
         wanted = "hello" if order == "schema" else "batch"
