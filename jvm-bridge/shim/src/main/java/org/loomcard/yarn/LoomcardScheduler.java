@@ -11,7 +11,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
-import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
 import org.apache.hadoop.util.VersionInfo;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -126,7 +125,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     rounds = createRounds(books, config, clock);
     rounds.load();
     super.serviceInit(conf);
-    schedulingMonitorManager.initialize(rmContext, conf);
+    initializeMonitors(conf);
   }
 
   /** Makes what runs the rounds; tests put something simpler in its place. */
@@ -177,7 +176,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   /** What refreshQueues calls: applies the policy file as it is now. */
   @Override
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
-    super.reinitialize(conf, context);
+    rereadSettings(conf);
     rounds.refresh();
   }
 
@@ -458,7 +457,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       LOG.error("Heartbeat of attempt {}, which has ended or never was", id);
       return EMPTY_ALLOCATION;
     }
-    normalizeResourceRequests(asks);
+    normalize(asks);
     readLock.lock();
     try {
       if (attempt.isStopped()) {
@@ -722,18 +721,18 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   @Override
   protected Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
-      SettableFuture<Object> stored) throws YarnException {
+      PriorityStore store) throws YarnException {
     writeLock.lock();
     try {
       LoomcardApplication application = known(id);
       RMApp app = rmContext.getRMApps().get(id);
       Priority priority = checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
       if (priority.getPriority() == application.priority()) {
-        stored.set(null);
+        store.skip();
         return priority;
       }
       app.getApplicationSubmissionContext().setPriority(priority);
-      store(rmContext, app, stored);
+      store.write(rmContext, app);
       applications.get(id).setPriority(priority);
       ledger.changeApplication(application, application.queue(), priority.getPriority());
       return priority;

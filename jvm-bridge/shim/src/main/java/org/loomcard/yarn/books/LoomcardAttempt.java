@@ -24,9 +24,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerFini
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.bridge.AskText;
 import org.loomcard.yarn.bridge.BatchWriter;
@@ -36,7 +33,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 /**
  * One attempt: its asks, its live containers, and which of its asks the policy has to be told anew.
  */
-public final class LoomcardAttempt extends SchedulerApplicationAttempt {
+public final class LoomcardAttempt extends HadoopLine.Attempt {
   private final int number;
   private final LoomcardApplication application;
   private final Ledger ledger;
@@ -113,10 +110,9 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   }
 
   @Override
-  public void recoverResourceRequestsForContainer(ContainerRequest request) {
-    super.recoverResourceRequestsForContainer(request);
+  void asksCameBack(List<ResourceRequest> rows) {
     if (!isStopped()) {
-      for (ResourceRequest row : request.getResourceRequests()) {
+      for (ResourceRequest row : rows) {
         askChanged(SchedulerRequestKey.create(row));
       }
     }
@@ -214,12 +210,10 @@ public final class LoomcardAttempt extends SchedulerApplicationAttempt {
   }
 
   @Override
-  public boolean recoverContainer(SchedulerNode node, RMContainer container) {
-    boolean live = super.recoverContainer(node, container);
-    if (live && container.getExecutionType() == ExecutionType.GUARANTEED) {
-      ledger.containerRecovered(this, (LoomcardNode) node, container);
+  void recovered(LoomcardNode node, RMContainer container) {
+    if (container.getExecutionType() == ExecutionType.GUARANTEED) {
+      ledger.containerRecovered(this, node, container);
     }
-    return live;
   }
 
   /** The AM is to be told at its next heartbeat that this container will be taken. */

@@ -1,9 +1,11 @@
 package org.loomcard.yarn.books;
 
+import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -19,14 +21,20 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AppSchedulingInfo;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -45,9 +53,9 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates);
 
-  /** Changes an application's priority; {@code stored} is completed when the state store has it. */
+  /** Changes an application's priority, and tells {@code store} whether there is anything to store. */
   protected abstract Priority changePriority(Priority priority, ApplicationId application,
-      UserGroupInformation user, SettableFuture<Object> stored) throws YarnException;
+      UserGroupInformation user, PriorityStore store) throws YarnException;
 
   @Override
   public final Allocation allocate(ApplicationAttemptId attempt, List<ResourceRequest> asks,
@@ -60,18 +68,22 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   @Override
   public final Priority updateApplicationPriority(Priority priority, ApplicationId application,
       SettableFuture<Object> stored, UserGroupInformation user) throws YarnException {
-    return changePriority(priority, application, user, stored);
+    return changePriority(priority, application, user, new PriorityStore(stored));
   }
 
-  /** Writes a changed submission context to the state store. */
-  protected static void store(RMContext context, RMApp app, SettableFuture<Object> stored) {
-    ApplicationStateData state = ApplicationStateData.newInstance(app.getSubmitTime(),
-        app.getStartTime(),
-        app.getApplicationSubmissionContext(), app.getUser(), app.getRealUser(),
-        app.getCallerContext());
-    state.setApplicationTimeouts(app.getApplicationTimeouts());
-    state.setLaunchTime(app.getLaunchTime());
-    context.getStateStore().updateApplicationStateSynchronously(state, false, stored);
+  /** Reads what the base class keeps of the settings again. */
+  protected final void rereadSettings(Configuration conf) throws IOException {
+    super.reinitialize(conf, rmContext);
+  }
+
+  /** Starts what {@code yarn.resourcemanager.scheduler.monitor.enable} asks for. */
+  protected final void initializeMonitors(Configuration conf) throws YarnException {
+    schedulingMonitorManager.initialize(rmContext, conf);
+  }
+
+  /** Rounds asks up to what the cluster hands out. */
+  protected final void normalize(List<ResourceRequest> asks) {
+    normalizeResourceRequests(asks);
   }
 
   protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
@@ -126,5 +138,58 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",
         attempt.getApplicationId(),
         container.getId(), container.getResource(), attempt.getQueueName(), null);
+  }
+
+  /** Where a changed priority is written down, and the admin call that waits for it. */
+  protected static final class PriorityStore {
+    private final SettableFuture<Object> stored;
+
+    private PriorityStore(SettableFuture<Object> stored) {
+      this.stored = stored;
+    }
+
+    /** Nothing changed. */
+    public void skip() {
+      stored.set(null);
+    }
+
+    /** Writes the application's submission context to the state store. */
+    public void write(RMContext context, RMApp app) {
+      ApplicationStateData state = ApplicationStateData.newInstance(app.getSubmitTime(),
+          app.getStartTime(), app.getApplicationSubmissionContext(), app.getUser(),
+          app.getRealUser(), app.getCallerContext());
+      state.setApplicationTimeouts(app.getApplicationTimeouts());
+      state.setLaunchTime(app.getLaunchTime());
+      context.getStateStore().updateApplicationStateSynchronously(state, false, stored);
+    }
+  }
+
+  /** An attempt whose asks and containers come back after a restart of the ResourceManager. */
+  public abstract static class Attempt extends SchedulerApplicationAttempt {
+    Attempt(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
+        RMContext context) {
+      super(id, user, queue, users, context);
+    }
+
+    /** Rows of asks came back because a container that served them was lost. */
+    abstract void asksCameBack(List<ResourceRequest> rows);
+
+    /** A live container was recovered. */
+    abstract void recovered(LoomcardNode node, RMContainer container);
+
+    @Override
+    public final void recoverResourceRequestsForContainer(ContainerRequest request) {
+      super.recoverResourceRequestsForContainer(request);
+      asksCameBack(request.getResourceRequests());
+    }
+
+    @Override
+    public final boolean recoverContainer(SchedulerNode node, RMContainer container) {
+      boolean live = super.recoverContainer(node, container);
+      if (live) {
+        recovered((LoomcardNode) node, container);
+      }
+      return live;
+    }
   }
 }
