@@ -151,7 +151,7 @@ public class MirrorAgreementTest {
     nodes.get(host).nodeHeartbeat(report, true);
   }
 
-  /** Three hundred steps of churn: no resync, no fallback, no decision that the books did not allow. */
+  /** Three hundred steps of churn: no resync, no fallback, no decision that the books forbid. */
   @Test
   public void churn() throws Exception {
     start("version: 1\nkind: policy\npolicy: drf\nqueues:\n  a: {policy: drf, weight: 2}\n"

@@ -10,8 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.yarn.api.records.NodeId;
 
 /**
- * All NodeManagers, in one thread. Saturated: as many heartbeats as the scheduler handles, each with
- * five completions. Paced: every node once a second, containers live for nine.
+ * All NodeManagers, in one thread. Saturated: as many heartbeats as the scheduler handles, each
+ * with five completions. Paced: every node once a second, containers live for nine.
  */
 final class NodeDriver implements Runnable {
   static final String THREAD = "node-managers";

@@ -48,7 +48,7 @@ final class SimulatedMaster {
         RegisterApplicationMasterRequest.newInstance("", 1, "")));
   }
 
-  /** Asks for {@code count} containers in all, whatever was asked before, and takes what is there. */
+  /** Asks for {@code count} containers in all, whatever was asked before; takes what is there. */
   void askInAll(int count) throws Exception {
     synchronized (waiting) {
       waiting.clear();

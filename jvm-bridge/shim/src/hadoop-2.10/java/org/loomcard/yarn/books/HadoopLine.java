@@ -48,7 +48,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates);
 
-  /** Changes an application's priority, and tells {@code store} whether there is anything to store. */
+  /** Changes an application's priority, and tells {@code store} whether there is a change. */
   protected abstract Priority changePriority(Priority priority, ApplicationId application,
       UserGroupInformation user, PriorityStore store) throws YarnException;
 
@@ -91,7 +91,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     metrics.submitAppAttempt(user);
   }
 
-  /** Containers of the attempt before reach the AM when it registers; this line has no other way. */
+  /** Containers of the attempt before reach the AM when it registers; there is no other way. */
   protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
       Resource headroom, List<NMToken> tokens, List<Container> increased,
       List<Container> decreased, List<Container> promoted, List<Container> demoted) {
@@ -105,7 +105,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     container.setResourceRequests(asks.allocate(type, node, key, container));
   }
 
-  /** The rows of an ask by host, rack and {@code *}; empty when it is gone. Read under the write lock. */
+  /** The rows of an ask by host, rack and {@code *}; empty when it is gone. */
   public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
       SchedulerRequestKey key) {
     Map<String, ResourceRequest> rows = new HashMap<>();

@@ -53,7 +53,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates);
 
-  /** Changes an application's priority, and tells {@code store} whether there is anything to store. */
+  /** Changes an application's priority, and tells {@code store} whether there is a change. */
   protected abstract Priority changePriority(Priority priority, ApplicationId application,
       UserGroupInformation user, PriorityStore store) throws YarnException;
 
