@@ -39,13 +39,14 @@ class LocalCluster:
     """An embedded cluster in `settings.run_dir`.
 
     As a context manager it goes when the block ends, and with the process that started it.
-    `up(detached=True)` leaves it running; `LocalCluster.attach(run_dir)` finds it again.
+    `up(detached=True)` leaves it running; `LocalCluster.attach(run_dir)` finds it again. `pid` is
+    its JVM, `web` the host and port of the ResourceManager's web side.
     """
 
     def __init__(self, settings: LocalSettings) -> None:
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._pid = 0
+        self.pid = 0
         self._seen = 0
         self.web = ""
 
@@ -62,7 +63,7 @@ class LocalCluster:
             run_dir=run_dir, nodes=state["nodes"], scheduler=state["scheduler"]
         )
         cluster = cls(settings)
-        cluster._pid = state["pid"]
+        cluster.pid = state["pid"]
         cluster.web = state["web"]
         return cluster
 
@@ -117,7 +118,7 @@ class LocalCluster:
         """Whether the cluster's JVM runs."""
         if self._process is not None:
             return self._process.poll() is None
-        return _is_ours(self._pid, self.run_dir)
+        return _is_ours(self.pid, self.run_dir)
 
     def up(self, *, detached: bool = False) -> None:
         """Starts the cluster and waits until it serves; `detached`: to live on without us."""
@@ -132,7 +133,7 @@ class LocalCluster:
         self._launch(detached)
         try:
             ready = self._await_event("ready", _START_S)
-            self._pid, self.web = int(ready["pid"]), ready["web"]
+            self.pid, self.web = int(ready["pid"]), ready["web"]
             self._write_state()
             if self.settings.is_loomcard:
                 self._await(self._bridge_is_up, _START_S, "the policy process is up")
@@ -144,13 +145,13 @@ class LocalCluster:
         """Stops the cluster, its containers and its policy process; nothing if none runs."""
         if self._process is not None:
             self._stop_child(self._process)
-        elif self._pid and self.alive():
-            os.kill(self._pid, signal.SIGTERM)
+        elif self.pid and self.alive():
+            os.kill(self.pid, signal.SIGTERM)
             deadline = time.monotonic() + _STOP_S
             while self.alive() and time.monotonic() < deadline:
                 time.sleep(0.05)
             if self.alive():
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
         _kill_containers(self.run_dir)
         self._forget()
 
@@ -194,10 +195,8 @@ class LocalCluster:
             str(self.run_dir),
             *(["--stay"] if detached else []),
         ]
-        environment = os.environ | {
-            "JAVA_HOME": str(home),
-            "HADOOP_CONF_DIR": str(self.conf_dir),
-        }
+        ours = {"JAVA_HOME": str(home), "HADOOP_CONF_DIR": str(self.conf_dir)}
+        environment = os.environ | ours | self.settings.environment
         for folder in (self.log.parent, self.run_dir / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
         with self._events_file.open("wb") as out, self.log.open("ab") as log:
@@ -260,7 +259,7 @@ class LocalCluster:
 
     def _write_state(self) -> None:
         state = {
-            "pid": self._pid,
+            "pid": self.pid,
             "web": self.web,
             "nodes": self.settings.nodes,
             "scheduler": self.settings.scheduler,

@@ -21,7 +21,8 @@ class LocalSettings:
     """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
-    YAML set-up that Loomcard starts with (None: fifo). `yarn` and `mapred` are further properties.
+    YAML set-up that Loomcard starts with (None: fifo). `yarn` and `mapred` are further properties,
+    `environment` further variables of the cluster's processes, the policy process among them.
     """
 
     run_dir: Path
@@ -34,6 +35,7 @@ class LocalSettings:
     policy_path: tuple[Path, ...] = ()
     yarn: dict[str, str] = field(default_factory=dict)
     mapred: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
 
     @property
     def scheduler_class(self) -> str:

@@ -1,0 +1,130 @@
+"""The command as a user meets it: what it prints, and its exit status."""
+
+import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from loomcard.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOOMCARD_RM", raising=False)
+
+
+def only_line(text: str) -> str:
+    lines = text.splitlines()
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["submit", "po"], 2, "error: no example job 'po' (there are "),
+        (["submit", "missing.jar"], 2, "error: no file missing.jar (name a .jar file"),
+        (["submit", "pi"], 1, "error: no embedded cluster in "),
+        (["cluster", "down"], 1, "error: no embedded cluster in "),
+        (["cluster", "logs"], 1, "error: no embedded cluster in "),
+        (["status", "--rm", "http://127.0.0.1:1"], 1, "error: no ResourceManager answers at "),
+    ],
+)
+def test_an_error_is_one_line_with_a_hint(
+    arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad input exits 2, any other failure 1; one line on standard error, never a traceback."""
+    assert run(arguments) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    line = only_line(captured.err)
+    assert line.startswith(said)
+    assert line.endswith(")")
+
+
+def test_an_unknown_option_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line itself is input, too."""
+    assert run(["status", "--nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_render_lists_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`cluster render --json` prints the files, and they are there."""
+    assert (
+        run(["cluster", "render", str(tmp_path / "c"), "--scheduler", "stock:fifo", "--json"]) == 0
+    )
+    files = json.loads(capsys.readouterr().out)
+    assert {"yarn-site.xml", "hosts"} <= {Path(file).name for file in files}
+    assert all(Path(file).is_file() for file in files)
+
+
+ANSWERS: dict[str, Any] = {
+    "/ws/v1/cluster/info": {"clusterInfo": {"state": "STARTED", "resourceManagerVersion": "3.4.2"}},
+    "/ws/v1/cluster/scheduler": {
+        "scheduler": {
+            "schedulerInfo": {
+                "setup": {
+                    "policy": "drf",
+                    "version": 3,
+                    "hash": "0123456789abcdef",
+                    "source": "d.yml",
+                },
+                "bridge": {"state": "fallback", "rounds": 7, "last_failure": {"message": "killed"}},
+                "grants": {"policy": 40, "fallback": 2},
+                "refusals": {"NODE_FULL": 1},
+                "queues": [],
+                "waiting": [],
+            }
+        }
+    },
+    "/ws/v1/cluster/nodes": {"nodes": None},
+    "/ws/v1/cluster/apps": {"apps": {}},
+}
+
+
+class Answering(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = json.dumps(ANSWERS[self.path]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def resource_manager() -> Any:
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_status_says_policy_version_and_fallback(
+    resource_manager: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Applied version, the bridge's state and its last failure stand in `loomcard status`."""
+    assert run(["status", "--rm", resource_manager]) == 0
+    shown = capsys.readouterr().out
+    assert "policy drf, version 3, from d.yml" in shown
+    assert "bridge fallback, 7 rounds; last failure: killed" in shown
+    assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
+
+
+def test_status_as_json_is_one_document(
+    resource_manager: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--json` prints what the ResourceManager said; empty lists are lists."""
+    assert run(["status", "--rm", resource_manager, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["scheduler"]["setup"]["version"] == 3
+    assert (document["nodes"], document["applications"]) == ([], [])

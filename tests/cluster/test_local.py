@@ -1,0 +1,256 @@
+"""Real jobs on the embedded cluster, scheduled by policies written in Python.
+
+One cluster serves all tests of this file, one after the other; its policy process is slow to come
+back (four seconds) so that there is a time to see in which the fallback serves.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loomcard.cluster.local import ClusterError, LocalCluster, LocalSettings
+from loomcard.policies.session import replay
+from loomcard.suite.books import of_mirror, of_nodes, of_resource_manager
+from loomcard.suite.programs import example
+from loomcard.suite.submission import Client, Submission
+from loomcard.suite.times import read_runs
+
+pytestmark = pytest.mark.cluster
+
+DEADLINE_S = 240.0
+
+PYPROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "newest-first"
+version = "1"
+[project.entry-points."loomcard.policies"]
+newest_first = "newest_first:NewestFirst"
+[tool.setuptools]
+py-modules = ["newest_first"]
+"""
+
+THIRD_PARTY = '''
+"""The last to come is served first."""
+
+from dataclasses import dataclass
+
+from loomcard import ClusterView, Plan, fill, register
+
+
+@register("newest_first")
+@dataclass(frozen=True)
+class NewestFirst:
+    """Serve the application with the latest submission first."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        return fill(plan, order=lambda member: -member.submitted_ms)
+'''
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Waits for a condition to hold and returns its value."""
+    deadline = time.monotonic() + DEADLINE_S
+    pause = threading.Event()
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
+        pause.wait(0.1)
+    return value
+
+
+@pytest.fixture(scope="module")
+def third_party(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of one file outside the repository, installed with pip into a folder of its own."""
+    package = tmp_path_factory.mktemp("package")
+    (package / "pyproject.toml").write_text(PYPROJECT)
+    (package / "newest_first.py").write_text(THIRD_PARTY)
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(target), str(package)], check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def cluster(third_party: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    settings = LocalSettings(
+        run_dir=tmp_path_factory.mktemp("cluster"),
+        nodes=3,
+        node_memory_mb=1024,
+        yarn={"loomcard.restart.backoff-ms": "4000", "loomcard.journal.segment-rounds": "50"},
+        environment={"PYTHONPATH": os.pathsep.join([str(third_party), *sys.path])},
+    )
+    with LocalCluster(settings) as running:
+        yield running
+    left = [pid for pid in pids() if str(settings.run_dir) in command_line(pid)]
+    assert left == [], "processes outlived the cluster"
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Client:
+    return Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+
+
+def pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def policy_process(cluster: LocalCluster) -> int | None:
+    """The policy process, a child of the cluster's JVM."""
+    for pid in pids():
+        if "loomcard.bridge.process" in command_line(pid):
+            parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == cluster.pid:
+                return pid
+    return None
+
+
+def told(cluster: LocalCluster) -> Any:
+    return cluster.rest.scheduler()["schedulerInfo"]
+
+
+def sleep_job(client: Client, maps: int, milliseconds: int) -> Submission:
+    return client.submit(example("sleep", ("-m", f"{maps}", "-r", "0", "-mt", f"{milliseconds}")))
+
+
+def tasks(cluster: LocalCluster, application: str) -> list[str]:
+    """The application's running containers that are not its AM."""
+    return [
+        run.container
+        for run in read_runs(cluster.container_times)
+        if run.application == application and not run.is_am and run.ended_ms is None
+    ]
+
+
+def succeeded(cluster: LocalCluster, submission: Submission) -> str:
+    assert submission.wait(DEADLINE_S) == 0, submission.reason()
+    application = submission.application()
+    assert cluster.rest.application(application)["finalStatus"] == "SUCCEEDED"
+    return application
+
+
+def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
+    """Locality means something: three names, two racks, and every node is RUNNING."""
+    nodes = {each["nodeHostName"]: (each["rack"], each["state"]) for each in cluster.rest.nodes()}
+    assert nodes == {
+        "n1": ("/rack1", "RUNNING"),
+        "n2": ("/rack2", "RUNNING"),
+        "n3": ("/rack1", "RUNNING"),
+    }
+
+
+def test_every_container_of_pi_is_granted_by_the_policy(
+    cluster: LocalCluster, client: Client
+) -> None:
+    """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
+    before = told(cluster)["grants"]["policy"]
+    application = succeeded(cluster, client.submit(example("pi", ("2", "100"))))
+    ran = [run for run in read_runs(cluster.container_times) if run.application == application]
+    grants = told(cluster)["grants"]
+    assert len(ran) >= 4
+    assert grants["fallback"] == 0
+    assert grants["policy"] - before >= len(ran)
+    assert replay(cluster.journal_dir) == []
+
+
+def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, client: Client) -> None:
+    """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
+    version = told(cluster)["setup"]["version"]
+    job = sleep_job(client, 4, 25_000)
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
+    books = [
+        lambda: of_resource_manager(cluster.rest),
+        lambda: of_nodes(cluster.container_times),
+        lambda: of_mirror(cluster.journal_dir),
+    ]
+    running = of_nodes(cluster.container_times)
+    assert len(running) == 5
+    assert [book() for book in books] == [running] * 3
+
+    applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
+    assert applied["version"] == version + 1
+    now = told(cluster)["setup"]
+    assert (now["version"], now["source"]) == (version + 1, "drf.yml")
+    assert [book() for book in books] == [running] * 3
+    succeeded(cluster, job)
+    assert replay(cluster.journal_dir) == []
+
+
+def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, client: Client) -> None:
+    """A package of one file, installed with pip and named in the YAML, schedules containers."""
+    text = "version: 1\nkind: policy\npolicy: newest_first\n"
+    cluster.rest.apply_policy(text, "newest.yml")
+    queues = {queue["path"]: queue["policy"] for queue in told(cluster)["queues"]}
+    assert queues["root.default"] == "newest_first"
+    before = told(cluster)["grants"]
+    succeeded(cluster, sleep_job(client, 1, 100))
+    after = told(cluster)["grants"]
+    assert after["policy"] - before["policy"] >= 2
+    assert after["fallback"] == before["fallback"]
+
+
+def test_a_job_survives_the_death_of_the_policy_process(
+    cluster: LocalCluster, client: Client
+) -> None:
+    """kill -9 in a job: it succeeds, fallback grants are counted, the policy takes over again."""
+    fallback = told(cluster)["grants"]["fallback"]
+    job = sleep_job(client, 20, 1_500)
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) >= 2, "tasks run")
+    victim = policy_process(cluster)
+    assert victim is not None
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: told(cluster)["grants"]["fallback"] > fallback, "the fallback grants")
+    until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy is back")
+    assert policy_process(cluster) not in (None, victim)
+    succeeded(cluster, job)
+    before = told(cluster)["grants"]
+    succeeded(cluster, sleep_job(client, 1, 100))
+    after = told(cluster)["grants"]
+    assert after["fallback"] == before["fallback"]
+    assert after["policy"] - before["policy"] >= 2
+
+
+def test_a_job_keeps_its_containers_over_an_rm_restart(
+    cluster: LocalCluster, client: Client
+) -> None:
+    """Work-preserving recovery: the same containers run on, in the same attempt, and are known."""
+    job = sleep_job(client, 3, 30_000)
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
+    before = of_nodes(cluster.container_times)
+    setup = told(cluster)["setup"]
+    cluster.restart_resource_manager()
+    until(lambda: of_resource_manager(cluster.rest) == before, "the RM has recovered them")
+    until(lambda: of_mirror(cluster.journal_dir) == before, "the mirror holds them")
+    assert of_nodes(cluster.container_times) == before
+    now = told(cluster)["setup"]
+    assert (now["hash"], now["policy"]) == (setup["hash"], setup["policy"])
+    succeeded(cluster, job)
+    assert len(cluster.rest.attempts(application)) == 1
+    assert replay(cluster.journal_dir) == []
+
+
+def test_two_clusters_do_not_share_a_folder(cluster: LocalCluster) -> None:
+    """A second cluster in the same folder is refused; the first is not disturbed."""
+    with pytest.raises(ClusterError, match="runs already"):
+        LocalCluster(LocalSettings(run_dir=cluster.run_dir)).up()
+    assert cluster.alive()
