@@ -19,25 +19,27 @@ import pytest
 from loomcard.cluster.local import ClusterError, LocalCluster, LocalSettings
 from loomcard.policies.session import replay
 from loomcard.suite.books import of_mirror, of_nodes, of_resource_manager
-from loomcard.suite.programs import example
+from loomcard.suite.programs import Program, example
 from loomcard.suite.submission import Client, Submission
 from loomcard.suite.times import read_runs
 
 pytestmark = pytest.mark.cluster
 
-DEADLINE_S = 240.0
+DEADLINE_S = 420.0  # a minute on a quiet machine
+
+Submit = Callable[[Program], Submission]
 
 PYPROJECT = """
 [build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
+requires = ["hatchling==1.33.0"]
+build-backend = "hatchling.build"
 [project]
 name = "newest-first"
 version = "1"
 [project.entry-points."loomcard.policies"]
 newest_first = "newest_first:NewestFirst"
-[tool.setuptools]
-py-modules = ["newest_first"]
+[tool.hatch.build.targets.wheel]
+only-include = ["newest_first.py"]
 """
 
 THIRD_PARTY = '''
@@ -70,15 +72,20 @@ def until(condition: Callable[[], Any], what: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def third_party(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of one file outside the repository, installed with pip into a folder of its own."""
+def third_party(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A package of one file outside the repository, installed with pip into a folder of its own.
+
+    The tests see it too, for they replay journals.
+    """
     package = tmp_path_factory.mktemp("package")
     (package / "pyproject.toml").write_text(PYPROJECT)
     (package / "newest_first.py").write_text(THIRD_PARTY)
     target = tmp_path_factory.mktemp("installed")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--target", str(target), str(package)], check=True)
-    return target
+    sys.path.append(str(target))
+    yield target
+    sys.path.remove(str(target))
 
 
 @pytest.fixture(scope="module")
@@ -86,19 +93,29 @@ def cluster(third_party: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     settings = LocalSettings(
         run_dir=tmp_path_factory.mktemp("cluster"),
         nodes=3,
-        node_memory_mb=1024,
+        node_memory_mb=768,
         yarn={"loomcard.restart.backoff-ms": "4000", "loomcard.journal.segment-rounds": "50"},
         environment={"PYTHONPATH": os.pathsep.join([str(third_party), *sys.path])},
     )
     with LocalCluster(settings) as running:
         yield running
-    left = [pid for pid in pids() if str(settings.run_dir) in command_line(pid)]
-    assert left == [], "processes outlived the cluster"
+    here = str(settings.run_dir)
+    until(lambda: not any(here in command_line(pid) for pid in pids()), "all processes ended")
 
 
 @pytest.fixture
-def client(cluster: LocalCluster) -> Client:
-    return Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+def submit(cluster: LocalCluster) -> Iterator[Submit]:
+    """Submits a program; no client outlives its test."""
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    started: list[Submission] = []
+
+    def start(program: Program) -> Submission:
+        started.append(client.submit(program))
+        return started[-1]
+
+    yield start
+    for submission in started:
+        submission.stop()
 
 
 def pids() -> list[int]:
@@ -126,8 +143,8 @@ def told(cluster: LocalCluster) -> Any:
     return cluster.rest.scheduler()["schedulerInfo"]
 
 
-def sleep_job(client: Client, maps: int, milliseconds: int) -> Submission:
-    return client.submit(example("sleep", ("-m", f"{maps}", "-r", "0", "-mt", f"{milliseconds}")))
+def sleep_job(maps: int, milliseconds: int) -> Program:
+    return example("sleep", ("-m", f"{maps}", "-r", "0", "-mt", f"{milliseconds}"))
 
 
 def tasks(cluster: LocalCluster, application: str) -> list[str]:
@@ -157,11 +174,11 @@ def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
 
 
 def test_every_container_of_pi_is_granted_by_the_policy(
-    cluster: LocalCluster, client: Client
+    cluster: LocalCluster, submit: Submit
 ) -> None:
     """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
     before = told(cluster)["grants"]["policy"]
-    application = succeeded(cluster, client.submit(example("pi", ("2", "100"))))
+    application = succeeded(cluster, submit(example("pi", ("2", "100"))))
     ran = [run for run in read_runs(cluster.container_times) if run.application == application]
     grants = told(cluster)["grants"]
     assert len(ran) >= 4
@@ -170,10 +187,10 @@ def test_every_container_of_pi_is_granted_by_the_policy(
     assert replay(cluster.journal_dir) == []
 
 
-def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, client: Client) -> None:
+def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:
     """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
     version = told(cluster)["setup"]["version"]
-    job = sleep_job(client, 4, 25_000)
+    job = submit(sleep_job(4, 25_000))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
     books = [
@@ -194,46 +211,52 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, client: C
     assert replay(cluster.journal_dir) == []
 
 
-def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, client: Client) -> None:
+def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit) -> None:
     """A package of one file, installed with pip and named in the YAML, schedules containers."""
     text = "version: 1\nkind: policy\npolicy: newest_first\n"
     cluster.rest.apply_policy(text, "newest.yml")
     queues = {queue["path"]: queue["policy"] for queue in told(cluster)["queues"]}
     assert queues["root.default"] == "newest_first"
     before = told(cluster)["grants"]
-    succeeded(cluster, sleep_job(client, 1, 100))
+    succeeded(cluster, submit(sleep_job(1, 100)))
     after = told(cluster)["grants"]
     assert after["policy"] - before["policy"] >= 2
     assert after["fallback"] == before["fallback"]
 
 
 def test_a_job_survives_the_death_of_the_policy_process(
-    cluster: LocalCluster, client: Client
+    cluster: LocalCluster, submit: Submit
 ) -> None:
     """kill -9 in a job: it succeeds, fallback grants are counted, the policy takes over again."""
     fallback = told(cluster)["grants"]["fallback"]
-    job = sleep_job(client, 20, 1_500)
+    job = submit(sleep_job(10, 1_500))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) >= 2, "tasks run")
-    victim = policy_process(cluster)
-    assert victim is not None
-    os.kill(victim, signal.SIGKILL)
-    until(lambda: told(cluster)["grants"]["fallback"] > fallback, "the fallback grants")
+    first = policy_process(cluster)
+    assert first is not None
+
+    def fallback_grants_while_the_policy_is_dead() -> bool:
+        # On a slow machine it may be back before a task has made room: then it dies again.
+        if (victim := policy_process(cluster)) is not None:
+            os.kill(victim, signal.SIGKILL)
+        return bool(told(cluster)["grants"]["fallback"] > fallback)
+
+    until(fallback_grants_while_the_policy_is_dead, "the fallback grants")
     until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy is back")
-    assert policy_process(cluster) not in (None, victim)
+    assert policy_process(cluster) not in (None, first)
     succeeded(cluster, job)
     before = told(cluster)["grants"]
-    succeeded(cluster, sleep_job(client, 1, 100))
+    succeeded(cluster, submit(sleep_job(1, 100)))
     after = told(cluster)["grants"]
     assert after["fallback"] == before["fallback"]
     assert after["policy"] - before["policy"] >= 2
 
 
 def test_a_job_keeps_its_containers_over_an_rm_restart(
-    cluster: LocalCluster, client: Client
+    cluster: LocalCluster, submit: Submit
 ) -> None:
     """Work-preserving recovery: the same containers run on, in the same attempt, and are known."""
-    job = sleep_job(client, 3, 30_000)
+    job = submit(sleep_job(3, 30_000))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
     before = of_nodes(cluster.container_times)

@@ -6,6 +6,7 @@ client. Linux only: other systems answer on 127.0.0.1 alone, not on all of 127.0
 """
 
 import contextlib
+import getpass
 import json
 import os
 import shutil
@@ -94,8 +95,8 @@ class LocalCluster:
 
     @property
     def rest(self) -> ResourceManagerClient:
-        """The ResourceManager's REST interface."""
-        return ResourceManagerClient(f"http://{self.web}")
+        """The ResourceManager's REST interface, asked as the user that may administer it."""
+        return ResourceManagerClient(f"http://{self.web}", getpass.getuser())
 
     @property
     def client_options(self) -> list[str]:
