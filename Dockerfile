@@ -1,5 +1,5 @@
 # One image for every role of the cluster: Hadoop from Maven Central's jars, the shim built here, and the policies.
-# Steps stand in the order in which they change: system packages, Hadoop's jars, Python's packages, our code.
+# Steps stand in the order in which they change: system packages, Python's packages, Hadoop's jars, our code.
 
 FROM debian:bookworm-slim AS system
 RUN apt-get update \
@@ -22,19 +22,14 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends maven openjdk-17-jdk-headless \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
-# The poms alone first: this layer holds every downloaded jar, and stays until a pom changes.
-COPY jvm-bridge/pom.xml ./
-COPY jvm-bridge/shim/pom.xml shim/
-COPY jvm-bridge/embedded/pom.xml embedded/
-COPY jvm-bridge/dist/pom.xml dist/
-COPY jvm-bridge/bench/pom.xml bench/
-RUN mvn --quiet --batch-mode -DskipTests -pl shim,embedded,dist package \
- && mkdir -p /jars/hadoop /jars/loomcard \
- && cp dist/target/lib/*.jar /jars/hadoop/ \
- && rm /jars/hadoop/loomcard-*.jar
 COPY jvm-bridge ./
-RUN mvn --quiet --batch-mode --offline -Dmaven.test.skip=true -pl shim,embedded,dist package \
- && cp dist/target/lib/loomcard-*.jar /jars/loomcard/
+# What is downloaded stays in the builder's cache, whatever changes here. Hadoop's jars go to a folder of their own, so that
+# their layer of the image stays as long as they do.
+RUN --mount=type=cache,target=/root/.m2 \
+    mvn --quiet --batch-mode -Dmaven.test.skip=true -pl shim,embedded,dist package \
+ && mkdir -p /jars/hadoop /jars/loomcard \
+ && mv dist/target/lib/loomcard-*.jar /jars/loomcard/ \
+ && mv dist/target/lib/*.jar /jars/hadoop/
 
 
 FROM system AS python-build

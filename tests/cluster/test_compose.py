@@ -71,14 +71,14 @@ class Cluster:
         return self.rm.apply_policy((ROOT / "policies" / name).read_text(), name)
 
 
-def ended(process: subprocess.Popen[str], seconds: int = 300) -> str:
+def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
     """Wait for a client's end; return what it said. It must have succeeded."""
     output, _ = process.communicate(timeout=seconds)
     assert process.returncode == 0, output[-3000:]
     return output
 
 
-def wait_until(see: Callable[[], T | None], seconds: int = 120) -> T:
+def wait_until(see: Callable[[], T | None], seconds: int = 300) -> T:
     """Look once a second until what is seen is true; return it."""
     deadline = time.monotonic() + seconds
     while (seen := see()) is None:
@@ -174,7 +174,7 @@ def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None
     cluster.apply("queues.yml")
     small = ("1", "10")
     refused = cluster.client("alice", "example", "pi", "-Dmapreduce.job.queuename=root.bob", *small)
-    output, _ = refused.communicate(timeout=120)
+    output, _ = refused.communicate(timeout=300)
     assert refused.returncode != 0
     reason = next(line for line in output.splitlines() if "alice" in line and "root.bob" in line)
     assert "submit" in reason
