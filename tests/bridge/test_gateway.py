@@ -92,22 +92,22 @@ def test_it_listens_on_loopback_only(port: int) -> None:
         socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
+def median_s(caller: Caller, text: str) -> float:
+    taken = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        assert caller.decide(text) == text
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[4]
+
+
 @pytest.mark.parametrize("size", [20_000, 100_000])
 def test_large_messages_do_not_stall(caller: Caller, size: int) -> None:
-    """Without TCP_NODELAY nearly every such call takes 40 ms; the median must stay near a small
-    one's, whose own cost scales the bound so that a slow machine does not fail it.
+    """Without TCP_NODELAY nearly every such call takes 40 ms. The cost of a small one scales the
+    bound, and the least of several medians counts: a busy machine has a quiet moment, a stall none.
     """
-
-    def median_s(text: str) -> float:
-        taken = []
-        for _ in range(21):
-            begin = time.perf_counter()
-            assert caller.decide(text) == text
-            taken.append(time.perf_counter() - begin)
-        return sorted(taken)[10]
-
-    small = median_s("x" * 100)
-    assert median_s("x" * size) < 30 * small + 0.015
+    small = min(median_s(caller, "x" * 100) for _ in range(6))
+    assert min(median_s(caller, "x" * size) for _ in range(6)) < 30 * small + 0.015
 
 
 def test_both_ends_of_a_connection_have_no_delay(

@@ -106,7 +106,7 @@ public final class BridgeConfig {
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
     restartBackoffMs = number(conf, RESTART_BACKOFF_MS, 500, 1, 3_600_000);
     restartBackoffMaxMs = number(conf, RESTART_BACKOFF_MAX_MS, 30_000, 1, 3_600_000);
-    startGraceMs = number(conf, START_GRACE_MS, 15_000, 0, 3_600_000);
+    startGraceMs = number(conf, START_GRACE_MS, 30_000, 0, 3_600_000);
     startDeadlineMs = number(conf, START_DEADLINE_MS, 30_000, 1, 3_600_000);
     savedEveryMs = number(conf, SAVED_EVERY_MS, 5000, 0, 3_600_000);
     swapDeadlineMs = number(conf, SWAP_DEADLINE_MS, 20_000, 1, 3_600_000);

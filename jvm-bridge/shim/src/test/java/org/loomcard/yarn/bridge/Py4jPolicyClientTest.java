@@ -46,10 +46,10 @@ public class Py4jPolicyClientTest {
    */
   @Test
   public void messagesOfNoSizeStall() throws Exception {
-    medianMicros(100);
-    long small = medianMicros(100);
+    quietestMicros(100);
+    long small = quietestMicros(100);
     for (int size : new int[] {9_000, 20_000, 100_000}) {
-      long large = medianMicros(size);
+      long large = quietestMicros(size);
       assertTrue(size + " characters took " + large + " us, 100 took " + small,
           large < 20_000 + 10 * small);
     }
@@ -79,10 +79,19 @@ public class Py4jPolicyClientTest {
     }
   }
 
+  /** The least of several medians: a busy machine has a quiet moment, a stall has none. */
+  private long quietestMicros(int size) throws Exception {
+    long quietest = Long.MAX_VALUE;
+    for (int i = 0; i < 6; i++) {
+      quietest = Math.min(quietest, medianMicros(size));
+    }
+    return quietest;
+  }
+
   private long medianMicros(int size) throws Exception {
     char[] text = new char[size];
     Arrays.fill(text, 'x');
-    long[] micros = new long[21];
+    long[] micros = new long[9];
     for (int i = 0; i < micros.length; i++) {
       long begin = System.nanoTime();
       assertEquals(size, echo.client().decide(new String(text)).length());

@@ -4,7 +4,7 @@ import java.util.function.BooleanSupplier;
 
 /** Waits for a condition, with a deadline; the only waiting that tests do. */
 final class Until {
-  private static final long DEADLINE_MS = 30_000;
+  private static final long DEADLINE_MS = 90_000;
 
   private Until() {
   }

@@ -19,7 +19,7 @@ from loomcard.policies.session import Session
 
 
 def late(reply: str) -> str:
-    time.sleep(0.7)
+    time.sleep(2.5)
     return reply
 
 

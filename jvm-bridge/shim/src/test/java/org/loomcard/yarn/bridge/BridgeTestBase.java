@@ -1,0 +1,161 @@
+package org.loomcard.yarn.bridge;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.Arrays;
+import java.util.Collections;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Rule;
+import org.junit.rules.TemporaryFolder;
+
+/** A bridge with a real Python process and tiny books in place of YARN's. */
+public abstract class BridgeTestBase {
+  static final String FIFO = "version: 1\nkind: policy\npolicy: fifo\n";
+  static final String DRF = "version: 1\nkind: policy\npolicy: drf\n";
+
+  @Rule
+  public final TemporaryFolder folder = new TemporaryFolder();
+  final TinyBooks books = new TinyBooks();
+  final Configuration conf = new Configuration(false);
+  File orders;
+  Bridge bridge;
+
+  @Before
+  public void configure() throws Exception {
+    orders = new File(folder.getRoot(), "orders");
+    conf.set(BridgeConfig.STATE_DIR, folder.newFolder("state").getPath());
+    conf.set(BridgeConfig.POLICY_FILE, new File(folder.getRoot(), "policy.yml").getPath());
+    conf.set(BridgeConfig.SETUP_PATH, new File(folder.getRoot(), "setup.json").getPath());
+    conf.set(BridgeConfig.PYTHON, PythonForTests.path());
+    // A machine that is busy with other tests must not look like a broken policy.
+    conf.setInt(BridgeConfig.START_GRACE_MS, 120_000);
+    conf.setInt(BridgeConfig.START_DEADLINE_MS, 120_000);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 5000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 30_000);
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 50);
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 200);
+    try (InputStream first = BridgeTest.class.getResourceAsStream("first-setup.json")) {
+      Files.copy(first, new File(folder.getRoot(), "setup.json").toPath());
+    }
+    write("policy.yml", FIFO);
+  }
+
+  @After
+  public void stop() throws Exception {
+    if (bridge != null) {
+      bridge.stop();
+    }
+  }
+
+  final int privateFolders() {
+    return new File(folder.getRoot(), "state")
+        .list((dir, name) -> name.startsWith("policy-process-")).length;
+  }
+
+  /** How often the wayward process was told this. */
+  final int heard(String what) {
+    File heard = new File(folder.getRoot(), "orders.heard");
+    try {
+      return heard.exists() ? Collections.frequency(Files.readAllLines(heard.toPath()), what) : 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  final void misbehaves(String misdeed, String reason) throws Exception {
+    start(true);
+    ask(2);
+    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
+    write("orders", misdeed);
+    long failures = bridge.status().counters.failures();
+    ask(1);
+    Until.waitUntil("the breaker opened", () -> bridge.status().counters.failures() > failures);
+    String told = bridge.status().lastFailure;
+    assertTrue(told, told.contains(reason));
+    Until.waitUntil("somebody serves", () -> books.wanted() == 0);
+    Files.deleteIfExists(orders.toPath());
+    comesBack();
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+  }
+
+  final void fallsBackAndComesBack() throws Exception {
+    ask(1);
+    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 1);
+    assertEquals(1, bridge.status().counters.grantedByFallback());
+    comesBack();
+  }
+
+  final void comesBack() throws Exception {
+    Until.waitUntil("the policy is back", () -> bridge.status().state == BridgeStatus.State.UP);
+    int before = books.running("policy");
+    ask(1);
+    Until.waitUntil("the policy grants again", () -> books.running("policy") == before + 1);
+    assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
+  }
+
+  final Setup refreshed() {
+    SwapResult result = bridge.refresh();
+    assertTrue(result.toString(), result.isApplied());
+    return books.setup();
+  }
+
+  final void assertUnchanged(SwapResult result) throws IOException {
+    assertFalse(result.isApplied());
+    assertEquals(1, result.version);
+    assertEquals("fifo", books.setup().queue("root.default").policy);
+    assertEquals(FIFO, read("policy.yml"));
+    assertFalse(new File(folder.getRoot(), "state/applied.json").exists());
+  }
+
+  final void ask(int count) {
+    books.ask(count);
+    bridge.signal();
+  }
+
+  final void start(boolean wayward) throws Exception {
+    bridge = bridge(wayward);
+    bridge.load();
+    bridge.start();
+  }
+
+  final Bridge bridge(boolean wayward) {
+    BridgeConfig config = new BridgeConfig(conf);
+    EngineClock clock = new EngineClock(System.currentTimeMillis());
+    String script = PythonForTests.script("wayward.py");
+    PolicyLauncher launcher = wayward
+        ? new PolicyProcess.Launcher(config, "-P", script, orders.getPath())
+            : Bridge.python(config);
+    return new Bridge(config, clock, books, launcher,
+        new Handshake(config, clock.epochMs(), "test", "3.4.2", Arrays.asList("memory_mb",
+            "vcores")));
+  }
+
+  final String pid() {
+    return bridge.status().process.replace("pid ", "");
+  }
+
+  final void signalProcess(String signal) throws Exception {
+    assertEquals(0, new ProcessBuilder("kill", "-" + signal, pid()).start().waitFor());
+  }
+
+  final void write(String name, String text) throws IOException {
+    File draft = new File(folder.getRoot(), name + ".draft");
+    Files.write(draft.toPath(), text.getBytes(StandardCharsets.UTF_8));
+    assertTrue(draft.renameTo(new File(folder.getRoot(), name)));
+  }
+
+  final String read(String name) throws IOException {
+    return new String(Files.readAllBytes(folder.getRoot().toPath().resolve(name)),
+        StandardCharsets.UTF_8);
+  }
+}
