@@ -1,8 +1,15 @@
 package org.loomcard.yarn;
 
 import java.io.IOException;
+import java.util.Arrays;
+import org.apache.hadoop.util.VersionInfo;
+import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
+import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.bridge.Handshake;
 import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.queues.Amounts;
 
 /** The rounds of the bridge to the policy process. */
 final class BridgeRounds implements Rounds {
@@ -10,6 +17,16 @@ final class BridgeRounds implements Rounds {
 
   BridgeRounds(Bridge bridge) {
     this.bridge = bridge;
+  }
+
+  /** The real thing: with the Python of the settings. */
+  static BridgeRounds of(BridgeConfig config, EngineClock clock, Books books) {
+    String version = BridgeRounds.class.getPackage().getImplementationVersion();
+    Handshake handshake = new Handshake(config, clock.epochMs(),
+        version == null ? "unpackaged" : version, VersionInfo.getVersion(),
+        Arrays.asList(Amounts.names()));
+    return new BridgeRounds(
+        new Bridge(config, clock, books, Bridge.python(config), handshake));
   }
 
   Bridge bridge() {

@@ -2,12 +2,21 @@ package org.loomcard.yarn;
 
 import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 
-/** How a container ended, in the words of docs/wire.md. */
+/** How a container or a node ended, in the words of docs/wire.md. */
 final class EndKind {
   private EndKind() {
+  }
+
+  static String of(NodeState state) {
+    switch (state) {
+      case LOST: return "lost";
+      case DECOMMISSIONED: return "decommissioned";
+      default: return "removed";
+    }
   }
 
   static String of(ContainerStatus status, RMContainerEventType event) {

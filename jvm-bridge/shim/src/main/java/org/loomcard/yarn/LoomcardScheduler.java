@@ -1,8 +1,6 @@
 package org.loomcard.yarn;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
@@ -11,7 +9,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
-import org.apache.hadoop.util.VersionInfo;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
@@ -19,7 +16,6 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.NMToken;
 import org.apache.hadoop.yarn.api.records.NodeId;
-import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
 import org.apache.hadoop.yarn.api.records.QueueInfo;
@@ -36,21 +32,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstant
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
-import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
@@ -59,14 +46,12 @@ import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
 import org.loomcard.yarn.books.ContainerEntry;
 import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
-import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.bridge.Handshake;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
@@ -86,7 +71,6 @@ import org.slf4j.LoggerFactory;
  */
 public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
-  private static final long METRICS_EVERY_MS = 1000;
   private final ResourceCalculator calculator = new DominantResourceCalculator();
   private final SchedulerEventRouter router = new SchedulerEventRouter(this);
   private final ShimMetrics metrics = new ShimMetrics();
@@ -97,9 +81,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private ContainerResizes resizes;
   private RoundBooks books;
   private Rounds rounds;
+  private ApplicationDesk desk;
   private boolean usePortForNodeName;
   private volatile boolean wasReady;
-  private volatile long metricsRefreshedMs;
 
   public LoomcardScheduler() {
     super(LoomcardScheduler.class.getName());
@@ -119,27 +103,18 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     tree = new QueueTree(conf);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
     resizes = new ContainerResizes(ledger, committer);
-    books = new RoundBooks(ledger, tree, committer, new FifoFallback(ledger, committer,
-        minimumAllocation), resizes,
-        writeLock, this::isReady);
+    FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation);
+    books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);
     rounds = createRounds(books, config, clock);
     rounds.load();
+    desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds);
     super.serviceInit(conf);
     initializeMonitors(conf);
   }
 
   /** Makes what runs the rounds; tests put something simpler in its place. */
   Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock) {
-    Handshake handshake = new Handshake(settings, engineClock.epochMs(), shimVersion(),
-        VersionInfo.getVersion(),
-        Arrays.asList(Amounts.names()));
-    return new BridgeRounds(
-        new Bridge(settings, engineClock, roundBooks, Bridge.python(settings), handshake));
-  }
-
-  private static String shimVersion() {
-    String version = LoomcardScheduler.class.getPackage().getImplementationVersion();
-    return version == null ? "unpackaged" : version;
+    return BridgeRounds.of(settings, engineClock, roundBooks);
   }
 
   private Resource checkedMinimum() {
@@ -238,18 +213,13 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         node.releaseContainer(container.getContainerId(), true);
       }
       nodeTracker.removeNode(node.getNodeID());
-      ledger.removeNode(node, reasonOf(rmNode.getState()));
+      ledger.removeNode(node, EndKind.of(rmNode.getState()));
       tree.resize(getClusterResource());
       LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), getClusterResource());
     } finally {
       writeLock.unlock();
     }
     rounds.signal();
-  }
-
-  private static String reasonOf(NodeState state) {
-    return state == NodeState.LOST ? "lost" : state == NodeState.DECOMMISSIONED ? "decommissioned"
-        : "removed";
   }
 
   /** A node's heartbeat; one without news leaves no record and starts no round. */
@@ -269,7 +239,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     } finally {
       readLock.unlock();
     }
-    refreshMetrics();
+    tree.refreshMetrics(clock.nowMs());
     boolean ready = isReady();
     if (!ledger.news().isEmpty() || ready && !wasReady) {
       wasReady = ready;
@@ -286,14 +256,6 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
-    }
-  }
-
-  private void refreshMetrics() {
-    long now = clock.nowMs();
-    if (now - metricsRefreshedMs >= METRICS_EVERY_MS) {
-      metricsRefreshedMs = now;
-      tree.refreshMetrics();
     }
   }
 
@@ -322,124 +284,6 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
           node.updateLabels(names);
         }
       });
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  // Applications and attempts.
-
-  void addApplication(ApplicationId id, String queueName, String user, Priority asked,
-      boolean recovering) {
-    writeLock.lock();
-    try {
-      LoomcardQueue queue = tree.find(queueName);
-      String problem = whyNotSubmit(queue, queueName, user, recovering);
-      if (problem != null) {
-        LOG.info("Application {} of {} rejected: {}", id, user, problem);
-        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
-        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
-        return;
-      }
-      RMApp app = rmContext.getRMApps().get(id);
-      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
-          && app.getApplicationSubmissionContext().getUnmanagedAM();
-      Priority priority = asked == null ? Priority.newInstance(0) : asked;
-      applications.put(id, newApplication(queue, user, priority, unmanaged));
-      ledger.addApplication(id, user, app, queue, priority.getPriority());
-      countSubmission(queue.getMetrics(), user, unmanaged);
-      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
-      if (!recovering) {
-        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
-            RMAppEventType.APP_ACCEPTED));
-      }
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  /**
-   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
-   * not.
-   */
-  private String whyNotSubmit(LoomcardQueue queue, String name, String user, boolean recovering) {
-    if (queue == null) {
-      return tree.unknown(name);
-    }
-    if (!queue.isLeaf()) {
-      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
-    }
-    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
-    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
-      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
-          + queue.submitters();
-    }
-    return null;
-  }
-
-  void finishApplication(ApplicationId id, RMAppState state) {
-    writeLock.lock();
-    try {
-      SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
-      LoomcardApplication known = ledger.application(id);
-      if (application == null || known == null) {
-        return;
-      }
-      known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
-      application.stop(state);
-      ledger.finishApplication(known, String.valueOf(state));
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  void addAttempt(ApplicationAttemptId id, boolean keepsContainers, boolean recovering) {
-    writeLock.lock();
-    try {
-      SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
-      LoomcardApplication known = ledger.application(id.getApplicationId());
-      if (application == null || known == null) {
-        LOG.warn("Attempt {} of an application that was not accepted", id);
-        return;
-      }
-      LoomcardAttempt attempt = ledger.addAttempt(known, id, rmContext);
-      attempt.setPriority(application.getPriority());
-      if (keepsContainers && application.getCurrentAppAttempt() != null) {
-        attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
-      }
-      application.setCurrentAppAttempt(attempt);
-      countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
-      LOG.info("Added attempt {} of {}", id, known.user());
-      if (!recovering) {
-        rmContext.getDispatcher().getEventHandler()
-            .handle(new RMAppAttemptEvent(id, RMAppAttemptEventType.ATTEMPT_ADDED));
-      }
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
-    writeLock.lock();
-    try {
-      LoomcardAttempt attempt = getApplicationAttempt(id);
-      if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
-        LOG.warn("Unknown attempt {} has ended", id);
-        return;
-      }
-      for (RMContainer container : attempt.getLiveContainers()) {
-        if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
-          completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
-              .getContainerId(),
-              SchedulerUtils.COMPLETED_APPLICATION), RMContainerEventType.KILL);
-        }
-      }
-      attempt.stop(state);
-      ledger.finishAttempt(attempt, String.valueOf(state));
     } finally {
       writeLock.unlock();
     }
@@ -541,6 +385,11 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       readLock.unlock();
     }
     rounds.signal();
+  }
+
+  /** Comings, ends and moves of applications and attempts. */
+  ApplicationDesk desk() {
+    return desk;
   }
 
   void rollBackIncrease(ContainerId id) {
@@ -654,61 +503,17 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     if (queue == null) {
       return null;
     }
-    List<ApplicationAttemptId> attempts = new ArrayList<>();
-    for (LoomcardApplication application : ledger.applications()) {
-      if (application.attempt() != null && applications.containsKey(application.id())
-          && application.queue().isWithin(queue)) {
-        attempts.add(application.attempt().getApplicationAttemptId());
-      }
-    }
-    return attempts;
+    return desk.attemptsWithin(queue);
   }
 
   @Override
   public void preValidateMoveApplication(ApplicationId id, String target) throws YarnException {
-    LoomcardApplication application = known(id);
-    String problem = whyNotSubmit(tree.find(target), target, application.user(), false);
-    if (problem != null) {
-      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": "
-          + problem);
-    }
+    desk.checkMove(id, target);
   }
 
   @Override
   public String moveApplication(ApplicationId id, String target) throws YarnException {
-    writeLock.lock();
-    try {
-      preValidateMoveApplication(id, target);
-      LoomcardApplication application = known(id);
-      LoomcardQueue from = application.queue();
-      LoomcardQueue to = tree.find(target);
-      LoomcardAttempt attempt = application.attempt();
-      if (attempt != null) {
-        for (RMContainer container : attempt.getLiveContainers()) {
-          ContainerEntry entry = ledger.container(container.getContainerId());
-          boolean isAm = entry != null && entry.isAm();
-          long[] size = Amounts.of(container.getContainer().getResource());
-          from.giveBack(application.user(), size, isAm);
-          to.take(application.user(), size, isAm);
-        }
-        attempt.move(to);
-      }
-      applications.get(id).setQueue(to);
-      ledger.changeApplication(application, to, application.priority());
-      LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
-      return to.path();
-    } finally {
-      writeLock.unlock();
-      rounds.signal();
-    }
-  }
-
-  private LoomcardApplication known(ApplicationId id) throws YarnException {
-    LoomcardApplication application = ledger.application(id);
-    if (application == null) {
-      throw new YarnException("Application " + id + " is not running here");
-    }
-    return application;
+    return desk.move(id, target);
   }
 
   @Override
@@ -722,24 +527,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   @Override
   protected Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
       PriorityStore store) throws YarnException {
-    writeLock.lock();
-    try {
-      LoomcardApplication application = known(id);
-      RMApp app = rmContext.getRMApps().get(id);
-      Priority priority = checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
-      if (priority.getPriority() == application.priority()) {
-        store.skip();
-        return priority;
-      }
-      app.getApplicationSubmissionContext().setPriority(priority);
-      store.write(rmContext, app);
-      applications.get(id).setPriority(priority);
-      ledger.changeApplication(application, application.queue(), priority.getPriority());
-      return priority;
-    } finally {
-      writeLock.unlock();
-      rounds.signal();
-    }
+    return desk.changePriority(asked, id, user, store);
   }
 
   // What the ResourceManager and the pages ask for.

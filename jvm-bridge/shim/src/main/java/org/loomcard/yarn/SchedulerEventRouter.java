@@ -68,22 +68,22 @@ final class SchedulerEventRouter {
   }
 
   private void applicationAdded(AppAddedSchedulerEvent event) {
-    scheduler.addApplication(event.getApplicationId(), event.getQueue(), event.getUser(),
+    scheduler.desk().addApplication(event.getApplicationId(), event.getQueue(), event.getUser(),
         event.getApplicatonPriority(), event.getIsAppRecovering());
   }
 
   private void applicationRemoved(AppRemovedSchedulerEvent event) {
-    scheduler.finishApplication(event.getApplicationID(), event.getFinalState());
+    scheduler.desk().finishApplication(event.getApplicationID(), event.getFinalState());
   }
 
   private void attemptAdded(AppAttemptAddedSchedulerEvent event) {
-    scheduler.addAttempt(event.getApplicationAttemptId(),
+    scheduler.desk().addAttempt(event.getApplicationAttemptId(),
         event.getTransferStateFromPreviousAttempt(),
         event.getIsAttemptRecovering());
   }
 
   private void attemptRemoved(AppAttemptRemovedSchedulerEvent event) {
-    scheduler.finishAttempt(event.getApplicationAttemptID(), event.getFinalAttemptState(),
+    scheduler.desk().finishAttempt(event.getApplicationAttemptID(), event.getFinalAttemptState(),
         event.getKeepContainersAcrossAppAttempts());
   }
 

@@ -78,16 +78,16 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     normalizeRequests(asks);
   }
 
-  protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
+  public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
       String user, Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority);
   }
 
-  protected static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
+  public static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
     metrics.submitApp(user);
   }
 
-  protected static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
+  public static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
     metrics.submitAppAttempt(user);
   }
 
@@ -130,7 +130,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   }
 
   /** Where a changed priority is written down, and the admin call that waits for it. */
-  protected static final class PriorityStore {
+  public static final class PriorityStore {
     private final SettableFuture<Object> stored;
 
     private PriorityStore(SettableFuture<Object> stored) {

@@ -86,17 +86,17 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     normalizeResourceRequests(asks);
   }
 
-  protected static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
+  public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
       String user,
       Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority, unmanaged);
   }
 
-  protected static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
+  public static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
     metrics.submitApp(user, unmanaged);
   }
 
-  protected static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
+  public static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
     metrics.submitAppAttempt(user, unmanaged);
   }
 
@@ -141,7 +141,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   }
 
   /** Where a changed priority is written down, and the admin call that waits for it. */
-  protected static final class PriorityStore {
+  public static final class PriorityStore {
     private final SettableFuture<Object> stored;
 
     private PriorityStore(SettableFuture<Object> stored) {

@@ -73,7 +73,7 @@ public final class Ledger {
     return node;
   }
 
-  private static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
+  static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
     out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity,
         node.getPartition());
   }
@@ -158,7 +158,7 @@ public final class Ledger {
     return attempt;
   }
 
-  private static void writeAttempt(BatchWriter out, long at, LoomcardAttempt attempt) {
+  static void writeAttempt(BatchWriter out, long at, LoomcardAttempt attempt) {
     out.attemptAdded(at, attempt.number(), attempt.application().number(),
         attempt.getApplicationAttemptId().getAttemptId(), attempt.getUnmanagedAM());
   }
@@ -371,33 +371,13 @@ public final class Ledger {
   /** Writes everything there is, and forgets the news, which is part of it. */
   public void writeSnapshot(BatchWriter out) {
     news.clear();
-    long at = out.nowMs();
-    for (LoomcardNode node : nodes.values()) {
-      writeNode(out, at, node, Amounts.of(node.getTotalResource()));
-    }
-    for (LoomcardApplication application : applications.values()) {
-      application.writeTo(out, at, news.clock());
-      LoomcardAttempt attempt = application.attempt();
-      if (attempt != null) {
-        writeAttempt(out, at, attempt);
-        if (attempt.isRegistered()) {
-          out.attemptRegistered(at, attempt.number());
-        }
-        if (attempt.isStopped()) {
-          out.attemptRemoved(at, attempt.number(), "");
-        }
-      }
-    }
-    for (ContainerEntry entry : new ConcurrentSkipListMap<>(containersByNumber).values()) {
-      out.containerAdded(at, entry.text());
-    }
-    for (LoomcardApplication application : applications.values()) {
-      LoomcardAttempt attempt = application.attempt();
-      if (attempt != null && !attempt.isStopped()) {
-        attempt.writeAll(out);
-      }
-    }
+    Snapshot.write(this, out, news.clock());
     writeCheck(out);
+  }
+
+  /** All containers, by number. */
+  Collection<ContainerEntry> containers() {
+    return new ConcurrentSkipListMap<>(containersByNumber).values();
   }
 
   private void writeCheck(BatchWriter out) {

@@ -17,11 +17,13 @@ import org.loomcard.yarn.bridge.Setup;
  * any thread.
  */
 public final class QueueTree {
+  private static final long METRICS_EVERY_MS = 1000;
   private final Configuration conf;
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
   private volatile Setup setup;
+  private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
 
   public QueueTree(Configuration conf) {
@@ -67,9 +69,12 @@ public final class QueueTree {
     root().resize(cluster, cluster);
   }
 
-  /** Brings the metrics of what is available up to date. */
-  public void refreshMetrics() {
-    root().refreshMetrics();
+  /** Brings the metrics of what is available up to date, unless that was just done. */
+  public void refreshMetrics(long nowMs) {
+    if (nowMs - metricsRefreshedMs >= METRICS_EVERY_MS) {
+      metricsRefreshedMs = nowMs;
+      root().refreshMetrics();
+    }
   }
 
   public LoomcardQueue root() {

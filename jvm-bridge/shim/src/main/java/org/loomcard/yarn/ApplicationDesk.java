@@ -1,0 +1,253 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.QueueACL;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.loomcard.yarn.books.ContainerEntry;
+import org.loomcard.yarn.books.HadoopLine;
+import org.loomcard.yarn.books.Ledger;
+import org.loomcard.yarn.books.LoomcardApplication;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.queues.QueueTree;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where applications and attempts come in, move, change their priority and go. */
+final class ApplicationDesk {
+  private static final Logger LOG = LoggerFactory.getLogger(ApplicationDesk.class);
+  private final LoomcardScheduler scheduler;
+  private final RMContext rmContext;
+  private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
+  private final Ledger ledger;
+  private final QueueTree tree;
+  private final Lock writeLock;
+  private final Rounds rounds;
+
+  ApplicationDesk(LoomcardScheduler scheduler, RMContext rmContext, Ledger ledger, QueueTree tree,
+      Lock writeLock, Rounds rounds) {
+    this.scheduler = scheduler;
+    this.rmContext = rmContext;
+    this.applications = scheduler.getSchedulerApplications();
+    this.ledger = ledger;
+    this.tree = tree;
+    this.writeLock = writeLock;
+    this.rounds = rounds;
+  }
+
+  void addApplication(ApplicationId id, String queueName, String user, Priority asked,
+      boolean recovering) {
+    writeLock.lock();
+    try {
+      LoomcardQueue queue = tree.find(queueName);
+      String problem = whyNotSubmit(queue, queueName, user, recovering);
+      if (problem != null) {
+        LOG.info("Application {} of {} rejected: {}", id, user, problem);
+        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
+        return;
+      }
+      RMApp app = rmContext.getRMApps().get(id);
+      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
+          && app.getApplicationSubmissionContext().getUnmanagedAM();
+      Priority priority = asked == null ? Priority.newInstance(0) : asked;
+      applications.put(id, HadoopLine.newApplication(queue, user, priority, unmanaged));
+      ledger.addApplication(id, user, app, queue, priority.getPriority());
+      HadoopLine.countSubmission(queue.getMetrics(), user, unmanaged);
+      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
+            RMAppEventType.APP_ACCEPTED));
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  /**
+   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
+   * not.
+   */
+  private String whyNotSubmit(LoomcardQueue queue, String name, String user, boolean recovering) {
+    if (queue == null) {
+      return tree.unknown(name);
+    }
+    if (!queue.isLeaf()) {
+      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
+    }
+    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
+    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
+      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
+          + queue.submitters();
+    }
+    return null;
+  }
+
+  void finishApplication(ApplicationId id, RMAppState state) {
+    writeLock.lock();
+    try {
+      SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
+      LoomcardApplication known = ledger.application(id);
+      if (application == null || known == null) {
+        return;
+      }
+      known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
+      application.stop(state);
+      ledger.finishApplication(known, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void addAttempt(ApplicationAttemptId id, boolean keepsContainers, boolean recovering) {
+    writeLock.lock();
+    try {
+      SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
+      LoomcardApplication known = ledger.application(id.getApplicationId());
+      if (application == null || known == null) {
+        LOG.warn("Attempt {} of an application that was not accepted", id);
+        return;
+      }
+      LoomcardAttempt attempt = ledger.addAttempt(known, id, rmContext);
+      attempt.setPriority(application.getPriority());
+      if (keepsContainers && application.getCurrentAppAttempt() != null) {
+        attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
+      }
+      application.setCurrentAppAttempt(attempt);
+      HadoopLine.countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
+      LOG.info("Added attempt {} of {}", id, known.user());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler()
+            .handle(new RMAppAttemptEvent(id, RMAppAttemptEventType.ATTEMPT_ADDED));
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
+    writeLock.lock();
+    try {
+      LoomcardAttempt attempt = scheduler.getApplicationAttempt(id);
+      if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
+        LOG.warn("Unknown attempt {} has ended", id);
+        return;
+      }
+      for (RMContainer container : attempt.getLiveContainers()) {
+        if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
+          scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
+              .getContainerId(),
+              SchedulerUtils.COMPLETED_APPLICATION), RMContainerEventType.KILL);
+        }
+      }
+      attempt.stop(state);
+      ledger.finishAttempt(attempt, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void checkMove(ApplicationId id, String target) throws YarnException {
+    LoomcardApplication application = known(id);
+    String problem = whyNotSubmit(tree.find(target), target, application.user(), false);
+    if (problem != null) {
+      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": "
+          + problem);
+    }
+  }
+
+  String move(ApplicationId id, String target) throws YarnException {
+    writeLock.lock();
+    try {
+      checkMove(id, target);
+      LoomcardApplication application = known(id);
+      LoomcardQueue from = application.queue();
+      LoomcardQueue to = tree.find(target);
+      LoomcardAttempt attempt = application.attempt();
+      if (attempt != null) {
+        for (RMContainer container : attempt.getLiveContainers()) {
+          ContainerEntry entry = ledger.container(container.getContainerId());
+          boolean isAm = entry != null && entry.isAm();
+          long[] size = Amounts.of(container.getContainer().getResource());
+          from.giveBack(application.user(), size, isAm);
+          to.take(application.user(), size, isAm);
+        }
+        attempt.move(to);
+      }
+      applications.get(id).setQueue(to);
+      ledger.changeApplication(application, to, application.priority());
+      LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
+      return to.path();
+    } finally {
+      writeLock.unlock();
+      rounds.signal();
+    }
+  }
+
+  private LoomcardApplication known(ApplicationId id) throws YarnException {
+    LoomcardApplication application = ledger.application(id);
+    if (application == null) {
+      throw new YarnException("Application " + id + " is not running here");
+    }
+    return application;
+  }
+
+  Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
+      HadoopLine.PriorityStore store) throws YarnException {
+    writeLock.lock();
+    try {
+      LoomcardApplication application = known(id);
+      RMApp app = rmContext.getRMApps().get(id);
+      Priority priority = scheduler.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
+      if (priority.getPriority() == application.priority()) {
+        store.skip();
+        return priority;
+      }
+      app.getApplicationSubmissionContext().setPriority(priority);
+      store.write(rmContext, app);
+      applications.get(id).setPriority(priority);
+      ledger.changeApplication(application, application.queue(), priority.getPriority());
+      return priority;
+    } finally {
+      writeLock.unlock();
+      rounds.signal();
+    }
+  }
+
+  /** Latest attempts of the applications in this queue or below it. */
+  List<ApplicationAttemptId> attemptsWithin(LoomcardQueue queue) {
+    List<ApplicationAttemptId> attempts = new ArrayList<>();
+    for (LoomcardApplication application : ledger.applications()) {
+      if (application.attempt() != null && applications.containsKey(application.id())
+          && application.queue().isWithin(queue)) {
+        attempts.add(application.attempt().getApplicationAttemptId());
+      }
+    }
+    return attempts;
+  }
+}
