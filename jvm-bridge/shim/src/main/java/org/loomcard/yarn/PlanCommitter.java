@@ -99,8 +99,8 @@ final class PlanCommitter {
     return outcome;
   }
 
-  private static int wanted(PlanMessage plan) {
-    int sum = 0;
+  private static long wanted(PlanMessage plan) {
+    long sum = 0;
     for (PlanMessage.Decision decision : plan.decisions) {
       sum += Math.max(0, count(decision));
     }

@@ -192,7 +192,7 @@ public final class Ledger {
   // Containers.
 
   /** The first of {@code count} numbers that nothing else will get. */
-  public long reserveContainerNumbers(int count) {
+  public long reserveContainerNumbers(long count) {
     return lastContainer.getAndAdd(count) + 1;
   }
 
