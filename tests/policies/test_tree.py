@@ -120,6 +120,16 @@ def test_changes_are_told_once_and_only_inside_the_scope():
     assert seen == {1: [*common, "AskChanged"], 2: common}
 
 
+def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
+    """TimerFired is among the changes of its own instance only."""
+    engine = under("drf", "test-counter", "test-counter")
+    engine.round()
+    engine.tell(r.TimerFired(5, 2))
+    engine.round()
+    seen = {i: engine.session.tree.instances[i].memory["seen"].count("TimerFired") for i in (1, 2)}
+    assert seen == {1: 0, 2: 1}
+
+
 def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
     """LATE refuses a plan whole: its asks stand again, its memory starts from what it saved."""
     engine = Engine(flat("test-counter"))

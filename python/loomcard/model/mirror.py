@@ -45,7 +45,7 @@ class Mirror:
         self.in_flight: list[Step] = []
         self.in_flight_round = 0
         self.changes: list[Change] = []
-        self.timers_due: set[int] = set()
+        self.timers_due: dict[int, Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
         self.set_up_anew = False  # a set-up record was read: the policy tree is
         self.spoilt: set[int] = (
@@ -56,7 +56,7 @@ class Mirror:
         """Apply the records of a batch; raises UntrustworthyError, after which only a snapshot
         helps.
         """
-        self.changes, self.timers_due, self.spoilt = [], set(), set()
+        self.changes, self.timers_due, self.spoilt = [], {}, set()
         self.rebuilt = self.set_up_anew = False
         records = batch.records
         if not (records and type(records[0]) is r.Snapshot):
@@ -304,7 +304,8 @@ class Mirror:
         self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
 
     def _timer(self, record: r.TimerFired) -> None:
-        self.timers_due.add(record.instance)
+        due = (ev.TimerFired, record.at_ms, self.sequence, None, ())
+        self.timers_due[record.instance] = due
 
 
 _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {

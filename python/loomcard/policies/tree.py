@@ -100,7 +100,9 @@ class PolicyTree:
         view._entitlement = self._entitlement
         if self.mirror.changes:
             view._unread.append(self.mirror.changes)
-        if instance.queue.number in self.mirror.timers_due:
+        due = self.mirror.timers_due.get(instance.queue.number)
+        if due is not None:
+            view._unread.append([due])
             instance.timer = None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
