@@ -47,7 +47,8 @@ final class PolicyRounds {
 
   /** Whether there is anything to tell or ask now. */
   boolean isWanted() {
-    return snapshotReason != null || more || books.hasNews() || wakeUps.earliestMs() <= clock.nowMs();
+    return snapshotReason != null || more || books.hasNews()
+        || wakeUps.earliestMs() <= clock.nowMs();
   }
 
   /** Whether a round should wait a little for more to happen. */
