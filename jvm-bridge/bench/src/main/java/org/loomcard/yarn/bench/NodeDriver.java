@@ -51,12 +51,15 @@ final class NodeDriver implements Runnable {
   void updated(NodeId id) {
     SimulatedNode node = byId.get(id);
     if (node != null && node.inFlight()) {
+      if (node.loaded() || phase == Phase.PACED) {
+        updates.increment();
+      }
       node.updated();
-      updates.increment();
       room.release();
     }
   }
 
+  /** Updates handled so far; of the saturated phase only those with five completions. */
   long updates() {
     return updates.sum();
   }

@@ -38,6 +38,7 @@ final class SimulatedNode {
   private long lastBeat;
   private int beats;
   private volatile boolean inFlight;
+  private volatile boolean loaded;
 
   /** The host is an address in digits: container tokens resolve it, and DNS is not measured. */
   SimulatedNode(RMContext context, int number, int slots) {
@@ -86,11 +87,12 @@ final class SimulatedNode {
     return count;
   }
 
-  /** Sends one heartbeat that reports the {@code completions} oldest containers as finished. */
+  /** Sends one heartbeat that reports at most so many containers, the oldest, as finished. */
   @SuppressWarnings("unchecked")
-  void beat(long now, int completions) {
+  void beat(long now, int most) {
     List<ContainerStatus> statuses = new ArrayList<>(running.size());
-    for (int i = Math.min(completions, running.size()); i > 0; i--) {
+    int completions = Math.min(most, running.size());
+    for (int i = completions; i > 0; i--) {
       ContainerId container = running.poll().status.getContainerId();
       statuses.add(ContainerStatus.newInstance(container, ContainerState.COMPLETE, "", 0));
     }
@@ -99,6 +101,7 @@ final class SimulatedNode {
     }
     lastBeat = now;
     beats++;
+    loaded = completions >= BenchmarkSettings.COMPLETIONS_PER_HEARTBEAT;
     inFlight = true;
     context.getDispatcher().getEventHandler().handle(new RMNodeStatusEvent(id, status(statuses)));
     // What the heartbeat's answer would carry; taking it is what lets the RM forget completions.
@@ -108,6 +111,11 @@ final class SimulatedNode {
   /** Called by the scheduler's thread when it has handled the node's update. */
   void updated() {
     inFlight = false;
+  }
+
+  /** Whether the heartbeat in flight reports as many completions as a saturated one does. */
+  boolean loaded() {
+    return loaded;
   }
 
   boolean inFlight() {
