@@ -1,0 +1,102 @@
+package org.loomcard.yarn;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.junit.Test;
+
+/** Running containers that grow and shrink; there is nothing to decide, but everything to book. */
+public class ContainerResizeTest extends SchedulerTestBase {
+  private MockNM nm;
+  private RMApp app;
+  private MockAM am;
+  private Container container;
+
+  private void start() throws Exception {
+    startRm();
+    nm = node("h1", 8192, 8);
+    app = submit(application());
+    am = launchAm(app, nm);
+    read();
+    JsonNode ask = ask(am, 1024, 5, 1);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 1));
+    container = collect(am).get(0);
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(),
+        container.getId().getContainerId(), ContainerState.RUNNING);
+    rm.drainEvents();
+    read();
+  }
+
+  private AllocateResponse resize(ContainerUpdateType type, int memoryMb) throws Exception {
+    AllocateResponse response = am.sendContainerResizingRequest(Collections.singletonList(
+        UpdateContainerRequest.newInstance(container.getVersion(), container.getId(), type,
+            Resource.newInstance(memoryMb, 1), null)));
+    rm.drainEvents();
+    return response;
+  }
+
+  /** Growth takes room at once and reaches the AM at its next heartbeat; queue, node, mirror agree. */
+  @Test
+  public void growthAndShrinking() throws Exception {
+    start();
+    long unused = 8192 - 2048;
+    assertEquals(unused, scheduler.getSchedulerNode(nm.getNodeId()).getUnallocatedResource()
+        .getMemorySize());
+    resize(ContainerUpdateType.INCREASE_RESOURCE, 3072);
+    assertTrue("asked for, so a round is wanted", rounds.hasNews());
+    ScriptedRounds.Batch batch = read();
+    assertEquals(3072, batch.one("container_resized").get(3).get(0).asInt());
+    assertEquals("an increase is no ask that a policy sees", "[1,1,2,0]", batch.check.toString());
+    AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(),
+        new ArrayList<ContainerId>());
+    rm.drainEvents();
+    assertEquals(1, response.getUpdatedContainers().size());
+    container = response.getUpdatedContainers().get(0).getContainer();
+    assertEquals(3072, container.getResource().getMemorySize());
+    assertEquals(1024 + 3072, scheduler.queues().root().used()[0]);
+    assertEquals(unused - 2048, scheduler.getSchedulerNode(nm.getNodeId())
+        .getUnallocatedResource().getMemorySize());
+    assertEquals("[1,1,2,0]", read().check.toString());
+
+    response = resize(ContainerUpdateType.DECREASE_RESOURCE, 2048);
+    assertEquals(2048, response.getUpdatedContainers().get(0).getContainer().getResource()
+        .getMemorySize());
+    assertEquals(2048, read().one("container_resized").get(3).get(0).asInt());
+    assertEquals(1024 + 2048, scheduler.queues().root().used()[0]);
+    assertEquals(unused - 1024, scheduler.getSchedulerNode(nm.getNodeId())
+        .getUnallocatedResource().getMemorySize());
+    assertEquals(1, scheduler.metrics().resizesServed());
+  }
+
+  /** Growth beyond the node's room waits, and starts no round until there is news. */
+  @Test
+  public void growthThatDoesNotFitWaits() throws Exception {
+    start();
+    JsonNode ask = ask(am, 1024, 5, 6);
+    rounds.commit(ScriptedRounds.allocate(ask, node(nm), 6));
+    Container other = collect(am).get(0);
+    read();
+    resize(ContainerUpdateType.INCREASE_RESOURCE, 2048);
+    assertTrue(read().all("container_resized").isEmpty());
+    assertEquals("no news, no round", false, rounds.hasNews());
+    am.allocate(new ArrayList<ResourceRequest>(), Arrays.asList(other.getId()));
+    rm.drainEvents();
+    ScriptedRounds.Batch batch = read();
+    assertEquals(Arrays.asList("container_completed", "container_resized"), batch.tags());
+  }
+}
