@@ -1,6 +1,9 @@
 """The command's tree, and the one place where its errors become a line and an exit status."""
 
+import contextlib
+import signal
 import sys
+from types import FrameType
 
 import typer
 
@@ -36,6 +39,9 @@ app.command()(demo)
 
 def run(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
+    with contextlib.suppress(ValueError):  # not the main thread
+        # What is told to end takes its cluster and its jobs' clients with it, as on Ctrl-C.
+        signal.signal(signal.SIGTERM, _end)
     try:
         app(args=arguments)
     except SystemExit as end:
@@ -53,6 +59,10 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def _complain(error: Exception) -> None:

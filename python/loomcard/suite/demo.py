@@ -67,7 +67,7 @@ class Sizes:
     """How much the demo runs. Task JVMs start at less than one a second on two cores."""
 
     sleepers: int = 3
-    sleep_maps: int = 3
+    sleep_maps: int = 2
     sleep_ms: int = 3_000
     pi_maps: int = 2
     records: int = 2_000
@@ -113,7 +113,7 @@ def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
 
 
 def _settings(run_dir: Path, scheduler: str, policy: Path | None) -> LocalSettings:
-    # Twelve containers at a time for some twenty-four: small enough for jobs to wait.
+    # Six masters leave room for six of the fifteen tasks: small enough for jobs to wait.
     return LocalSettings(
         run_dir=run_dir, nodes=3, node_memory_mb=1280, scheduler=scheduler, policy=policy
     )
