@@ -12,7 +12,8 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java bench clean
+.PHONY: help setup environment demo test lint unit java lines bench clean
+.NOTPARALLEL:
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
@@ -41,7 +42,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
 	@$(BIN)/loomcard demo
 
-test: setup lint java  ## everything; what needs Docker is skipped, in one line, where no engine answers
+test: setup lint java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/pytest
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
@@ -53,6 +54,9 @@ lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
 
 java: setup  ## Java style and tests
 	@$(MVN) verify
+
+lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
+	@jvm-bridge/hadoop-lines.sh
 
 unit: $(VENV)/.made  ## the fast part: lint and the Python tests without a cluster
 	@$(MAKE) --no-print-directory lint
