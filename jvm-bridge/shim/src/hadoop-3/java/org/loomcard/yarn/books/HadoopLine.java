@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NMToken;
@@ -128,8 +129,14 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
         : allocator.getResourceRequests();
   }
 
+  /**
+   * What the submission says to the scheduler. YARN's own {@code getApplicationSchedulingEnvs} adds
+   * the AM's whole environment, secrets included, which must not reach a journal.
+   */
   static Map<String, String> schedulingProperties(RMApp app) {
-    Map<String, String> properties = app.getApplicationSchedulingEnvs();
+    ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
+    Map<String, String> properties =
+        context == null ? null : context.getApplicationSchedulingPropertiesMap();
     return properties == null ? Collections.<String, String>emptyMap() : properties;
   }
 
