@@ -58,7 +58,7 @@ java: setup  ## Java style and tests
 lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
 	@jvm-bridge/hadoop-lines.sh
 
-unit: $(VENV)/.made  ## the fast part: lint and the Python tests without a cluster
+unit: setup  ## the fast part: lint and the Python tests without a cluster
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/pytest -q -m "not cluster and not docker"
 
