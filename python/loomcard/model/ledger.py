@@ -276,8 +276,9 @@ class Ledger:
         """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
         rack's.
         """
-        container.host_row = _less(ask.hosts, node.host)
-        container.rack_row = _less(ask.racks, node.rack)
+        if ask.hosts or ask.racks:
+            container.host_row = _less(ask.hosts, node.host)
+            container.rack_row = _less(ask.racks, node.rack)
 
     def touched(self, app: Application) -> None:
         """Something that decides what the application may have changed."""

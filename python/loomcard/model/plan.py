@@ -129,7 +129,7 @@ class Plan:
     @property
     def spent(self) -> bool:
         """This turn may take nothing more."""
-        return self._allowance is not None and self._allowance.spent()
+        return self._allowance is not None and self._allowance.count < 1
 
     def place(self, ask: Ask) -> Node | None:
         """The node for the ask's next container: node-local, rack, any, ties by number; None if

@@ -7,21 +7,19 @@ It is live: what the plan allocates shows in it at once (``node.available``, ``a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from loomcard.model.cluster import Application, Ask, Member, Node, Partition, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.events import Event
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Change
-from loomcard.model.resource import Resource
+from loomcard.model.resource import Resource, add, fits, subtract
 
 Kind = TypeVar("Kind", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What a turn took: resource, count of containers, and why it stopped (None: it took all it was
     offered).
     """
@@ -41,15 +39,16 @@ WITHHELD = "WITHHELD"
 
 class Allowance:
     """How much a turn may still take: containers, and amounts (None: no bound); every turn above it
-    pays too.
+    pays too, so that ``count`` never exceeds what is left above.
     """
 
-    __slots__ = ("above", "count", "limit", "taken", "taken_count")
+    __slots__ = ("above", "bounded", "count", "limit", "taken", "taken_count")
 
     def __init__(
         self, count: int, limit: Resource | None, above: Allowance | None, width: int
     ) -> None:
-        self.count = count
+        self.count = count if above is None else min(count, above.count)
+        self.bounded = limit is not None or (above is not None and above.bounded)
         self.limit = list(limit) if limit is not None else None
         self.above = above
         self.taken = [0] * width
@@ -57,25 +56,18 @@ class Allowance:
 
     def allows(self, size: Resource) -> bool:
         """Whether one more container of ``size`` is within this turn and all turns above it."""
+        if self.count < 1:
+            return False
         turn: Allowance | None = self
-        while turn is not None:
-            if turn.count < 1:
-                return False
-            if turn.limit is not None and any(
-                s > left for s, left in zip(size, turn.limit, strict=True)
-            ):
+        while turn is not None and turn.bounded:
+            if turn.limit is not None and not fits(size, turn.limit):
                 return False
             turn = turn.above
         return True
 
     def spent(self) -> bool:
         """No further container is allowed, whatever its size."""
-        turn: Allowance | None = self
-        while turn is not None:
-            if turn.count < 1:
-                return True
-            turn = turn.above
-        return False
+        return self.count < 1
 
     def take(self, size: Resource) -> None:
         """One container of ``size`` was granted under this turn."""
@@ -83,10 +75,9 @@ class Allowance:
         while turn is not None:
             turn.count -= 1
             turn.taken_count += 1
-            for i, amount in enumerate(size):
-                turn.taken[i] += amount
-                if turn.limit is not None:
-                    turn.limit[i] -= amount
+            add(turn.taken, size)
+            if turn.limit is not None:
+                subtract(turn.limit, size)
             turn = turn.above
 
 

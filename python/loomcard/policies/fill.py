@@ -48,7 +48,8 @@ class Index:
             changed = list(self.stale)
             for member in changed:
                 self.rekey(order, member)
-        self.stale.clear()
+        if changed:
+            self.stale.clear()
         return changed
 
     def rekey(self, order: Order, member: Member) -> None:

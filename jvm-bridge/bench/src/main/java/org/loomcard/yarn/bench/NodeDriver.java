@@ -24,7 +24,9 @@ final class NodeDriver implements Runnable {
   private static final int MOST_IN_FLIGHT = 100;
   private static final long PERIOD = TimeUnit.SECONDS.toNanos(1);
   private static final long LIFE = TimeUnit.SECONDS.toNanos(LIFE_SECONDS);
-  private static final long REST = TimeUnit.MICROSECONDS.toNanos(500);
+  private static final long REST = TimeUnit.MILLISECONDS.toNanos(2);
+  /** A look at all nodes that finds fewer to send is followed by a rest: looking costs CPU too. */
+  private static final int WORTH_LOOKING = 50;
 
   private final List<SimulatedNode> nodes;
   private final Map<NodeId, SimulatedNode> byId = new HashMap<>();
@@ -84,7 +86,7 @@ final class NodeDriver implements Runnable {
    * NodeManager would report anyway: empty heartbeats shall not count as work done.
    */
   private void fastRound() throws InterruptedException {
-    boolean any = false;
+    int sent = 0;
     for (SimulatedNode node : nodes) {
       long now = System.nanoTime();
       int running = node.startLaunched(now);
@@ -93,10 +95,10 @@ final class NodeDriver implements Runnable {
           || now - node.lastBeat() >= PERIOD;
       if (due && !node.inFlight()) {
         beat(node, now, filling ? 0 : BenchmarkSettings.COMPLETIONS_PER_HEARTBEAT);
-        any = true;
+        sent++;
       }
     }
-    if (!any) {
+    if (sent < WORTH_LOOKING) {
       LockSupport.parkNanos(REST);
     }
   }
