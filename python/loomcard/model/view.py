@@ -7,7 +7,7 @@ It is live: what the plan allocates shows in it at once (``node.available``, ``a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from loomcard.model.cluster import Application, Ask, Member, Node, Partition, Queue
 from loomcard.model.draft import Draft
@@ -19,7 +19,8 @@ from loomcard.model.resource import Resource, add, fits, subtract
 Kind = TypeVar("Kind", bound=Event)
 
 
-class Taken(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Taken:
     """What a turn took: resource, count of containers, and why it stopped (None: it took all it was
     offered).
     """
@@ -47,8 +48,8 @@ class Allowance:
     def __init__(
         self, count: int, limit: Resource | None, above: Allowance | None, width: int
     ) -> None:
-        self.count = count if above is None else min(count, above.count)
-        self.bounded = limit is not None or (above is not None and above.bounded)
+        self.count: int = count if above is None else min(count, above.count)
+        self.bounded: bool = limit is not None or (above is not None and above.bounded)
         self.limit = list(limit) if limit is not None else None
         self.above = above
         self.taken = [0] * width
