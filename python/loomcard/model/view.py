@@ -7,6 +7,7 @@ It is live: what the plan allocates shows in it at once (``node.available``, ``a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from loomcard.model.cluster import Application, Ask, Member, Node, Partition, Queue
