@@ -52,10 +52,9 @@ lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
 	@$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
 
-java: setup  ## Java style and tests, and the older Hadoop lines
+java: setup  ## Java style and tests, and Error Prone
 	@$(MVN) verify
 	@$(MVN) -Perror-prone -pl shim compile
-	@jvm-bridge/hadoop-lines.sh
 
 lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
 	@jvm-bridge/hadoop-lines.sh

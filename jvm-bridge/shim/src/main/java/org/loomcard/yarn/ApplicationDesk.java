@@ -159,9 +159,9 @@ final class ApplicationDesk {
       }
       for (RMContainer container : attempt.getLiveContainers()) {
         if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
-          scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
-              .getContainerId(),
-              SchedulerUtils.COMPLETED_APPLICATION), RMContainerEventType.KILL);
+          scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
+              container.getContainerId(), SchedulerUtils.COMPLETED_APPLICATION),
+              RMContainerEventType.KILL);
         }
       }
       attempt.stop(state);
