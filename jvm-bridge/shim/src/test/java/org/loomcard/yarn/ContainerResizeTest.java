@@ -50,7 +50,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     return response;
   }
 
-  /** Growth takes room at once and reaches the AM at its next heartbeat; queue, node, mirror agree. */
+  /** Growth takes room at once and reaches the AM with its next heartbeat; all books agree. */
   @Test
   public void growthAndShrinking() throws Exception {
     start();
