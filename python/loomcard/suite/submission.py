@@ -12,6 +12,7 @@ from pathlib import Path
 from loomcard.cluster import places
 from loomcard.suite.programs import Program
 
+_THROWN = re.compile(r'^(Exception in thread "main" )?([\w.$]+(Exception|Error): )+')
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 
 
@@ -116,7 +117,7 @@ class Submission:
         lines = self.log.read_text(errors="replace").splitlines()
         telling = [line for line in lines if "Exception" in line and not line.startswith("\tat ")]
         last = telling[0] if telling else next(iter(reversed(lines)), "it said nothing")
-        return last.strip()[:400]
+        return _THROWN.sub("", last.strip())[:400]
 
     def stop(self) -> None:
         """Ends the client if it still runs; what it has submitted goes on."""
