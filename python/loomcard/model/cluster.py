@@ -130,7 +130,7 @@ class Application:
 
     __slots__ = (
         "attempts", "containers", "hints", "id", "name", "number", "past_attempts", "pending_count",
-        "priority", "queue", "submitted_ms", "tags", "type", "used", "user", "weight",
+        "priority", "queue", "submitted_ms", "sums", "tags", "type", "used", "user", "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, id: str, queue: Queue, user: str) -> None:  # noqa: A002
@@ -149,6 +149,9 @@ class Application:
         self.past_attempts: dict[int, Attempt] = {}  # ended ones, whose containers may live on
         self.containers: dict[Container, None] = {}
         self.used = [0] * len(queue.used)
+        self.sums = [
+            self.used
+        ]  # all that its containers are charged to; the ledger adds the queues'
         self.pending_count = 0
 
     below_guaranteed = False

@@ -9,7 +9,6 @@ says what is forbidden.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
 from typing import Any
 
 from loomcard.model.cluster import (
@@ -25,7 +24,7 @@ from loomcard.model.cluster import (
 )
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add, fits, subtract
+from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Rooms, Shape
 
 
@@ -82,7 +81,7 @@ class Ledger:
     def resize_node(self, node: Node, capacity: Resource) -> None:
         """A node has another capacity; free room may turn negative."""
         self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
-        add(node.free, capacity.minus(node.capacity))
+        add_all([node.free], capacity.minus(node.capacity))
         node.capacity = capacity
         self.rooms.touch(node)
 
@@ -105,7 +104,7 @@ class Ledger:
     def add_application(self, app: Application) -> None:
         """An application is accepted into its queue."""
         self.applications[app.number] = app
-        app.queue.applications[app.number] = app
+        self._enter(app, app.queue)
 
     def move_application(self, app: Application, queue: Queue) -> None:
         """An application goes to another leaf queue with all it holds and asks for."""
@@ -113,7 +112,12 @@ class Ledger:
             return
         old = app.queue
         del old.applications[app.number]
-        self._charge(app, old, -1)
+        for container in app.containers:
+            subtract_all(app.sums[1:], container.size)
+            if container.is_am:
+                subtract_all([old.am_used], container.size)
+        self._demand(old, -app.pending_count)
+        _age_changed(old)
         self._enter(app, queue)
         self._mark(app, old)
 
@@ -127,14 +131,14 @@ class Ledger:
     def _enter(self, app: Application, queue: Queue) -> None:
         app.queue = queue
         queue.applications[app.number] = app
-        self._charge(app, queue, 1)
-        self._mark(app, queue)
-
-    def _charge(self, app: Application, queue: Queue, sign: int) -> None:
-        _age_changed(queue)
+        app.sums = [app.used, *_sums(queue, app.user)]
         for container in app.containers:
-            self._hold(queue, container, add if sign > 0 else subtract)
-        self._demand(queue, app.pending_count * sign)
+            add_all(app.sums[1:], container.size)
+            if container.is_am:
+                add_all([queue.am_used], container.size)
+        self._demand(queue, app.pending_count)
+        _age_changed(queue)
+        self._mark(app, queue)
 
     # Asks
 
@@ -239,38 +243,28 @@ class Ledger:
         """Charge a container to its node, application, user and queues."""
         app = container.attempt.application
         node = container.node
-        subtract(node.free, container.size)
+        size = container.size
+        subtract_all([node.free], size)
+        add_all(app.sums, size)
+        if container.is_am:
+            add_all([app.queue.am_used], size)
         node.containers[container] = None
         app.containers[container] = None
-        add(app.used, container.size)
-        self._hold(app.queue, container, add)
         self._mark(app, app.queue)
 
     def release(self, container: Container) -> None:
         """Take a container off the books; its node gains room."""
         app = container.attempt.application
         node = container.node
-        add(node.free, container.size)
+        size = container.size
+        add_all([node.free], size)
+        subtract_all(app.sums, size)
+        if container.is_am:
+            subtract_all([app.queue.am_used], size)
         del node.containers[container]
         del app.containers[container]
-        subtract(app.used, container.size)
-        self._hold(app.queue, container, subtract)
         self._mark(app, app.queue)
         self.rooms.touch(node)
-
-    def _hold(self, leaf: Queue, container: Container, change: Callable[..., None]) -> None:
-        size = container.size
-        if leaf.user_limit is not None:
-            user = container.attempt.application.user
-            if user not in leaf.user_used:
-                leaf.user_used[user] = [0] * len(size)
-            change(leaf.user_used[user], size)
-        if container.is_am:
-            change(leaf.am_used, size)
-        queue: Queue | None = leaf
-        while queue is not None:
-            change(queue.used, size)
-            queue = queue.parent
 
     def _take_locality(self, ask: Ask, node: Node, container: Container) -> None:
         """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
@@ -325,6 +319,18 @@ class Ledger:
         if not ask.is_am or leaf.am_limit is None or not any(leaf.am_used):
             return None  # the first AM of a queue is always let in
         return None if _room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+
+
+def _sums(leaf: Queue, user: str) -> list[list[int]]:
+    """What a container of a user's application in a leaf queue is charged to, from the leaf up."""
+    sums = []
+    if leaf.user_limit is not None:
+        sums.append(leaf.user_used.setdefault(user, [0] * len(leaf.used)))
+    queue: Queue | None = leaf
+    while queue is not None:
+        sums.append(queue.used)
+        queue = queue.parent
+    return sums
 
 
 def _age_changed(queue: Queue | None) -> None:

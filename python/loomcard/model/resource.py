@@ -55,24 +55,30 @@ def fits(need: Sequence[int], room: Sequence[int]) -> bool:
     return all(wanted <= free for wanted, free in zip(need, room, strict=True))
 
 
-def add(total: list[int], amounts: Sequence[int]) -> None:
-    """Add ``amounts`` to ``total`` in place; two types are written out, as in ``fits``."""
+def add_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
+    """Add ``amounts`` to each of ``totals`` in place; two types are written out, as in ``fits``."""
     if len(amounts) == 2:
-        total[0] += amounts[0]
-        total[1] += amounts[1]
+        first, second = amounts
+        for total in totals:
+            total[0] += first
+            total[1] += second
     else:
-        for i, amount in enumerate(amounts):
-            total[i] += amount
+        for total in totals:
+            for i, amount in enumerate(amounts):
+                total[i] += amount
 
 
-def subtract(total: list[int], amounts: Sequence[int]) -> None:
-    """Take ``amounts`` off ``total`` in place."""
+def subtract_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
+    """Take ``amounts`` off each of ``totals`` in place."""
     if len(amounts) == 2:
-        total[0] -= amounts[0]
-        total[1] -= amounts[1]
+        first, second = amounts
+        for total in totals:
+            total[0] -= first
+            total[1] -= second
     else:
-        for i, amount in enumerate(amounts):
-            total[i] -= amount
+        for total in totals:
+            for i, amount in enumerate(amounts):
+                total[i] -= amount
 
 
 def share(used: Sequence[int], capacity: Sequence[int]) -> float:

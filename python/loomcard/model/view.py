@@ -15,12 +15,12 @@ from loomcard.model.draft import Draft
 from loomcard.model.events import Event
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Change
-from loomcard.model.resource import Resource, add, fits, subtract
+from loomcard.model.resource import Resource, fits, subtract_all
 
 Kind = TypeVar("Kind", bound=Event)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Taken:
     """What a turn took: resource, count of containers, and why it stopped (None: it took all it was
     offered).
@@ -44,17 +44,13 @@ class Allowance:
     pays too, so that ``count`` never exceeds what is left above.
     """
 
-    __slots__ = ("above", "bounded", "count", "limit", "taken", "taken_count")
+    __slots__ = ("above", "bounded", "count", "limit")
 
-    def __init__(
-        self, count: int, limit: Resource | None, above: Allowance | None, width: int
-    ) -> None:
+    def __init__(self, count: int, limit: Resource | None, above: Allowance | None) -> None:
         self.count: int = count if above is None else min(count, above.count)
         self.bounded: bool = limit is not None or (above is not None and above.bounded)
         self.limit = list(limit) if limit is not None else None
         self.above = above
-        self.taken = [0] * width
-        self.taken_count = 0
 
     def allows(self, size: Resource) -> bool:
         """Whether one more container of ``size`` is within this turn and all turns above it."""
@@ -76,10 +72,8 @@ class Allowance:
         turn: Allowance | None = self
         while turn is not None:
             turn.count -= 1
-            turn.taken_count += 1
-            add(turn.taken, size)
             if turn.limit is not None:
-                subtract(turn.limit, size)
+                subtract_all([turn.limit], size)
             turn = turn.above
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loomcard.model.cluster import Queue
-from loomcard.model.resource import Resource, add
+from loomcard.model.resource import Resource, add_all
 
 
 def entitlements(
@@ -46,7 +46,7 @@ def _pending(root: Queue, wanted: Callable[[Queue], Resource]) -> dict[Queue, Re
 def _sum(vectors: list[Resource], width: int) -> Resource:
     total = [0] * width
     for vector in vectors:
-        add(total, vector)
+        add_all([total], vector)
     return Resource(total)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from loomcard.model.draft import Draft
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Mirror
 from loomcard.model.placement import place
-from loomcard.model.resource import Resource, add
+from loomcard.model.resource import Resource, add_all
 from loomcard.model.view import (
     NO_FIT,
     NOTHING,
@@ -81,11 +82,10 @@ class PolicyTree:
         for instance in self.instances.values():
             self._prepare(instance, draft)
         root = self.instances[0]
-        width = len(mirror.types)
-        self._call(root, None if most is None else Allowance(most, None, None, width))
+        self._call(root, None if most is None else Allowance(most, None, None))
         for instance in self.instances.values():
             if not instance.called and instance.takes_memory and self._concerned(instance):
-                self._call(instance, Allowance(0, None, None, width))
+                self._call(instance, Allowance(0, None, None))
             instance.view._unread = []
         self._settle_timers(draft)
         return draft
@@ -150,13 +150,14 @@ class PolicyTree:
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
                 return Taken(zero, 0, NOTHING)
-            above = parent.view._allowance
-            allowance = Allowance(count, limit, above, len(zero))
+            allowance = Allowance(count, limit, parent.view._allowance)
+            before, offered = tuple(child.used), allowance.count
             self._call(instance, allowance)
             if instance.faulty:
                 return Taken(zero, 0, NOTHING)
-            if allowance.taken_count:
-                return Taken(Resource(allowance.taken), allowance.taken_count, None)
+            taken = offered - allowance.count
+            if taken:
+                return Taken(Resource(map(sub, child.used, before)), taken, None)
             return Taken(zero, 0, self._stopped(instance))
 
         return turn
@@ -184,7 +185,7 @@ class PolicyTree:
 def _wanted(leaf: Queue) -> Resource:
     total = [0] * len(leaf.used)
     for ask in asks_below(leaf):
-        add(total, ask.size.times(ask.count))
+        add_all([total], ask.size.times(ask.count))
     return Resource(total)
 
 
