@@ -6,6 +6,7 @@ them. docs/bench.md says what is measured and what is not. Run it with `make ben
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,9 +131,10 @@ def _digits(value: float) -> int:
     return 0 if value >= 100 else 1 if value >= 10 else 2
 
 
-def run(schedulers: Sequence[str], rounds: int, load: dict[str, int], heap: str) -> list[Window]:
-    """All windows of `rounds` rounds, in each of which every scheduler has one JVM."""
-    windows = []
+def run(
+    schedulers: Sequence[str], rounds: int, load: dict[str, int], heap: str
+) -> Iterator[Window]:
+    """The windows of `rounds` rounds, in each of which every scheduler has one JVM."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("")
@@ -143,10 +145,9 @@ def run(schedulers: Sequence[str], rounds: int, load: dict[str, int], heap: str)
                 progress.update(task, description=f"{told}: starting, filling, warming up")
                 for window in measure(scheduler, number, load, heap):
                     check(window)
-                    windows.append(window)
                     rate = f"{window.allocations_per_s():,.0f} allocations/s"
                     progress.update(task, description=f"{told}: {window.phase}, {rate}")
-    return windows
+                    yield window
 
 
 def main(
@@ -162,13 +163,17 @@ def main(
 ) -> None:
     """Measure `drf` through the bridge against CapacityScheduler; the last line is JSON."""
     schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
+    # Ended by a signal, the bench still ends its JVM.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    windows = []
     try:
-        windows = run(schedulers, 1 if quick else rounds, QUICK if quick else FULL, heap)
+        for window in run(schedulers, 1 if quick else rounds, QUICK if quick else FULL, heap):
+            windows.append(window)
+            if out is not None:
+                out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
     except BenchError as error:
         typer.echo(f"bench: {error}", err=True)
         raise typer.Exit(1) from None
-    if out is not None:
-        out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
     Console(width=None if sys.stdout.isatty() else 120).print(table(windows, schedulers))
     print(json.dumps(ratios(windows, OURS, THEIRS)))
 

@@ -87,13 +87,16 @@ final class NodeDriver implements Runnable {
    */
   private void fastRound() throws InterruptedException {
     int sent = 0;
+    boolean filling = phase == Phase.FILL;
+    long now = System.nanoTime();
     for (SimulatedNode node : nodes) {
-      long now = System.nanoTime();
+      if (node.inFlight()) {
+        continue;
+      }
       int running = node.startLaunched(now);
-      boolean filling = phase == Phase.FILL;
       boolean due = filling || running >= BenchmarkSettings.COMPLETIONS_PER_HEARTBEAT
           || now - node.lastBeat() >= PERIOD;
-      if (due && !node.inFlight()) {
+      if (due) {
         beat(node, now, filling ? 0 : BenchmarkSettings.COMPLETIONS_PER_HEARTBEAT);
         sent++;
       }
