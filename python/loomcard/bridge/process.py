@@ -140,8 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _collect_garbage_less_often() -> None:
-    """The mirror is large, lives long and holds few cycles: at Python's own thresholds the collector
-    walks it so often that it costs a third of a round's CPU.
+    """The mirror is large, lives long and holds few cycles: at Python's own thresholds the
+    collector walks it so often that it costs a third of a round's CPU.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
