@@ -36,6 +36,18 @@ def test_fifo_leaves_alternate_under_drf():
     assert [(g.attempt, g.instance) for g in granted] == [(1, 1), (2, 2), (1, 1), (2, 2)]
 
 
+def test_a_reason_for_waiting_is_told_for_what_waits_only():
+    """Asks served in this round have no reason; what is left when the cluster is full has one."""
+    engine = under("drf", "fifo")
+    engine.ask(1, 2)
+    engine.ask(2, 2)
+    assert engine.exchange().waits == []
+    other = under("drf", "fifo")
+    other.ask(1, 3)
+    other.ask(2, 2)
+    assert other.exchange().waits == [(1, 20, 0, "NODE_FULL")]
+
+
 def test_what_one_queue_cannot_use_goes_to_the_other():
     """A leaf that does not demand gets no turn, and the rest is its sibling's."""
     engine = under("drf", "fifo")

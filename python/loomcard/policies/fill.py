@@ -33,10 +33,11 @@ class Index:
         self.entries: dict[Member, Entry] = {}
         self.heap: list[Entry] = []
         self.capacity_version = -1
+        self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
         plan.view.queue.watchers.append(self.stale)
 
-    def refresh(self, plan: Plan, order: Order, rebuild: bool) -> list[Member]:
-        """Re-key what changed; returns the members that were re-keyed."""
+    def refresh(self, plan: Plan, order: Order, rebuild: bool) -> None:
+        """Re-key what changed."""
         version = plan.view._ledger.capacity_version
         if rebuild or version != self.capacity_version:
             self.capacity_version = version
@@ -50,7 +51,7 @@ class Index:
                 self.rekey(order, member)
         if changed:
             self.stale.clear()
-        return changed
+            self.untold.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
         """Give a changed member its new place; one that does not demand has none."""
@@ -73,14 +74,12 @@ class Index:
 
 
 def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1) -> Plan:
-    """Grant containers to the scope's members, the one of the smallest ``order`` first, until
-    nothing fits.
+    """Grant containers to the scope's members, in order, until nothing fits.
 
     ``order``: a member's sort key; ties go by submission, then number. It may look at the member
-    and at the cluster's
-    capacity; if it looks at more, ``live=True`` re-keys every member at each call.
-    ``turn_containers``: how many
-    containers a child queue's policy may grant in one turn; one that demands alone may take all.
+    and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
+    call. ``turn_containers``: how many containers a child queue's policy may grant in one turn;
+    one that demands alone may take all.
     """
     view = plan.view
     frame = sys._getframe(1)
@@ -88,12 +87,13 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
     index = view._indexes.get(place)
     if index is None:
         index = view._indexes[place] = Index(plan)
-    changed = index.refresh(plan, order, live)
+    index.refresh(plan, order, live)
     if plan.spent:
         return plan
     if view.queue.leaf:
         _serve_applications(plan, index, order)
-        _tell(plan, changed)
+        if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
+            _tell(plan, index)
     else:
         _give_turns(plan, index, order, turn_containers)
     return plan
@@ -158,15 +158,14 @@ def _why_nowhere(plan: Plan, ask: Ask, shape: Any, full: set[Any]) -> Reason:
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
 
-def _tell(plan: Plan, changed: list[Member]) -> None:
-    """Asks that came while the cluster was full were not looked at; they wait for room all the
-    same.
-    """
-    for member in changed:
+def _tell(plan: Plan, index: Index) -> None:
+    """Asks that came while the cluster was full were not looked at; they wait for room alike."""
+    for member in index.untold:
         if isinstance(member, Application):
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
                     plan.wait(ask, plan.limited(ask) or Reason.NODE_FULL)
+    index.untold.clear()
 
 
 def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:

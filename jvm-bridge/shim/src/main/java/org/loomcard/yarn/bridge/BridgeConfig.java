@@ -98,7 +98,7 @@ public final class BridgeConfig {
     journalDir = file(conf, JOURNAL_DIR, null);
     journalSegmentRounds = (int) number(conf, JOURNAL_SEGMENT_ROUNDS, 1000, 1, 1_000_000);
     python = conf.getTrimmed(PYTHON, "python3");
-    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
+    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 3000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
     roundMaxRecords = (int) number(conf, ROUND_MAX_RECORDS, 20_000, 1, 10_000_000);
