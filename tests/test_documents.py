@@ -19,7 +19,8 @@ def short(path: Path) -> str:
 def commands(document: str) -> list[list[str]]:
     """The `make` and `loomcard` command lines in the fenced blocks of a document, as words."""
     blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", document, re.DOTALL | re.MULTILINE)
-    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    joined = [block.replace("\\\n", " ") for block in blocks]  # a line that goes on in the next
+    lines = [line.strip().removeprefix("$ ") for block in joined for line in block.splitlines()]
     words = [shlex.split(line, comments=True) for line in lines]
     return [w for w in words if w and w[0].split("/")[-1] in ("make", "loomcard")]
 
