@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from loomcard.cli.app import run
+from loomcard.cluster.local import ClusterError, LocalCluster
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +74,7 @@ ANSWERS: dict[str, Any] = {
                     "hash": "0123456789abcdef",
                     "source": "d.yml",
                 },
-                "bridge": {"state": "fallback", "rounds": 7, "last_failure": {"message": "killed"}},
+                "bridge": {"state": "fallback", "rounds": 7, "last_failure": "killed\nTraceback"},
                 "grants": {"policy": 40, "fallback": 2},
                 "refusals": {"NODE_FULL": 1},
                 "queues": [],
@@ -128,3 +129,31 @@ def test_status_as_json_is_one_document(
     document = json.loads(capsys.readouterr().out)
     assert document["scheduler"]["setup"]["version"] == 3
     assert (document["nodes"], document["applications"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["status", "--rm", "127.0.0.1:8088"], "no address of a ResourceManager"),
+        (["status", "--rm", "http://[::1"], "no address of a ResourceManager"),
+        (["submit", "pi", "-D", "nonsense"], "no Hadoop property"),
+        (["cluster", "up", "--policy-path", "/no/such/folder"], "no such folder"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    """What can be seen to be wrong is said before anything is started or asked."""
+    assert run(arguments) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("state", ["garbage", "{}", "[]"])
+def test_a_damaged_state_file_is_said_with_a_remedy(tmp_path: Path, state: str) -> None:
+    """Half a file left by a full disk or an old version must not end in a traceback."""
+    (tmp_path / "state.json").write_text(state)
+    with pytest.raises(ClusterError, match="is damaged") as error:
+        LocalCluster.attach(tmp_path)
+    assert "remove" in error.value.hint

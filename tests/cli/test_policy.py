@@ -120,7 +120,17 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes |
     checked = run(policy, ["check", str(file)])
     assert checked.exit_code == 2
     assert len(checked.output.splitlines()) == 1
-    assert checked.output.startswith(f"error: {file}")
+    assert checked.output.startswith(f"{file}:1:1: ")
+
+
+def test_a_file_that_is_not_there_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    """Every named file has its entry, so that a script reads all findings of all files."""
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text("version: 1\npolicy: nope\n")
+    checked = run(policy, ["check", "--json", str(wrong), str(tmp_path / "none.yml")])
+    assert checked.exit_code == 2
+    said = [report["findings"][0]["message"] for report in json.loads(checked.output)]
+    assert said == ["there is no policy 'nope'", "cannot be read: No such file or directory"]
 
 
 def test_schema_is_printed() -> None:

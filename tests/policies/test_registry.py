@@ -44,6 +44,7 @@ def test_a_file_names_a_class(tmp_path):
         ("{tmp}/newest.py:Newset", "no class 'Newset'", "Newest"),
         ("{tmp}/none.py:X", "no file", "check the path"),
         ("{tmp}/broken.py:X", "ZeroDivisionError", "python"),
+        ("{tmp}/leaves.py:X", "SystemExit", "python"),
         ("{tmp}/newest.py:fill", "is no policy", "decide"),
     ],
 )
@@ -51,6 +52,7 @@ def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
     """The message names what is missing, the hint what to do."""
     (tmp_path / "newest.py").write_text(FILE)
     (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(0)\n")
     with pytest.raises(PolicyNotFoundError, match=re.escape(says)) as error:
         find(name.format(tmp=tmp_path))
     assert hint in error.value.hint

@@ -15,12 +15,12 @@ from loomcard.cluster.docker import ComposeError
 from loomcard.cluster.local import ClusterError
 from loomcard.cluster.places import PlaceError
 from loomcard.cluster.render import RenderError
-from loomcard.cluster.rest import RestError
+from loomcard.cluster.rest import AddressError, RestError
 from loomcard.config import FindingsError
 from loomcard.suite.programs import ProgramError
 from loomcard.suite.submission import SubmissionError
 
-BAD_INPUT = (ProgramError, RenderError, FindingsError)
+BAD_INPUT = (AddressError, ProgramError, RenderError, FindingsError)
 FAILURES = (ClusterError, ComposeError, PlaceError, RestError, SubmissionError)
 
 app = typer.Typer(
@@ -56,7 +56,8 @@ def run(arguments: list[str] | None = None) -> int:
         print("error: interrupted", file=sys.stderr)
         return 130
     except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(f"error: {said} (check the path)", file=sys.stderr)
         return 1
     return 0
 

@@ -11,17 +11,28 @@ from loomcard.cluster import places
 from loomcard.cluster.docker import ComposeCluster
 from loomcard.cluster.local import LocalCluster
 from loomcard.cluster.local_conf import LocalSettings, render_conf
-from loomcard.cluster.render import SCHEDULERS, compose_settings, render
+from loomcard.cluster.render import SCHEDULERS, RenderError, compose_settings, render
 
 cluster = typer.Typer(name="cluster", help="Start, stop and look at a cluster.")
 
 Policy = Annotated[
     Path | None, typer.Option("--policy", help="The set-up to start with (YAML). Default: fifo.")
 ]
+PolicyPath = Annotated[
+    list[Path] | None,
+    typer.Option("--policy-path", help="A folder that policy files may be loaded from (local)."),
+]
 Nodes = Annotated[int, typer.Option("--nodes", min=1, max=64, help="How many NodeManagers.")]
 Scheduler = Annotated[
     str, typer.Option("--scheduler", help=f"{', '.join(SCHEDULERS)}, or a class name.")
 ]
+
+
+def _folders(named: list[Path] | None) -> tuple[Path, ...]:
+    for folder in named or []:
+        if not folder.is_dir():
+            raise RenderError(f"--policy-path {folder}: no such folder", "name one that is there")
+    return tuple(folder.absolute() for folder in named or [])
 
 
 @cluster.command()
@@ -30,6 +41,7 @@ def up(
     policy: Policy = None,
     nodes: Nodes = 3,
     scheduler: Scheduler = "loomcard",
+    policy_path: PolicyPath = None,
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
@@ -39,7 +51,11 @@ def up(
         status(on, as_json)
         return
     settings_ = LocalSettings(
-        run_dir=places.run_folder("local"), nodes=nodes, scheduler=scheduler, policy=policy
+        run_dir=places.run_folder("local"),
+        nodes=nodes,
+        scheduler=scheduler,
+        policy=policy,
+        policy_path=_folders(policy_path),
     )
     with waiting("starting the embedded cluster"):
         LocalCluster(settings_).up(detached=True)
@@ -95,6 +111,7 @@ def render_(
     policy: Policy = None,
     nodes: Nodes = 3,
     scheduler: Scheduler = "loomcard",
+    policy_path: PolicyPath = None,
     as_json: Json = False,
 ) -> None:
     """Write the configuration of a cluster without starting it."""
@@ -105,7 +122,11 @@ def render_(
         # An embedded cluster keeps its configuration in `conf` of its folder.
         written = render_conf(
             LocalSettings(
-                run_dir=target.absolute(), nodes=nodes, scheduler=scheduler, policy=policy
+                run_dir=target.absolute(),
+                nodes=nodes,
+                scheduler=scheduler,
+                policy=policy,
+                policy_path=_folders(policy_path),
             )
         )
     if as_json:

@@ -11,7 +11,7 @@ from loomcard.cli.output import Json, On, Where, console, print_json, waiting
 from loomcard.cluster import places
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
-from loomcard.suite.programs import program
+from loomcard.suite.programs import ProgramError, program
 from loomcard.suite.submission import Client, Submission, SubmissionError
 from loomcard.suite.times import job_times, read_runs
 
@@ -33,6 +33,9 @@ def submit(
     as_json: Json = False,
 ) -> None:
     """Submit an example job, or a jar with its arguments (after `--` if they begin with a dash)."""
+    for each in define or []:
+        if not each.partition("=")[0] or "=" not in each:
+            raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
     chosen = program(name, arguments or [], Path.cwd() if on is Where.LOCAL else None)
     if on is Where.DOCKER:
         command = ["run", "--rm", *(["--user", user] if user else []), "client", "example", name]
@@ -127,7 +130,7 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
         f"(hash {str(setup['hash'])[:12]})"
     )
     failure = bridge.get("last_failure")
-    said = f"; last failure: {failure['message']}" if failure else ""
+    said = f"; last failure: {failure.splitlines()[0]}" if failure else ""
     out.print(f"bridge {bridge['state']}, {bridge['rounds']} rounds{said}")
     refused = ", ".join(f"{why} {count}" for why, count in scheduler["refusals"].items())
     out.print(

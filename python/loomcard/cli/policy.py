@@ -10,7 +10,7 @@ from rich.table import Table
 
 from loomcard.cli.output import Json, print_json, waiting
 from loomcard.cluster.local import default_url
-from loomcard.cluster.rest import ResourceManagerClient, RestError
+from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
 from loomcard.config.catalog import Option, catalog
 
@@ -119,7 +119,8 @@ def apply(
         except RestError as error:
             findings = error.body.get("findings") or []
             if not findings:
-                _fail(str(error), error.hint, FAILED)
+                bad = isinstance(error, AddressError)
+                _fail(str(error), error.hint, BAD_INPUT if bad else FAILED)
     if findings:
         if as_json:
             print_json({"applied": None, "findings": findings})
@@ -146,11 +147,15 @@ def _read(file: Path) -> str:
 def _check(file: Path, policy_path: list[Path] | None) -> dict[str, Any]:
     found: tuple[Finding, ...] = ()
     setup: dict[str, Any] = {"hash": None, "queues": []}
-    text = _read(file)
     try:
+        text = file.read_bytes().decode("utf-8-sig")
         setup = compile_setup(text, file.name, policy_path=policy_path)
     except FindingsError as error:
         found = error.findings
+    except OSError as error:  # one file that is not there hides nothing of the others
+        found = (Finding(1, 1, "", f"cannot be read: {error.strerror}", "check the path"),)
+    except UnicodeDecodeError as error:
+        found = (Finding(1, 1, "", f"not UTF-8 at byte {error.start}", "save it as UTF-8"),)
     return {
         "file": str(file),
         "hash": setup["hash"],

@@ -36,6 +36,13 @@ class ClusterError(Exception):
         self.hint = hint
 
 
+def _damaged(run_dir: Path) -> ClusterError:
+    return ClusterError(
+        f"{run_dir / 'state.json'} is damaged",
+        "end the cluster's JVM if it runs, then remove that file",
+    )
+
+
 class LocalCluster:
     """An embedded cluster in `settings.run_dir`.
 
@@ -60,12 +67,16 @@ class LocalCluster:
             raise ClusterError(
                 f"no embedded cluster in {run_dir}", "start one with `loomcard cluster up`"
             ) from None
-        settings = LocalSettings(
-            run_dir=run_dir, nodes=state["nodes"], scheduler=state["scheduler"]
-        )
-        cluster = cls(settings)
-        cluster.pid = state["pid"]
-        cluster.web = state["web"]
+        except ValueError as error:
+            raise _damaged(run_dir) from error
+        try:
+            settings = LocalSettings(
+                run_dir=run_dir, nodes=state["nodes"], scheduler=state["scheduler"]
+            )
+            cluster = cls(settings)
+            cluster.pid, cluster.web = int(state["pid"]), str(state["web"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(run_dir) from error
         return cluster
 
     @property
@@ -81,7 +92,7 @@ class LocalCluster:
     @property
     def journal_dir(self) -> Path:
         """The journal's segments."""
-        return self.run_dir / "journal"
+        return self.run_dir / "loomcard" / "journal"
 
     @property
     def container_times(self) -> Path:
@@ -265,7 +276,9 @@ class LocalCluster:
             "nodes": self.settings.nodes,
             "scheduler": self.settings.scheduler,
         }
-        (self.run_dir / "state.json").write_text(json.dumps(state))
+        written = self.run_dir / "state.json.new"
+        written.write_text(json.dumps(state))
+        written.replace(self.run_dir / "state.json")  # never half a file
 
     def _forget(self) -> None:
         (self.run_dir / "state.json").unlink(missing_ok=True)

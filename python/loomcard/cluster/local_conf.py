@@ -105,12 +105,9 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
     }
     if settings.is_loomcard:
         properties |= {
-            "loomcard.journal.dir": str(settings.run_dir / "journal"),
             # The ResourceManager listens on loopback only.
             "loomcard.apply.any-admin": "true",
         }
-        if settings.policy_path:
-            properties["loomcard.policy.path"] = ",".join(map(str, settings.policy_path))
     return properties | settings.yarn
 
 

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
@@ -25,6 +26,23 @@ class RestError(Exception):
         self.body = body or {}
 
 
+class AddressError(RestError):
+    """What was given as the ResourceManager's address is none."""
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none, half an IPv6 address
+        good = False
+    if not good:
+        raise AddressError(
+            f"{url!r} is no address of a ResourceManager", "give it as http://HOST:8088"
+        )
+    return url.rstrip("/")
+
+
 class ResourceManagerClient:
     """Asks the ResourceManager at `url` (as in http://127.0.0.1:8088), as `user`.
 
@@ -32,7 +50,7 @@ class ResourceManagerClient:
     """
 
     def __init__(self, url: str, user: str | None = None) -> None:
-        self.url = url.rstrip("/")
+        self.url = _checked(url)
         self.user = user
         self._session = requests.Session()
 

@@ -93,7 +93,10 @@ def _cast_named(
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)
-    except Exception as error:  # the author's module may raise anything while it is imported
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # the author's module may raise anything while it is imported
         message = f"the policy {name!r} cannot be loaded: {type(error).__name__}: {error}"
         document.report(place, message, "see that its module can be imported")
         return _Cast(name, {}, None)

@@ -51,7 +51,7 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
     if checked is not None:
         try:
             policy(**_plain(checked))
-        except Exception as error:  # a third party's __post_init__ may raise anything
+        except (Exception, SystemExit) as error:  # a third party's __post_init__ may raise anything
             problems.append(_from_author(options, error))
     if problems or checked is None:
         raise OptionError(problems)
@@ -116,7 +116,7 @@ def _problem(model: type[BaseModel], detail: Any) -> Problem:
     return Problem(path, f"{expected}, found {describe(value)}", default)
 
 
-def _from_author(options: dict[str, Any], error: Exception) -> Problem:
+def _from_author(options: dict[str, Any], error: BaseException) -> Problem:
     """Place a policy's own complaint at the first option that it names, else at ``options``."""
     words = re.findall(r"\w+", str(error))
     path = tuple(word for word in words if word in options)[:1]

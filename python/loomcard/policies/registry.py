@@ -115,7 +115,7 @@ def _installed() -> dict[str, EntryPoint]:
 def _load(point: EntryPoint) -> type:
     try:
         cls = point.load()
-    except Exception as error:  # a third party's module may raise anything
+    except (Exception, SystemExit) as error:  # a third party's module may raise anything
         raise PolicyNotFoundError(
             f"policy {point.name!r} ({point.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}",
@@ -135,7 +135,7 @@ def _from_file(name: str, search: Sequence[Path] | None) -> type:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # as above
+    except (Exception, SystemExit) as error:  # as above
         raise PolicyNotFoundError(
             f"{path} cannot be loaded: {type(error).__name__}: {error}",
             "run it with python to see where",

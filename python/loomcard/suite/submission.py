@@ -114,7 +114,8 @@ class Submission:
 
     def reason(self) -> str:
         """The line of the client's log that says why it failed, as far as one can tell."""
-        lines = self.log.read_text(errors="replace").splitlines()
+        said = self.log.read_text(errors="replace").splitlines()
+        lines = [line for line in said if line.strip()]
         telling = [line for line in lines if "Exception" in line and not line.startswith("\tat ")]
         last = telling[0] if telling else next(iter(reversed(lines)), "it said nothing")
         return _THROWN.sub("", last.strip())[:400]
