@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from loomcard.cli.app import run
+from loomcard.cli.jobs import in_a_container
 from loomcard.cluster.local import ClusterError, LocalCluster
+from loomcard.suite.programs import ProgramError, program
 
 
 @pytest.fixture(autouse=True)
@@ -137,6 +139,7 @@ def test_status_as_json_is_one_document(
         (["status", "--rm", "127.0.0.1:8088"], "no address of a ResourceManager"),
         (["status", "--rm", "http://[::1"], "no address of a ResourceManager"),
         (["submit", "pi", "-D", "nonsense"], "no Hadoop property"),
+        (["submit", "pi", "--on", "docker", "--json"], "--on local only"),
         (["cluster", "up", "--policy-path", "/no/such/folder"], "no such folder"),
     ],
 )
@@ -157,3 +160,16 @@ def test_a_damaged_state_file_is_said_with_a_remedy(tmp_path: Path, state: str) 
     with pytest.raises(ClusterError, match="is damaged") as error:
         LocalCluster.attach(tmp_path)
     assert "remove" in error.value.hint
+
+
+def test_a_jar_is_mounted_for_a_job_on_docker(tmp_path: Path) -> None:
+    """The client's container sees the host's jar; properties of its job are its own arguments."""
+    (tmp_path / "my.jar").touch()
+    chosen = program(str(tmp_path / "my.jar"), ["org.example.Main", "1"], None)
+    mount, service = in_a_container(chosen, "my.jar", [])[1:3]
+    assert (mount.split(":")[0], service) == (str(tmp_path / "my.jar"), "client")
+    inside = mount.split(":")[1]
+    words = in_a_container(chosen, "my.jar", [])[3:]
+    assert words == ["jar", inside, "org.example.Main", "1"]
+    with pytest.raises(ProgramError, match="own arguments"):
+        in_a_container(chosen, "my.jar", ["a=b"])

@@ -11,7 +11,7 @@ from loomcard.cli.output import Json, On, Where, console, print_json, waiting
 from loomcard.cluster import places
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
-from loomcard.suite.programs import ProgramError, program
+from loomcard.suite.programs import Program, ProgramError, program
 from loomcard.suite.submission import Client, Submission, SubmissionError
 from loomcard.suite.times import job_times, read_runs
 
@@ -38,11 +38,15 @@ def submit(
             raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
     chosen = program(name, arguments or [], Path.cwd() if on is Where.LOCAL else None)
     if on is Where.DOCKER:
-        command = ["run", "--rm", *(["--user", user] if user else []), "client", "example", name]
+        if as_json or not wait:
+            raise ProgramError(
+                "--json and --no-wait work with --on local only",
+                "ask the cluster afterwards: loomcard status --json --rm http://127.0.0.1:8088",
+            )
         defined = [*(define or []), *([f"mapreduce.job.queuename={queue}"] if queue else [])]
-        compose().compose(
-            [*command, *(f"-D{each}" for each in defined), *chosen.arguments], timeout_s=None
-        )
+        command = in_a_container(chosen, name, defined)
+        as_user = ["--user", user] if user else []
+        compose().compose(["run", "--rm", *as_user, *command], timeout_s=None)
         return
     cluster = LocalCluster.attach(places.run_folder("local"))
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
@@ -120,6 +124,20 @@ def status(
         words = (app["id"], app["name"], app["user"], app["queue"], shown, str(running))
         table.add_row(*words, reasons.get(app["id"], ""))
     out.print(table)
+
+
+def in_a_container(chosen: Program, name: str, defined: list[str]) -> list[str]:
+    """What `docker compose run` runs in the client's service for a job."""
+    properties = [f"-D{each}" for each in defined]
+    if chosen.jar is None:
+        return ["client", "example", name, *properties, *chosen.arguments]
+    if defined:
+        raise ProgramError(
+            "properties of a jar's job on docker are the jar's own arguments",
+            "give them after its main class, behind --: -- org.example.Main -Dname=value",
+        )
+    mounted = f"{chosen.jar}:/tmp/job.jar:ro"
+    return ["--volume", mounted, "client", "jar", "/tmp/job.jar", *chosen.arguments]  # noqa: S108
 
 
 def _print_scheduler(scheduler: dict[str, Any]) -> None:
