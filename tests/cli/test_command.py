@@ -140,6 +140,9 @@ def test_status_as_json_is_one_document(
         (["status", "--rm", "http://[::1"], "no address of a ResourceManager"),
         (["submit", "pi", "-D", "nonsense"], "no Hadoop property"),
         (["submit", "pi", "--on", "docker", "--json"], "--on local only"),
+        (["bogus"], "see `loomcard --help`"),
+        (["submit"], "see `loomcard submit --help`"),
+        (["cluster", "up", "--on", "mars"], "see `loomcard cluster up --help`"),
         (["cluster", "up", "--policy-path", "/no/such/folder"], "no such folder"),
     ],
 )

@@ -7,6 +7,9 @@ from types import FrameType
 
 import typer
 
+# Typer carries its own Click, and offers no public door to these two.
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
+
 from loomcard.cli.cluster import cluster
 from loomcard.cli.demo import demo
 from loomcard.cli.jobs import status, submit
@@ -43,9 +46,12 @@ def run(arguments: list[str] | None = None) -> int:
         # What is told to end takes its cluster and its jobs' clients with it, as on Ctrl-C.
         signal.signal(signal.SIGTERM, _end)
     try:
-        app(args=arguments)
+        status = app(args=arguments, standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
+    except UsageError as error:
+        return _misused(error)
     except BAD_INPUT as error:
         _complain(error)
         return 2
@@ -59,7 +65,17 @@ def run(arguments: list[str] | None = None) -> int:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         print(f"error: {said} (check the path)", file=sys.stderr)
         return 1
-    return 0
+
+
+def _misused(error: UsageError) -> int:
+    """Wrong arguments, in one line; a command without any gets its help, as it asked for."""
+    command = error.ctx.command_path if error.ctx is not None else "loomcard"
+    if isinstance(error, NoArgsIsHelpError):
+        error.show()
+    else:
+        said = " ".join(error.format_message().split())
+        print(f"error: {said} (see `{command} --help`)", file=sys.stderr)
+    return 2
 
 
 def _end(number: int, _: FrameType | None) -> None:
