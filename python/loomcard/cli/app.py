@@ -46,7 +46,7 @@ def run(arguments: list[str] | None = None) -> int:
         # What is told to end takes its cluster and its jobs' clients with it, as on Ctrl-C.
         signal.signal(signal.SIGTERM, _end)
     try:
-        status = app(args=arguments, standalone_mode=False)
+        status = app(args=arguments, prog_name="loomcard", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
