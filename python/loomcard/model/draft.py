@@ -52,14 +52,12 @@ class Draft:
         self.reports: dict[str, Any] = {}
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
-        self.granted = 0
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal grants becomes one decision."""
         container = self.ledger.grant(ask, node, self.now_ms)
         container.instance = instance
         container.tag = tag
-        self.granted += 1
         if self.steps:
             last = self.steps[-1]
             if (
@@ -90,17 +88,9 @@ class Draft:
         """Take back everything that one instance decided in this round."""
         for step in self.steps:
             if step.instance == instance:
-                self._take_back(step)
+                _take_back(self.ledger, step)
         self.steps = [step for step in self.steps if step.instance != instance]
         self.wakes.pop(instance, None)
-
-    def _take_back(self, step: Step) -> None:
-        if type(step) is Grant:
-            for container in reversed(step.containers):
-                self.ledger.undo(container)
-            self.granted -= len(step.containers)
-        elif type(step) is Taking:
-            step.container.preempting_since = None
 
     def decisions(self) -> list[Decision]:
         """The steps as they cross the wire."""
@@ -134,8 +124,12 @@ def as_decision(step: Step) -> Decision:
 def undo_all(ledger: Ledger, steps: list[Step]) -> None:
     """Take back every step, last first: the state before the plan."""
     for step in reversed(steps):
-        if type(step) is Grant:
-            for container in reversed(step.containers):
-                ledger.undo(container)
-        elif type(step) is Taking:
-            step.container.preempting_since = None
+        _take_back(ledger, step)
+
+
+def _take_back(ledger: Ledger, step: Step) -> None:
+    if type(step) is Grant:
+        for container in reversed(step.containers):
+            ledger.undo(container)
+    elif type(step) is Taking:
+        step.container.preempting_since = None

@@ -46,7 +46,6 @@ class Ledger:
         self.applications: dict[int, Application] = {}
         self.attempts: dict[int, Attempt] = {}
         self.containers: dict[int, Container] = {}
-        self.in_flight_count = 0
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.rooms = Rooms(self.nodes)
@@ -212,13 +211,11 @@ class Ledger:
         self._take_locality(ask, node, container)
         self._change_count(ask, -1)
         self.hold(container)
-        self.in_flight_count += 1
         return container
 
     def undo(self, container: Container) -> Ask | None:
         """Take an unconfirmed grant back; the ask stands again, unless it is gone."""
         self.release(container)
-        self.in_flight_count -= 1
         ask = container.attempt.asks.get(container.ask_key)
         if ask is not None:
             node = container.node
@@ -234,7 +231,6 @@ class Ledger:
         container.number = number
         container.yarn_number = yarn_number
         self.containers[number] = container
-        self.in_flight_count -= 1
         ask = container.attempt.asks.get(container.ask_key)
         if ask is not None and ask.count == 0:
             self._forget(ask)
