@@ -1,0 +1,1 @@
+"""Grids of policy, workload, parameter and seed over either engine, resumable."""

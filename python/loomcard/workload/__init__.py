@@ -1,0 +1,1 @@
+"""Demand: workload files, seeded generators and trace readers, drawn into scenarios."""

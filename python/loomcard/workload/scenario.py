@@ -1,0 +1,110 @@
+"""A workload with every die cast: what both engines play, task by task, and equal bytes for equal
+seeds.
+
+A workload file says "20 maps of about 30 s"; a scenario says how long each of them runs, on which
+nodes it would rather run and when it fails. The simulator reads it as it is; the player on a real
+cluster reads its JSON. Times are ms; amounts are integers in the order of ``resource_types``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+Amounts = tuple[int, ...]
+
+
+class ScenarioNode(msgspec.Struct, frozen=True, gc=False):
+    """A machine: its host name, its rack (``/r1``) and what it offers."""
+
+    name: str
+    rack: str
+    capacity: Amounts
+
+
+class Fault(msgspec.Struct, frozen=True, gc=False):
+    """A node that is lost at ``at_ms`` and back ``down_ms`` later (None: never)."""
+
+    at_ms: int
+    node: str
+    down_ms: int | None = None
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Tasks of one size that are asked for under one ask key: (``priority``, ``request_id``).
+
+    ``durations_ms``: one a task. ``after``: indexes of the stages that must have ended before.
+    ``nodes``: the hosts each task would rather run on; empty: no task has a wish. ``fails_ms``: by
+    a task's index, how long each of its failing attempts runs; the attempt after them succeeds,
+    unless there are ``max_attempts`` of them.
+    """
+
+    id: str
+    size: Amounts
+    priority: int
+    request_id: int
+    durations_ms: list[int]
+    after: list[int] = []
+    nodes: list[list[str]] = []
+    fails_ms: dict[int, list[int]] = {}
+
+
+class Executors(msgspec.Struct, frozen=True, gc=False):
+    """The containers that an application of kind spark holds over all stages; each runs as many
+    tasks at a time as its vcores hold.
+    """
+
+    count: int
+    size: Amounts
+
+
+class ScenarioApplication(msgspec.Struct, frozen=True):
+    """One application of a scenario.
+
+    ``am``: the size of its AM's container; None: an unmanaged AM, which needs none. ``slowstart``,
+    ``ms_per_map``: for kind mapreduce, whose stages are the map, and the reduce if there is one.
+    """
+
+    id: str
+    submit_ms: int
+    queue: str
+    user: str
+    kind: str
+    stages: list[Stage]
+    tags: list[str] = []
+    am: Amounts | None = None
+    slowstart: float = 0.05
+    ms_per_map: int = 0
+    max_attempts: int = 4
+    executors: Executors | None = None
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """A cluster and the applications that come to it, by time of submission.
+
+    ``heartbeat_ms``, ``am_heartbeat_ms``: how often nodes and AMs speak to the ResourceManager, 0:
+    every change is seen at once. ``launch_delay_ms``: from an AM's start of a container to RUNNING.
+    ``am_start_ms``: from the AM container's start to its first ask. ``minimum``: what every size
+    above has been rounded up to multiples of.
+    """
+
+    name: str
+    seed: int
+    resource_types: list[str]
+    nodes: list[ScenarioNode]
+    applications: list[ScenarioApplication]
+    heartbeat_ms: int = 1000
+    am_heartbeat_ms: int = 1000
+    launch_delay_ms: int = 0
+    am_start_ms: int = 0
+    minimum: Amounts = ()
+    faults: list[Fault] = []
+
+
+def write_scenario(scenario: Scenario) -> bytes:
+    """Its JSON: keys sorted, equal scenarios give equal bytes."""
+    return msgspec.json.encode(scenario, order="sorted")
+
+
+def read_scenario(text: bytes) -> Scenario:
+    """The scenario in a JSON text. Raises ``msgspec.MsgspecError``."""
+    return msgspec.json.decode(text, type=Scenario)
