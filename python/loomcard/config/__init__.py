@@ -1,7 +1,7 @@
 """YAML set-ups: read, checked with line numbers, compiled."""
 
 from loomcard.config.compiled import canonical_json, compile_setup
-from loomcard.config.findings import Finding, FindingsError
 from loomcard.config.schema import schema
+from loomcard.document.findings import Finding, FindingsError
 
 __all__ = ["Finding", "FindingsError", "canonical_json", "compile_setup", "schema"]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from loomcard.config.document import Document
 from loomcard.config.tree import Branch
+from loomcard.document.reading import Document
 
 EVERYONE: Final = "*"
 

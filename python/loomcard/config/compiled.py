@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from loomcard.config.access import Access, check_access
-from loomcard.config.document import read
-from loomcard.config.findings import FindingsError
 from loomcard.config.governing import Governed, check_governing
 from loomcard.config.limits import Limits, check_limits, wire_form
 from loomcard.config.schema import ppm
 from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
+from loomcard.document.findings import FindingsError
+from loomcard.document.reading import read
 
 
 def compile_setup(

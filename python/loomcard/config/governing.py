@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.config.document import Document
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
+from loomcard.document.reading import Document
 from loomcard.policies.registry import PolicyNotFoundError, find
 
 LEAF_DEFAULT: Final = "fifo"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from loomcard.config.document import Document
 from loomcard.config.schema import MILLION, ppm
 from loomcard.config.tree import Branch
+from loomcard.document.reading import Document
 
 Limit = dict[str, int] | str
 """As in the file: amounts by resource, or a percentage."""

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticUndefined
 
-from loomcard.config.document import Path
-from loomcard.config.findings import describe, expectation, nearest
+from loomcard.document.findings import describe, expectation, nearest
+from loomcard.document.reading import Path
 
 
 @dataclass(frozen=True)

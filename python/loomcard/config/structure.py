@@ -5,9 +5,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loomcard.config.document import Document, Path, walk
-from loomcard.config.findings import describe, expectation, nearest
 from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicySetup, Queue
+from loomcard.document.findings import describe, expectation, nearest
+from loomcard.document.reading import Document, Path, walk
 
 _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 _EXPECTED: Final = {

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from loomcard.config.document import Path
 from loomcard.config.schema import PolicySetup, Queue
+from loomcard.document.reading import Path
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import yaml
 from yaml.composer import Composer, ComposerError
@@ -17,20 +17,30 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from loomcard.config.findings import Finding, describe
+from loomcard.document.findings import Finding, describe
 
-MAX_CHARACTERS: Final = 1_000_000
 MAX_DEPTH: Final = 64
-MAX_VALUES: Final = 20_000
-"""In the text, which bounds the time it takes; and with aliases written out, as nested ones grow
-exponentially."""
+
+
+class Limits(NamedTuple):
+    """What is read of a file at most: ``characters`` of text, which bounds the time it takes, and
+    ``values`` with aliases written out, as nested ones grow exponentially. ``what`` names the kind
+    of file in findings.
+    """
+
+    characters: int = 1_000_000
+    values: int = 20_000
+    what: str = "a set-up"
+
+
+SETUP: Final = Limits()
 
 _BROKEN: Final = object()
 """Stands for a value that has a finding already, and is left out, so that it gets no second one."""
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]
-_TOO_MUCH: Final = "too much for a set-up"
+_TOO_MUCH: Final = "too much for "
 _TAG: Final = "tag:yaml.org,2002:"
 
 
@@ -55,14 +65,15 @@ for _name, _pattern, _first in (
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """Composes nodes and stops at a depth that no set-up has, before Python's stack does."""
+    """Composes nodes and stops at a depth that no file of ours has, before Python's stack does."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, limits: Limits) -> None:
         Reader.__init__(self, text)
         Scanner.__init__(self)
         Parser.__init__(self)
         Composer.__init__(self)
         _Resolver.__init__(self)
+        self.limits = limits
         self.depth = 0
         self.count = 0
 
@@ -71,15 +82,15 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.count += 1
         if self.depth > MAX_DEPTH:
             self._stop(f"nested more than {MAX_DEPTH} levels deep")
-        if self.count > 2 * MAX_VALUES:  # keys are nodes too
-            self._stop(f"more than {MAX_VALUES} values")
+        if self.count > 2 * self.limits.values:  # keys are nodes too
+            self._stop(f"more than {self.limits.values} values")
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
     def _stop(self, problem: str) -> NoReturn:
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        raise ComposerError(None, None, f"{_TOO_MUCH}: {problem}", mark)
+        raise ComposerError(None, None, f"{_TOO_MUCH}{self.limits.what}: {problem}", mark)
 
 
 @dataclass
@@ -122,25 +133,25 @@ def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from walk(child, (*path, part))
 
 
-def read(text: str) -> Document:
+def read(text: str, limits: Limits = SETUP) -> Document:
     """Read YAML text; whatever is wrong with it as YAML is in the document's findings."""
     document = Document()
-    if len(text) > MAX_CHARACTERS:
-        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
-        document.findings.append(Finding(1, 1, "", message, "split the set-up or trim it"))
+    if len(text) > limits.characters:
+        message = f"the file has {len(text)} characters; at most {limits.characters} are read"
+        document.findings.append(Finding(1, 1, "", message, "split the file or trim it"))
         return document
-    node = _compose(text, document)
+    node = _compose(text, document, limits)
     if node is not None:
-        _Construction(document).build(node, ())
+        _Construction(document, limits).build(node, ())
     return document
 
 
-def _compose(text: str, document: Document) -> yaml.Node | None:
+def _compose(text: str, document: Document, limits: Limits) -> yaml.Node | None:
     """Return the node of the only document of ``text``; None, with a finding, if there is none."""
     last_line = max(1, len(text.splitlines()))
     loader = None
     try:
-        loader = _Loader(text)
+        loader = _Loader(text, limits)
         node: yaml.Node | None = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -173,10 +184,11 @@ def _remedy(problem: str) -> str:
 
 
 class _Construction:
-    """Turns nodes into data, noting positions, and refuses what a set-up has no use for."""
+    """Turns nodes into data, noting positions, and refuses what such a file has no use for."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, limits: Limits) -> None:
         self._document = document
+        self._most = limits.values
         self._count = 0
         self._open: set[int] = set()
 
@@ -190,9 +202,9 @@ class _Construction:
         self._document._values[path] = position
         self._document._keys[path] = key or position
         self._count += 1
-        if self._count > MAX_VALUES:
-            if self._count == MAX_VALUES + 1:
-                message = f"aliases make more than {MAX_VALUES} values of this file"
+        if self._count > self._most:
+            if self._count == self._most + 1:
+                message = f"aliases make more than {self._most} values of this file"
                 self._document.report(path, message, "write the values out")
             return _BROKEN
         if id(node) in self._open:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from loomcard.config import document
-from loomcard.config.document import MAX_CHARACTERS, read
+from loomcard.document.reading import SETUP, Limits, read
 
 
 def first(text: str) -> tuple[int, str]:
@@ -65,18 +64,19 @@ def test_depth_is_bounded() -> None:
     assert "levels deep" in first("a: " + "[" * 5000)[1]
 
 
-def test_aliases_cannot_explode(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aliases_cannot_explode() -> None:
     """Nine lines of aliases would be two hundred million values; the count stops them."""
-    monkeypatch.setattr(document, "MAX_VALUES", 500)
     lines = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    (finding,) = read("\n".join(["a0: &a0 [x, y]", *lines])).findings
+    text = "\n".join(["a0: &a0 [x, y]", *lines])
+    (finding,) = read(text, Limits(values=500)).findings
     assert "aliases make more than" in finding.message
 
 
-def test_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_bounded() -> None:
     """A file that would keep the policy process busy for long is stopped on the way."""
-    monkeypatch.setattr(document, "MAX_VALUES", 50)
-    assert first("- a\n" * 1000) == (100, "too much for a set-up: more than 50 values")
+    (finding,) = read("- a\n" * 1000, Limits(values=50)).findings
+    expected = (100, "too much for a set-up: more than 50 values")
+    assert (finding.line, finding.message) == expected
 
 
 def test_an_alias_is_a_value_like_any_other() -> None:
@@ -86,4 +86,4 @@ def test_an_alias_is_a_value_like_any_other() -> None:
 
 def test_size_is_bounded() -> None:
     """More than a million characters are not even parsed."""
-    assert "at most" in first("#" * (MAX_CHARACTERS + 1))[1]
+    assert "at most" in first("#" * (SETUP.characters + 1))[1]
