@@ -1,0 +1,185 @@
+"""Jain's index over dominant share divided by entitlement, one value a window of 60 s.
+
+With x_a the mean of application a's (dominant share / entitlement) over the time in which it
+demanded in the window, and n the applications that demanded in it:
+
+    J = (sum of x_a)^2 / (n * sum of x_a^2);  1 where n < 2, and where nobody held anything.
+
+An application's entitlement is its leaf queue's capacity divided equally among the applications
+that demand there; a queue's capacity is its parent's, divided by weight among the siblings below
+which somebody demands (Jain, Chiu, Hawe 1984, on what Ghodsi et al. 2011 call dominant shares).
+
+A dominant share changes with its application's own containers only and an entitlement with the
+queue's, so that the integral of their quotient over a stretch is the share times the rise of the
+queue's integral of 1/entitlement: sums over sorted arrays, and no loop over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from loomcard.outcome.columns import (
+    Capacity,
+    Floats,
+    Integers,
+    Occupation,
+    capacity,
+    shares,
+)
+from loomcard.outcome.record import RunRecord
+
+WINDOW_MS = 60_000
+_CHUNK = 2_000_000  # marks looked at together: bounds the memory, not the result
+
+
+def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Floats:
+    """Jain's index of each window of 60 s from ``between[0]`` on; the last one may be shorter."""
+    first, last = between
+    windows = max(0, -(-(last - first) // WINDOW_MS))
+    demand = _Demand(record, between)
+    if not len(demand.begin):
+        return np.ones(windows)
+    sums = np.zeros((3, windows))  # applications, sum of x, sum of x^2
+    for chosen in demand.chunks(held):
+        x, window = _averages(demand, held, capacity(record), chosen)
+        for row, value in zip(sums, (np.ones_like(x), x, x * x), strict=True):
+            row += np.bincount(window, value, minlength=windows)[:windows]
+    count, total, squares = sums
+    index = np.divide(total**2, count * squares, out=np.ones(windows), where=squares > 0)
+    return np.where(count < 2, 1.0, index)
+
+
+class _Demand:
+    """Who demanded when, and from it every leaf queue's integral of 1/entitlement."""
+
+    def __init__(self, record: RunRecord, between: tuple[int, int]) -> None:
+        self.first, self.last = between
+        self.count = len(record.applications)
+        rows = [
+            (index, max(begin, self.first), min(end, self.last))
+            for index, each in enumerate(record.applications)
+            for begin, end in each.demanding
+            if max(begin, self.first) < min(end, self.last)
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        self.application, self.begin, self.end = table.T
+        leaves = sorted({each.queue for each in record.applications})
+        number = {leaf: index for index, leaf in enumerate(leaves)}
+        self.leaf = np.array([number[a.queue] for a in record.applications], dtype=np.int64)
+        self.breaks = np.unique(np.concatenate([self.begin, self.end]))
+        self.rise = _integrals(leaves, self._counts(len(leaves)), record.weights, self.breaks)
+
+    def _counts(self, leaves: int) -> Integers:
+        """By leaf and stretch between two breaks: how many applications demand."""
+        change = np.zeros((leaves, len(self.breaks)), dtype=np.int64)
+        for times, sign in ((self.begin, 1), (self.end, -1)):
+            np.add.at(change, (self.leaf[self.application], self.breaks.searchsorted(times)), sign)
+        return change.cumsum(axis=1)
+
+    def chunks(self, held: Occupation) -> Iterator[tuple[int, int]]:
+        """Ranges of applications with about ``_CHUNK`` marks together."""
+        marks = np.zeros(self.count, dtype=np.int64)
+        spans = (self.end - self.begin) // WINDOW_MS + 4
+        np.add.at(marks, self.application, spans)
+        np.add.at(marks, held.application, 2)
+        group = marks.cumsum() // _CHUNK
+        borders = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), self.count]
+        yield from pairwise(borders)
+
+
+def _integrals(
+    leaves: list[str], counts: Integers, weights: dict[str, float], breaks: Integers
+) -> list[Floats]:
+    """For each leaf, the integral of 1/entitlement from the first break to each break."""
+    active: dict[str, np.typing.NDArray[np.bool_]] = {}
+    for leaf, count in zip(leaves, counts, strict=True):
+        for path in _upwards(leaf):
+            active[path] = active.get(path, np.zeros(len(breaks), dtype=bool)) | (count > 0)
+    whole: dict[str, Floats] = {}  # the weights of the active children, by parent
+    for path in sorted(active):
+        parent = path.rpartition(".")[0]
+        part = weights.get(path, 1.0) * active[path]
+        whole[parent] = whole.get(parent, np.zeros(len(breaks))) + part
+    steps = np.diff(breaks)
+    found = []
+    for leaf, count in zip(leaves, counts, strict=True):
+        inverse = count.astype(float)
+        for path in _upwards(leaf):
+            inverse *= whole[path.rpartition(".")[0]] / weights.get(path, 1.0)
+        found.append(np.concatenate([[0.0], np.cumsum(inverse[:-1] * steps)]))
+    return found
+
+
+def _upwards(leaf: str) -> Iterator[str]:
+    """The queue and those above it, without the root, which has no sibling."""
+    while "." in leaf:
+        yield leaf
+        leaf = leaf.rpartition(".")[0]
+
+
+def _averages(
+    demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
+) -> tuple[Floats, Integers]:
+    """x of each (application, window) in which the application demanded, and the window."""
+    application, time, change = _marks(demand, held, whole, chosen)
+    used = change[:, :-1].cumsum(axis=0)  # each application's changes add up to nothing
+    demands = change[:, -1].cumsum() > 0
+    stretch = np.flatnonzero(demands[:-1] & (np.diff(time) > 0) & (np.diff(application) == 0))
+    owner, begin, end = application[stretch], time[stretch], time[stretch + 1]
+    share = shares(used[stretch], whole.at(begin)).max(axis=1, initial=0.0)
+    weight = np.zeros(len(stretch))
+    for leaf, rise in enumerate(demand.rise):
+        mine = demand.leaf[owner] == leaf
+        weight[mine] = np.interp(end[mine], demand.breaks, rise)
+        weight[mine] -= np.interp(begin[mine], demand.breaks, rise)
+    window = (begin - demand.first) // WINDOW_MS
+    windows = int(window.max(initial=0)) + 1
+    cells, cell = np.unique(owner * windows + window, return_inverse=True)
+    integral = np.bincount(cell, share * weight)
+    length = np.bincount(cell, end - begin)
+    return integral / length, cells % windows
+
+
+def _marks(
+    demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
+) -> tuple[Integers, Integers, Integers]:
+    """The moments at which something changes for the chosen applications, sorted by both: the
+    application, the moment, and what changes (its use by resource; whether it demands).
+    """
+    low, high = chosen
+    mine = (held.application >= low) & (held.application < high)
+    asked = (demand.application >= low) & (demand.application < high)
+    owner, begin, end = demand.application[asked], demand.begin[asked], demand.end[asked]
+    sizes, types = held.sizes[mine], held.sizes.shape[1]
+    cuts = [_cuts(begin, end, *_grid(demand)), _cuts(begin, end, whole.from_ms)]
+    application = [held.application[mine], held.application[mine], owner, owner]
+    time = [held.from_ms[mine], held.to_ms[mine], begin, end]
+    change = [_change(sizes, 0), _change(-sizes, 0)]
+    change += [_change(np.zeros((len(owner), types), np.int64), sign) for sign in (1, -1)]
+    for which, moments in cuts:
+        application.append(owner[which])
+        time.append(moments)
+        change.append(np.zeros((len(which), types + 1), dtype=np.int64))
+    applications, times = np.concatenate(application), np.concatenate(time)
+    order = np.lexsort((times, applications))
+    return applications[order], times[order], np.concatenate(change)[order]
+
+
+def _change(sizes: Integers, demand: int) -> Integers:
+    return np.column_stack([sizes, np.full(len(sizes), demand, dtype=np.int64)])
+
+
+def _grid(demand: _Demand) -> tuple[Integers]:
+    return (np.arange(demand.first, demand.last + WINDOW_MS, WINDOW_MS, dtype=np.int64),)
+
+
+def _cuts(begin: Integers, end: Integers, moments: Integers) -> tuple[Integers, Integers]:
+    """Every (interval, moment) of which the moment lies inside the interval."""
+    low = moments.searchsorted(begin, "right")
+    count = np.maximum(moments.searchsorted(end, "left") - low, 0)
+    which = np.repeat(np.arange(len(begin)), count)
+    place = np.arange(len(which)) - np.repeat(count.cumsum() - count, count)
+    return which, moments[low[which] + place]

@@ -1,0 +1,183 @@
+"""The files of a run folder, the same from either engine, and equal bytes for equal runs.
+
+``results.json``: a list, one object of ``metrics.facts`` a run. ``containers.parquet``: every
+container of every run, with the run's policy, workload, seed, engine and parameters as columns.
+``manifest.json``: what was run, and how long it took (the wall clock stands nowhere else).
+``journal/<policy>-<seed>/``: the engine's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from loomcard.outcome.columns import container_frame
+from loomcard.outcome.metrics import facts
+from loomcard.outcome.record import RunRecord
+
+RESULTS, CONTAINERS, MANIFEST = "results.json", "containers.parquet", "manifest.json"
+_ROW_GROUP = 1 << 18  # stated, or it would depend on the machine's cores
+
+
+class ResultError(ValueError):
+    """A folder that holds no results, or damaged ones; says which file and the remedy."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a run folder holds.
+
+    ``runs``: the objects of results.json, in its order. ``applications``: a row an application a
+    run (see ``application_frame``). ``containers``: read only when it is asked for.
+    """
+
+    folder: Path
+    runs: list[dict[str, Any]]
+    applications: pl.DataFrame
+    manifest: dict[str, Any]
+
+    def containers(self) -> pl.DataFrame:
+        """Every container of every run; empty where the folder has no such file."""
+        file = self.folder / CONTAINERS
+        return pl.read_parquet(file) if file.exists() else pl.DataFrame()
+
+
+def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, Any]) -> None:
+    """Writes the folder's files, ``results.json`` last: a folder that has it is whole.
+
+    Each appears under its name when it is complete, so that no reader sees half of one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_parquet(folder / CONTAINERS, container_table(records))
+    seconds = [
+        {"policy": r.policy, "workload": r.workload, "seed": r.seed, "seconds": round(r.seconds, 3)}
+        for r in records
+    ]
+    write_json(folder / MANIFEST, manifest | {"runs": seconds})
+    write_json(folder / RESULTS, [facts(record) for record in records])
+
+
+def read_run(folder: Path) -> Results:
+    """Reads a run folder. Raises ResultError where it holds no results, or damaged ones."""
+    file = folder / RESULTS
+    if not file.exists():
+        raise ResultError(
+            f"{folder}: holds no {RESULTS} (name a folder that `loomcard simulate --out` or"
+            " `loomcard run` has written)"
+        )
+    runs = read_json(file)
+    try:
+        applications = application_frame(runs)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ResultError(
+            f"{file}: expected a list with one object a run, as Loomcard writes it;"
+            f" {type(error).__name__}: {error} (write the folder again)"
+        ) from error
+    manifest = folder / MANIFEST
+    return Results(folder, runs, applications, read_json(manifest) if manifest.exists() else {})
+
+
+def application_frame(runs: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """One row an application a run: who ran it, then the application's own facts.
+
+    Columns: run (its index), policy, workload, seed, engine, parameters (JSON), then id, queue,
+    tags (a list), state, and the times of ``metrics.summary``.
+    """
+    rows = [
+        {
+            "run": index,
+            "policy": run["policy"],
+            "workload": run.get("workload", ""),
+            "seed": run["seed"],
+            "engine": run.get("engine", ""),
+            "parameters": json.dumps(run.get("parameters", {}), sort_keys=True),
+            **{name: each.get(name) for name in _APPLICATION},
+        }
+        for index, run in enumerate(runs)
+        for each in run["applications"]
+    ]
+    return pl.DataFrame(rows, schema=_RUN | _APPLICATION, orient="row")
+
+
+_RUN: dict[str, Any] = {
+    "run": pl.Int64,
+    "policy": pl.String,
+    "workload": pl.String,
+    "seed": pl.Int64,
+    "engine": pl.String,
+    "parameters": pl.String,
+}
+_APPLICATION: dict[str, Any] = {
+    "id": pl.String,
+    "queue": pl.String,
+    "tags": pl.List(pl.String),
+    "state": pl.String,
+    "submitted_ms": pl.Int64,
+    "first_container_ms": pl.Int64,
+    "finished_ms": pl.Int64,
+    "waiting_ms": pl.Int64,
+    "completion_ms": pl.Int64,
+}
+
+
+def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
+    """The containers of all runs, run after run in the order given."""
+    frames = []
+    for record in records:
+        who: dict[str, Any] = {
+            "policy": record.policy,
+            "workload": record.workload,
+            "seed": record.seed,
+            "engine": record.engine,
+            **dict(sorted(record.parameters.items())),
+        }
+        frame = container_frame(record)
+        frames.append(
+            pl.DataFrame(
+                [
+                    pl.Series(name, [value]).new_from_index(0, frame.height)
+                    for name, value in who.items()
+                ]
+            ).hstack(frame)
+        )
+    return pl.concat(frames, how="diagonal_relaxed", rechunk=True) if frames else pl.DataFrame()
+
+
+def write_parquet(file: Path, frame: pl.DataFrame) -> None:
+    """Writes a table whole or not at all; equal tables give equal bytes."""
+    with whole(file) as temporary:
+        frame.rechunk().write_parquet(
+            temporary, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP
+        )
+
+
+def write_json(file: Path, document: Any) -> None:
+    """Writes a document whole or not at all: keys in the order they have."""
+    with whole(file) as temporary:
+        temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_json(file: Path) -> Any:
+    """Reads a document. Raises ResultError where it is no JSON, with the line."""
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ResultError(f"{file}: not JSON: {error} (write the folder again)") from error
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """A path to write to, which becomes ``file`` if all goes well and is removed if not."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        yield temporary
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)

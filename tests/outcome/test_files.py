@@ -1,0 +1,130 @@
+"""Run folders: read back what was written, equal bytes for equal runs, errors that help."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from loomcard.outcome.files import ResultError, read_run, write_run
+from loomcard.outcome.manifest import manifest
+from loomcard.outcome.record import ApplicationRecord, ContainerRow, RunRecord
+
+FILES = ["containers.parquet", "manifest.json", "results.json"]
+
+
+def record(policy: str = "a.yml", seed: int = 1, **parameters: float | str) -> RunRecord:
+    made = RunRecord(policy, "w", seed, "simulator", ["memory_mb", "gpu"], [(0, (8, 2))])
+    made.applications = [ApplicationRecord("j1", "root.default", 0, ["small"], [(0, 9)])]
+    made.applications[0].state = "SUCCEEDED"
+    made.containers = [
+        ContainerRow("j1", "s", 1, 1, "n2", False, (2, 0), 4, 5, 9, "completed"),
+        ContainerRow("j1", "s", 0, 1, "n1", False, (2, 1), 0, 1, 5, "completed"),
+    ]
+    made.parameters = dict(parameters)
+    made.ended_ms = 9
+    return made
+
+
+def test_a_run_folder_reads_back(tmp_path: Path) -> None:
+    """Rows of every run with its policy, seed and parameters, in the order of their grants."""
+    write_run(tmp_path, [record(), record(seed=2, theta=0.5)], manifest({"w.yml": b"x"}))
+    read = read_run(tmp_path)
+    assert [(run["policy"], run["seed"]) for run in read.runs] == [("a.yml", 1), ("a.yml", 2)]
+    assert read.runs[1]["capacity"] == [[0, [8, 2]]]
+    assert read.applications["completion_ms"].to_list() == [9, 9]
+    assert read.applications["tags"].to_list() == [["small"], ["small"]]
+    containers = read.containers()
+    assert containers["started_ms"].to_list() == [1, 5, 1, 5]
+    assert containers["theta"].to_list() == [None, None, 0.5, 0.5]
+    assert containers.select("memory_mb", "gpu").row(0) == (2, 1)
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
+
+
+def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
+    """Whatever order an engine noted its containers in, and however long it took."""
+    one, other = record(theta=0.5), record(theta=0.5)
+    other.containers.reverse()
+    other.seconds = 99.0
+    for name, each in (("one", one), ("other", other)):
+        write_run(tmp_path / name, [each], manifest({}))
+    for file in ("results.json", "containers.parquet"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
+
+
+def test_what_differs_shows_in_the_bytes(tmp_path: Path) -> None:
+    """The comparison above is not one of two empty things."""
+    write_run(tmp_path / "one", [record()], manifest({}))
+    write_run(tmp_path / "other", [record(seed=2)], manifest({}))
+    for file in ("results.json", "containers.parquet"):
+        assert (tmp_path / "one" / file).read_bytes() != (tmp_path / "other" / file).read_bytes()
+
+
+def test_a_resource_may_be_called_as_a_column_is(tmp_path: Path) -> None:
+    """A resource type `task` is no reason to lose the task's number."""
+    made = record()
+    made.resource_types = ["memory_mb", "task"]
+    write_run(tmp_path, [made], manifest({}))
+    rows = read_run(tmp_path).containers().select("task", "resource_task").rows()
+    assert rows == [(0, 1), (1, 0)]
+
+
+def test_no_runs_are_a_folder_too(tmp_path: Path) -> None:
+    """A run that was stopped before its first result leaves files that can be read."""
+    write_run(tmp_path, [], manifest({}))
+    read = read_run(tmp_path)
+    assert (read.runs, read.applications.height, read.containers().height) == ([], 0, 0)
+
+
+def test_the_manifest_names_versions_seeds_and_inputs() -> None:
+    """Enough to make the run again and to see that its inputs are the same."""
+    made = manifest({"w.yml": b"x"}, command=["loomcard", "run"], seeds=[3], hadoop="3.4.2")
+    assert made["inputs"] == {"w.yml": sha256(b"x").hexdigest()}
+    assert (made["seeds"], made["command"]) == ([3], ["loomcard", "run"])
+    assert {"loomcard", "python", "polars", "hadoop"} <= set(made["versions"])
+
+
+def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
+    """How long it took is worth knowing, and no part of the result."""
+    made = record()
+    made.seconds = 1.5
+    write_run(tmp_path, [made], manifest({}))
+    assert read_run(tmp_path).manifest["runs"][0]["seconds"] == 1.5
+    assert "seconds" not in json.loads((tmp_path / "results.json").read_text())[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(None, "holds no results.json", id="no file"),
+        pytest.param("[1,\n2", "not JSON: .*line 2", id="half a file"),
+        pytest.param('{"a": 1}', "expected a list with one object a run", id="something else"),
+        pytest.param("[{}]", "expected a list with one object a run", id="an empty run"),
+    ],
+)
+def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, told: str) -> None:
+    """One line a reader can act on."""
+    if text is not None:
+        (tmp_path / "results.json").write_text(text)
+    with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{told}.*\\(.*\\)"):
+        read_run(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole or not at all."""
+    write_run(tmp_path, [record()], manifest({}))
+    before = (tmp_path / "containers.parquet").read_bytes()
+
+    def full(_: pl.DataFrame, file: Path, **__: object) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(OSError, match="No space"):
+        write_run(tmp_path, [record(seed=5)], manifest({}))
+    assert (tmp_path / "containers.parquet").read_bytes() == before
+    assert read_run(tmp_path).runs[0]["seed"] == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
