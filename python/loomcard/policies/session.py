@@ -44,12 +44,24 @@ class Session:
         batch = r.read_request(batch_text)
         if not isinstance(batch, r.Batch):
             raise TypeError(f"expected a batch, got {type(batch).__name__}")
+        return self._journalled(batch, batch_text)[1]
+
+    def answer(self, batch: r.Batch) -> r.PlanReply:
+        """As ``decide``, for an engine in the same process: text is written for the journal
+        alone.
+        """
+        if self.journal is None:
+            return self._reply(batch)
+        return self._journalled(batch, r.write(batch))[0]
+
+    def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
         if self.journal is not None and self.journal.full:
             self.journal.open_segment(batch.round, self._header())
-        reply = r.write(self._reply(batch))
+        plan = self._reply(batch)
+        reply = r.write(plan)
         if self.journal is not None:
-            self.journal.append(batch_text, reply)
-        return reply
+            self.journal.append(text, reply)
+        return plan, reply
 
     def _reply(self, batch: r.Batch) -> r.PlanReply:
         mirror = self.mirror

@@ -1,0 +1,201 @@
+"""The simulation: a workload's applications come to a simulated cluster, policies decide, time
+passes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from loomcard.model.cluster import Container
+from loomcard.outcome.record import ContainerRow, RunRecord
+from loomcard.simulator.clock import Clock
+from loomcard.simulator.invariants import check_agreement
+from loomcard.simulator.machine import Machines
+from loomcard.simulator.mapreduce import MapReduceMaster
+from loomcard.simulator.master import Master, World
+from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
+from loomcard.simulator.spark import SparkMaster
+from loomcard.workload.scenario import Scenario, ScenarioApplication
+
+KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
+ROUNDS_AT_A_TIME = 10_000
+"""More rounds than this without time passing are a policy that is refused for ever."""
+STALLED_MS = 7 * 24 * 3600 * 1000
+"""So long nothing begins or ends while applications wait: the policy holds back for ever."""
+TELL_EVERY = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    now_ms: int
+    containers: int  # ended
+    finished: int  # applications
+    applications: int
+
+
+class Simulation:
+    """One run. ``check``: compare all books after every round (slow; tests do)."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        setup: Mapping[str, Any],
+        journal: Path | None = None,
+        check: bool = False,
+    ) -> None:
+        self.clock = Clock()
+        self.rm = ResourceManager(scenario.resource_types, setup, self.clock, journal)
+        self.machines = Machines(scenario, self.rm, self.clock)
+        self.rows: list[ContainerRow] = []
+        self.finished = 0
+        self._check = check
+        self._setup = setup
+        self._scenario = scenario
+        self._spoken: deque[Master] = deque()
+        self._of: dict[int, Master] = {}  # by the application's number
+        self._last_ms = 0  # when something began or ended last
+        world = World(
+            self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
+            self._spoken.append, self.rows.append, self._done,
+        )  # fmt: skip
+        self.masters = [KINDS.get(app.kind, Master)(app, world) for app in scenario.applications]
+        for master in self.masters:
+            self.clock.at(master.spec.submit_ms, self._submit, master)
+        self.rm.on_granted = self._granted
+        self.rm.on_ended = self._ended
+        if "heartbeats" in setup.get("needs", ()):
+            self.machines.beat_for_ever()
+
+    def run(self, on_progress: Callable[[Progress], None] | None = None) -> None:
+        """Until every application has ended, or nothing can happen any more."""
+        told = 0
+        while self.finished < len(self.masters):
+            if not self.clock.advance() or self.clock.now - self._last_ms > STALLED_MS:
+                break
+            self._settle()
+            if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
+                told = self.clock.happened
+                on_progress(self.progress)
+        if self._check or self.finished == len(self.masters):
+            if self.rm.restless:
+                self._round()
+            check_agreement(self.rm)
+        if on_progress is not None:
+            on_progress(self.progress)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come."""
+        return Progress(self.clock.now, len(self.rows), self.finished, len(self.masters))
+
+    def _settle(self) -> None:
+        """Whoever has something to say at this time says it, then the policies decide, until
+        nobody has.
+        """
+        rounds = 0
+        while True:
+            while self._spoken:
+                self._spoken.popleft().beat()
+            if not self.rm.restless:
+                return
+            self._round()
+            rounds += 1
+            if rounds > ROUNDS_AT_A_TIME:
+                raise PolicyFaultError(
+                    f"{rounds} rounds at {self.clock.now} ms without an end; "
+                    f"refused so far: {self.rm.refusals}"
+                )
+
+    def _round(self) -> None:
+        self.rm.round()
+        if self._check:
+            check_agreement(self.rm)
+
+    def _submit(self, master: Master) -> None:
+        self._of[master.submit()] = master
+
+    def _granted(self, container: Container) -> None:
+        self._last_ms = self.clock.now
+        self._of[container.attempt.application.number].granted(container)
+
+    def _ended(self, container: Container, kind: str, exit_status: int) -> None:
+        self._last_ms = self.clock.now
+        self._of[container.attempt.application.number].lost(container, kind, exit_status)
+
+    def _done(self) -> None:
+        self.finished += 1
+        self._last_ms = self.clock.now
+
+
+def simulate(
+    scenario: Scenario,
+    setup: Mapping[str, Any],
+    *,
+    policy: str,
+    journal: Path | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    check: bool = False,
+) -> RunRecord:
+    """Run a scenario under a compiled set-up; ``policy`` names it in the results.
+
+    Equal arguments give equal records, but for ``seconds``. Ctrl-C ends it early: the record then
+    holds what happened so far, with ``finished`` False. Raises PolicyFaultError when a policy
+    raises, and ValueError for an application whose queue the set-up does not have.
+    """
+    began = perf_counter()
+    refuse_unknown_queues(scenario.applications, setup)
+    simulation = Simulation(scenario, setup, journal, check)
+    finished = True
+    try:
+        simulation.run(on_progress)
+    except KeyboardInterrupt:
+        finished = False
+    finally:
+        if simulation.rm.session.journal is not None:
+            simulation.rm.session.journal.close()
+    for master in simulation.masters:
+        master.unfinished()
+    return RunRecord(
+        policy=policy,
+        workload=scenario.name,
+        seed=scenario.seed,
+        engine="simulator",
+        resource_types=list(scenario.resource_types),
+        capacity=simulation.machines.capacity,
+        applications=[master.record for master in simulation.masters],
+        containers=simulation.rows,
+        weights={queue["path"]: queue["weight"] for queue in setup["queues"]},
+        refusals=dict(sorted(simulation.rm.refusals.items())),
+        ended_ms=simulation.clock.now,
+        finished=finished,
+        seconds=perf_counter() - began,
+    )
+
+
+class UnknownQueueError(ValueError):
+    """Applications name queues that the set-up does not have; ``hint`` says which it has."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def refuse_unknown_queues(
+    applications: list[ScenarioApplication], setup: Mapping[str, Any]
+) -> None:
+    """Raise UnknownQueueError unless every application's queue is a leaf of the set-up."""
+    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+    unknown = sorted({app.queue for app in applications} - set(leaves))
+    if unknown:
+        first = next(app for app in applications if app.queue == unknown[0])
+        raise UnknownQueueError(
+            f"application {first.id!r}: the set-up has no leaf queue {unknown[0]!r}",
+            f"its leaf queues are {', '.join(leaves)}",
+        )

@@ -1,0 +1,73 @@
+"""What must hold whatever happened: the ResourceManager's books add up, and the mirror agrees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from loomcard.model.ledger import Ledger
+from loomcard.simulator.resourcemanager import ResourceManager
+
+
+class InvariantError(AssertionError):
+    """The books are wrong; the message says which and how. It is a fault of Loomcard's own."""
+
+
+def check_agreement(rm: ResourceManager) -> None:
+    """Raise InvariantError unless the books add up in themselves and the mirror, once it has heard
+    the last plan's outcomes, has the same.
+    """
+    check_books(rm.ledger)
+    mirror = rm.session.mirror.ledger
+    mine, theirs = _live(rm.ledger), _live(mirror)
+    unconfirmed = Counter(
+        (c.attempt.number, c.node.number, tuple(c.size), c.ask_key)
+        for step in rm.session.mirror.in_flight
+        for c in getattr(step, "containers", ())
+    )
+    if not rm.restless and mine != theirs + unconfirmed and mine != theirs:
+        raise InvariantError(f"the mirror holds {theirs}, the books {mine}")
+
+
+def check_books(ledger: Ledger) -> None:
+    """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
+    those of the containers.
+    """
+    zero = [0] * len(ledger.types)
+    for node in ledger.nodes.values():
+        used = _sum(node.containers, zero)
+        _same(f"node {node.id}", [f + u for f, u in zip(node.free, used, strict=True)],
+              list(node.capacity))  # fmt: skip
+        if min(node.free) < 0:
+            raise InvariantError(f"node {node.id} holds more than it has: {node.free}")
+    for app in ledger.applications.values():
+        _same(f"application {app.name}", app.used, _sum(app.containers, zero))
+        pending = sum(ask.count for at in app.attempts.values() for ask in at.asks.values())
+        _same(f"pending of {app.name}", app.pending_count, pending)
+    for queue in ledger.queues:
+        if queue.leaf:
+            below = [c for app in queue.applications.values() for c in app.containers]
+            _same(f"queue {queue.path}", queue.used, _sum(below, zero))
+        maximum = queue.maximum
+        if maximum is not None and any(u > m for u, m in zip(queue.used, maximum, strict=True)):
+            raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
+
+
+def _live(ledger: Ledger) -> Counter[Any]:
+    return Counter(
+        (c.attempt.number, c.node.number, tuple(c.size), c.ask_key)
+        for c in ledger.containers.values()
+    )
+
+
+def _sum(containers: Any, zero: list[int]) -> list[int]:
+    total = list(zero)
+    for container in containers:
+        for i, amount in enumerate(container.size):
+            total[i] += amount
+    return total
+
+
+def _same(what: str, booked: Any, counted: Any) -> None:
+    if booked != counted:
+        raise InvariantError(f"{what}: {booked} is booked, {counted} counted")

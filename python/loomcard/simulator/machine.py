@@ -1,0 +1,126 @@
+"""NodeManagers: what runs where, and when the ResourceManager hears of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loomcard.model.cluster import Container, Node
+from loomcard.model.resource import Resource
+from loomcard.policies.dice import pick
+from loomcard.simulator.clock import Clock, next_beat
+from loomcard.simulator.resourcemanager import ResourceManager
+from loomcard.workload.scenario import Fault, Scenario, ScenarioNode
+
+
+class Running:
+    """A container's process, from its launch on."""
+
+    __slots__ = ("attempt", "container", "ends_ms", "machine", "stage", "started_ms", "status",
+                 "task")  # fmt: skip
+
+    def __init__(self, container: Container, machine: Machine) -> None:
+        self.container = container
+        self.machine = machine
+        self.started_ms: int | None = None
+        self.ends_ms: int | None = None  # None: not known yet, or held till released
+        self.status = 0
+        self.stage = -1
+        self.task = -1
+        self.attempt = 1
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """A node of the scenario; ``node`` is what the ResourceManager calls it while it is up."""
+
+    spec: ScenarioNode
+    phase_ms: int
+    node: Node | None = None
+
+
+class Machines:
+    """All machines of the cluster, their heartbeats and their faults."""
+
+    def __init__(self, scenario: Scenario, rm: ResourceManager, clock: Clock) -> None:
+        self._rm = rm
+        self._clock = clock
+        self._period_ms = scenario.heartbeat_ms
+        self._launch_delay_ms = scenario.launch_delay_ms
+        self.by_name: dict[str, Machine] = {}
+        self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps of the whole cluster's
+        for spec in scenario.nodes:
+            phase = pick(scenario.seed, spec.name, 0, self._period_ms) if self._period_ms else 0
+            machine = self.by_name[spec.name] = Machine(spec, phase)
+            self._join(machine)
+        self._note_capacity()
+        for fault in scenario.faults:
+            clock.at(fault.at_ms, self._fail, fault)
+
+    def rack_of(self, name: str) -> str:
+        """The rack of a node's name."""
+        return self.by_name[name].spec.rack
+
+    def of(self, container: Container) -> Machine:
+        """The machine that a container was granted on."""
+        return self.by_name[container.node.host]
+
+    def launch(self, running: Running, length_ms: int | None) -> None:
+        """Start a container's process; it runs for ``length_ms``, or till its AM says when."""
+        started = self._clock.now + self._launch_delay_ms
+        running.started_ms = started
+        heard = next_beat(started, running.machine.phase_ms, self._period_ms)
+        if heard == self._clock.now:
+            self._rm.started(running.container)
+        else:
+            self._clock.at(heard, self._report_start, running)
+        if length_ms is not None:
+            self.ends_at(running, started + length_ms)
+
+    def ends_at(self, running: Running, at_ms: int) -> None:
+        """The process ends then; the ResourceManager hears of it with the node's next heartbeat."""
+        running.ends_ms = at_ms
+        heard = next_beat(at_ms, running.machine.phase_ms, self._period_ms)
+        self._clock.at(max(heard, self._clock.now), self._report_end, running)
+
+    def beat_for_ever(self) -> None:
+        """Each heartbeat of each node is told: for policies that count them."""
+        for machine in self.by_name.values():
+            self._clock.at(machine.phase_ms, self._beat, machine)
+
+    def _beat(self, machine: Machine) -> None:
+        if machine.node is not None:
+            self._rm.heartbeat(machine.node)
+        self._clock.at(self._clock.now + self._period_ms, self._beat, machine)
+
+    def _lives(self, running: Running) -> bool:
+        container = running.container
+        return self._rm.ledger.containers.get(container.number) is container
+
+    def _report_start(self, running: Running) -> None:
+        if self._lives(running):
+            self._rm.started(running.container)
+
+    def _report_end(self, running: Running) -> None:
+        if self._lives(running):
+            self._rm.end(running.container, "completed", running.status)
+
+    def _join(self, machine: Machine) -> None:
+        spec = machine.spec
+        machine.node = self._rm.add_node(spec.name, spec.rack, Resource(spec.capacity))
+
+    def _fail(self, fault: Fault) -> None:
+        machine = self.by_name[fault.node]
+        if machine.node is None:
+            return
+        self._rm.remove_node(machine.node)
+        machine.node = None
+        self._note_capacity()
+        if fault.down_ms is not None:
+            self._clock.at(self._clock.now + fault.down_ms, self._return, machine)
+
+    def _return(self, machine: Machine) -> None:
+        self._join(machine)
+        self._note_capacity()
+
+    def _note_capacity(self) -> None:
+        self.capacity.append((self._clock.now, tuple(self._rm.ledger.capacity)))

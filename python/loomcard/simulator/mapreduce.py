@@ -1,0 +1,177 @@
+"""MapReduce's AM: reduces are asked for as maps end, and copy the maps' output before they run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from loomcard.simulator.machine import Running
+from loomcard.simulator.master import Master, World
+from loomcard.simulator.stage import StageRun
+from loomcard.workload.scenario import ScenarioApplication
+
+RAMPUP_LIMIT = 0.5
+"""yarn.app.mapreduce.am.job.reduce.rampup.limit"""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the AM knows when it decides about reduces: counts of maps and reduces that are asked
+    for (scheduled) or have a container (assigned), in containers.
+    """
+
+    maps: int
+    maps_completed: int
+    maps_scheduled: int
+    maps_assigned: int
+    reduces_scheduled: int
+    reduces_assigned: int
+    reduces_pending: int  # not asked for
+
+
+def slow_start_over(progress: Progress, slowstart: float) -> bool:
+    """Whether so many maps have completed that reduces may be asked for."""
+    return progress.maps_completed >= ceil(slowstart * progress.maps)
+
+
+def reduces_to_ask(
+    progress: Progress, map_size: Sequence[int], reduce_size: Sequence[int], headroom: Sequence[int]
+) -> int:
+    """How many more reduces to ask for, once slow start is over; negative: so many fewer.
+
+    As RMContainerAllocator.scheduleReduces: all of them when every map has a container, else what
+    the part of the resource limit holds that grows with completed maps, up to the ramp-up limit,
+    and what maps leave of theirs. Amounts of one resource vector each.
+    """
+    p = progress
+    if p.maps_scheduled == 0:
+        return p.reduces_pending
+    done = p.maps_completed / p.maps if p.maps else 1.0
+    part = min(done, RAMPUP_LIMIT)
+    maps, reduces = p.maps_scheduled + p.maps_assigned, p.reduces_scheduled + p.reduces_assigned
+    counts = []
+    limit = [
+        free + p.maps_assigned * m + p.reduces_assigned * r
+        for free, m, r in zip(headroom, map_size, reduce_size, strict=True)
+    ]
+    ideal_reduce = [int(whole * part) for whole in limit]
+    ideal_map = [whole - own for whole, own in zip(limit, ideal_reduce, strict=True)]
+    enough = _containers(ideal_map, map_size) >= maps
+    for i, size in enumerate(reduce_size):
+        most = ideal_reduce[i]
+        if enough:
+            most += ideal_map[i] - maps * map_size[i]
+        if size > 0:
+            counts.append(floor((most - reduces * size) / size))
+    more = min(counts, default=0)
+    return min(more, p.reduces_pending) if more > 0 else max(more, -p.reduces_scheduled)
+
+
+def _containers(room: Sequence[int], size: Sequence[int]) -> int:
+    return min((floor(have / need) for have, need in zip(room, size, strict=True) if need > 0),
+               default=0)  # fmt: skip
+
+
+def copied_ms(started_ms: int, map_ends: Sequence[int], ms_per_map: int) -> int:
+    """When a reduce that runs since ``started_ms`` has copied every map's output: one after
+    another, ``ms_per_map`` each, none before its map has ended. ``map_ends`` in order.
+    """
+    count = len(map_ends)
+    last = max((end + (count - k) * ms_per_map for k, end in enumerate(map_ends)), default=0)
+    return max(started_ms + count * ms_per_map, last)
+
+
+class MapReduceMaster(Master):
+    """The AM of kind mapreduce: stage 0 are the maps, stage 1, if there is one, the reduces."""
+
+    def __init__(self, spec: ScenarioApplication, world: World) -> None:
+        super().__init__(spec, world)
+        self.maps = self.stages[0]
+        self.reduces = self.stages[1] if len(self.stages) > 1 else None
+        if self.reduces is not None:
+            self.reduces.parents_left = -1  # slow start, not the maps' end, lets them begin
+        self._pending: list[int] = []  # reduces not asked for
+        self._copying: list[Running] = []
+        self._map_ends: list[int] = []
+        self._slow = True
+
+    def begin(self) -> None:
+        """Maps are asked for; reduces wait for slow start."""
+        if self.reduces is not None and not self.reduces.opened:
+            self.reduces.opened = True
+            self._pending = list(range(self.reduces.left))
+        super().begin()
+        self.heard()
+
+    def run(self, running: Running, stage: StageRun) -> None:
+        """A reduce runs until all maps have ended, their output is copied and it is through."""
+        if stage is self.maps or stage.attempt_length(running.task)[1]:
+            super().run(running, stage)
+            return
+        self.world.machines.launch(running, None)
+        if self.maps.left:
+            self._copying.append(running)
+        else:
+            self._let_run(running, stage)
+
+    def _let_run(self, running: Running, stage: StageRun) -> None:
+        assert running.started_ms is not None
+        copied = copied_ms(running.started_ms, self._map_ends, self.spec.ms_per_map)
+        length = stage.spec.durations_ms[running.task]
+        ends = max(copied, self.world.clock.now, running.started_ms) + length
+        self.world.machines.ends_at(running, ends)
+
+    def completed(self, running: Running, kind: str) -> None:
+        """With the last map, the reduces that copy know when they are through."""
+        is_map = running.stage == 0 and running.task >= 0
+        if is_map and kind == "completed":
+            assert running.ends_ms is not None
+            self._map_ends.append(running.ends_ms)
+        elif running in self._copying:
+            self._copying.remove(running)
+        super().completed(running, kind)
+        if is_map and not self.maps.left and not self.ended and self.reduces is not None:
+            self._map_ends.sort()
+            copying, self._copying = self._copying, []
+            for reduce in copying:
+                self._let_run(reduce, self.reduces)
+
+    def heard(self) -> None:
+        """Ask for more reduces, or for fewer, as MapReduce's AM does after each heartbeat."""
+        stage = self.reduces
+        if stage is None or self.ended or not (self._pending or stage.waiting):
+            return
+        progress = self._progress(stage)
+        self._slow = self._slow and not slow_start_over(progress, self.spec.slowstart)
+        if self._slow or not self._pending:
+            return
+        assert self._app is not None
+        headroom = self.world.rm.headroom(self._app)
+        self._ask_reduces(stage, reduces_to_ask(progress, self.maps.size, stage.size, headroom))
+
+    def _ask_reduces(self, stage: StageRun, more: int) -> None:
+        for _ in range(more):
+            stage.add(self._pending.pop(0))
+        for _ in range(-more):
+            task = stage.drop()
+            if task is not None:
+                self._pending.insert(0, task)
+        if more:
+            self.ask(stage, stage.key, stage.size, more)
+
+    def _progress(self, stage: StageRun) -> Progress:
+        assigned = [0, 0]
+        for running in self.live.values():
+            if running.task >= 0:
+                assigned[running.stage] += 1
+        count = len(self.maps.spec.durations_ms)
+        return Progress(
+            maps=count,
+            maps_completed=count - self.maps.left,
+            maps_scheduled=self.maps.waiting,
+            maps_assigned=assigned[0],
+            reduces_scheduled=stage.waiting,
+            reduces_assigned=assigned[1],
+            reduces_pending=len(self._pending),
+        )

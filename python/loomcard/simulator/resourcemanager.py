@@ -1,0 +1,284 @@
+"""The ResourceManager of the simulated cluster: the same books and commit checks as the shim's, in
+front of the same policy session.
+
+It tells the session what happened in the records of the wire and carries plans out under its own
+books, which the policies' mirror never touches: what a cluster would refuse is refused here, with
+the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from loomcard.model import records as r
+from loomcard.model.cluster import Application, AskKey, Attempt, Container, Node
+from loomcard.model.ledger import Ledger
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource
+from loomcard.policies.session import Session
+from loomcard.simulator.clock import Clock
+
+EPOCH = 1_700_000_000_000
+"""The cluster timestamp in the names of simulated applications and containers."""
+
+Granted = Callable[[Container], None]
+Ended = Callable[[Container, str, int], None]
+
+
+class PolicyFaultError(Exception):
+    """A policy raised, or lost track of the cluster; the message holds its traceback."""
+
+
+class ResourceManager:
+    """Books, the batch that is being gathered, and the policies behind it.
+
+    ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
+    that begins and ends on the books.
+    """
+
+    def __init__(
+        self, types: list[str], setup: Mapping[str, Any], clock: Clock, journal: Path | None
+    ) -> None:
+        settings = {"policy_path": None}
+        hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, [], settings)
+        self.session = Session(hello, journal)
+        self.ledger = Ledger(types)
+        self.ledger.set_up(dict(setup))
+        self.clock = clock
+        self.restless = False  # something happened that a policy can act on
+        self.refusals: dict[str, int] = {}
+        self.on_granted: Granted = lambda _: None
+        self.on_ended: Ended = lambda *_: None
+        self._waiting: list[r.AnyRecord] = [
+            r.Snapshot(0, "start"),
+            r.Setup(0, 1, dict(setup)),
+            r.SavedState(0, {}),
+        ]
+        self._outcomes: r.Outcomes | None = None
+        self._round = 0
+        self._sequence = 1
+        self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
+        self._timers: dict[int, int] = {}
+        self._told_headroom: dict[int, Resource] = {}
+        self._yarn_numbers: dict[int, int] = {}  # by attempt
+
+    # What happens to the cluster
+
+    def add_node(self, name: str, rack: str, capacity: Resource) -> Node:
+        """A NodeManager registers."""
+        node = Node(self._number("node"), f"{name}:8041", rack, capacity, "")
+        self.ledger.add_node(node)
+        self.tell(r.NodeAdded(self.clock.now, node.number, node.id, rack, tuple(capacity)))
+        return node
+
+    def remove_node(self, node: Node) -> None:
+        """A node is lost, and with it every container on it."""
+        while node.containers:  # an AM that goes takes others of its containers with it
+            self.end(next(iter(node.containers)), "lost", -100)
+        self.ledger.remove_node(node)
+        self.tell(r.NodeRemoved(self.clock.now, node.number, "lost"))
+
+    def heartbeat(self, node: Node) -> None:
+        """One heartbeat of a node, for policies that count them."""
+        self.tell(r.NodeHeartbeat(self.clock.now, node.number))
+
+    def submit(
+        self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str]
+    ) -> Application:
+        """An application is accepted into a leaf queue."""
+        now, number = self.clock.now, self._number("application")
+        queue = self.ledger.by_path[path]
+        app = Application(number, f"application_{EPOCH}_{number:04d}", queue, user)
+        app.submitted_ms, app.name = now, name
+        self.ledger.add_application(app)
+        facts = (number, app.id, queue.number, user, name, kind.upper(), sorted(tags), 0, now)
+        self.tell(r.ApplicationAdded(now, *facts, dict(sorted(hints.items()))))
+        return app
+
+    def add_attempt(self, app: Application, ordinal: int, unmanaged: bool) -> Attempt:
+        """A new attempt of an application."""
+        attempt = Attempt(self._number("attempt"), app, ordinal, unmanaged)
+        app.attempts[attempt.number] = self.ledger.attempts[attempt.number] = attempt
+        self.tell(r.AttemptAdded(self.clock.now, attempt.number, app.number, ordinal, unmanaged))
+        return attempt
+
+    def register(self, attempt: Attempt) -> None:
+        """The attempt's AM registers."""
+        attempt.registered = True
+        self.tell(r.AttemptRegistered(self.clock.now, attempt.number))
+
+    def ask(
+        self,
+        attempt: Attempt,
+        key: tuple[int, int],
+        size: Resource,
+        change: int,
+        rows: tuple[dict[str, int], dict[str, int]] = ({}, {}),
+        is_am: bool = False,
+    ) -> None:
+        """``change`` more containers are asked for under (priority, request id); ``rows``: counts
+        for hosts and for racks, as they are from now on.
+        """
+        full_key = AskKey(attempt.number, *key)
+        known = attempt.asks.get(full_key)
+        count = max(0, change + (known.count if known is not None else 0))
+        hosts, racks = rows
+        if known is None:
+            if count == 0:
+                return
+        elif change == 0 and (known.hosts, known.racks) == rows:
+            return
+        ask = self.ledger.set_ask(attempt, full_key, size, "")
+        ask.is_am, ask.hosts, ask.racks = is_am, dict(hosts), dict(racks)
+        self.ledger.order_asks(attempt)
+        self.ledger.demand(ask, count)
+        facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, "")
+        self.tell(r.AskChanged(self.clock.now, *facts))
+
+    def started(self, container: Container) -> None:
+        """A node reports a container RUNNING; nobody can act on that, so it makes no round."""
+        container.started_ms = self.clock.now
+        self._waiting.append(r.ContainerStarted(self.clock.now, container.number))
+
+    def end(self, container: Container, kind: str, exit_status: int) -> None:
+        """A container ends on the books."""
+        del self.ledger.containers[container.number]
+        self.ledger.release(container)
+        now, number = self.clock.now, container.number
+        self.tell(r.ContainerCompleted(now, number, kind, exit_status))
+        self.on_ended(container, kind, exit_status)
+
+    def remove_attempt(self, attempt: Attempt, state: str) -> None:
+        """An attempt ended; what it still held is killed."""
+        app = attempt.application
+        for container in [c for c in app.containers if c.attempt is attempt]:
+            self.end(container, "killed", -105)
+        self.ledger.drop_asks(attempt)
+        del self.ledger.attempts[attempt.number], app.attempts[attempt.number]
+        self.tell(r.AttemptRemoved(self.clock.now, attempt.number, state))
+
+    def remove_application(self, app: Application, state: str) -> None:
+        """An application ended; its attempts were removed before."""
+        self.ledger.remove_application(app)
+        self._told_headroom.pop(app.number, None)
+        self.tell(r.ApplicationRemoved(self.clock.now, app.number, state))
+
+    def headroom(self, app: Application) -> Resource:
+        """What the AM is told that it may still obtain: the policy's word, or else what cluster,
+        queue and user limit leave.
+        """
+        told = self._told_headroom.get(app.number)
+        if told is not None:
+            return told
+        ledger, leaf = self.ledger, app.queue
+        rooms = [ledger.capacity.minus(ledger.queues[0].used)]
+        rooms += [q.maximum.minus(q.used) for q in leaf.capped if q.maximum is not None]
+        if leaf.user_limit is not None:
+            rooms.append(leaf.user_limit.minus(leaf.user_used.get(app.user, ledger.zero)))
+        return Resource(max(0, min(column)) for column in zip(*rooms, strict=True))
+
+    def tell(self, record: r.AnyRecord) -> None:
+        """A record for the next batch, which something may be done about."""
+        self._waiting.append(record)
+        self.restless = True
+
+    def _number(self, kind: str) -> int:
+        number = self._next[kind]
+        self._next[kind] = number + 1
+        return number
+
+    # A round
+
+    def round(self) -> None:
+        """One batch, one plan, carried out. Raises PolicyFaultError."""
+        self.restless = False
+        ledger, records = self.ledger, self._waiting
+        if self._outcomes is not None:
+            records.insert(0, self._outcomes)
+        self._waiting = []
+        self._round += 1
+        check = r.Check(
+            len(ledger.nodes),
+            len(ledger.applications),
+            len(ledger.containers),
+            ledger.pending_total,
+        )
+        batch = r.Batch(self._round, self._sequence, self.clock.now, check, records)
+        self._sequence += len(records)
+        plan = self.session.answer(batch)
+        if plan.resync is not None:
+            raise PolicyFaultError(f"the mirror cannot be right: {plan.resync}")
+        if plan.faults:
+            raise PolicyFaultError("".join(trace for _, _, trace in plan.faults).rstrip())
+        self._carry_out(plan)
+
+    def _carry_out(self, plan: r.PlanReply) -> None:
+        first = self._next["container"]
+        numbers: list[int] = []
+        refusals: list[tuple[int, int, str]] = []
+        for index, decision in enumerate(plan.decisions):
+            if type(decision) is r.Allocate:
+                done, reason = self._allocate(decision, numbers)
+                left = decision.count - done
+            else:
+                assert type(decision) is r.Preempt
+                left, reason = 1, self._preempt(decision)
+            if reason is not None:
+                refusals.append((index, left, reason))
+                self.refusals[reason] = self.refusals.get(reason, 0) + left
+        self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
+        if refusals:
+            self.restless = True
+        for instance, at_ms in plan.timers:
+            self._set_timer(instance, at_ms)
+        for application, amounts in plan.headroom:
+            self._told_headroom[application] = Resource(amounts)
+
+    def _allocate(self, decision: r.Allocate, numbers: list[int]) -> tuple[int, Reason | None]:
+        ledger, now = self.ledger, self.clock.now
+        node, attempt = ledger.nodes.get(decision.node), ledger.attempts.get(decision.attempt)
+        if node is None:
+            return 0, Reason.NODE_GONE
+        if attempt is None:
+            return 0, Reason.ATTEMPT_GONE
+        key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
+        ask = attempt.asks.get(key)
+        if ask is None:
+            return 0, Reason.ASK_GONE
+        for done in range(decision.count):
+            reason = ledger.why_not(ask, node)
+            if reason is not None:
+                return done, reason
+            container = ledger.grant(ask, node, now)
+            yarn_number = self._yarn_numbers.get(attempt.number, 0) + 1
+            self._yarn_numbers[attempt.number] = yarn_number
+            ledger.confirm(container, self._number("container"), yarn_number)
+            numbers.append(yarn_number)
+            self.on_granted(container)
+        return decision.count, None
+
+    def _preempt(self, decision: r.Preempt) -> Reason | None:
+        container = self.ledger.containers.get(decision.container)
+        if container is None or container.preempting_since is not None:
+            return Reason.STALE
+        container.preempting_since = self.clock.now
+        self.clock.at(self.clock.now + decision.grace_ms, self._kill, container)
+        return None
+
+    def _kill(self, container: Container) -> None:
+        if container.number in self.ledger.containers:
+            self.end(container, "preempted", -102)
+
+    def _set_timer(self, instance: int, at_ms: int | None) -> None:
+        if at_ms is None:
+            self._timers.pop(instance, None)
+            return
+        self._timers[instance] = at_ms
+        self.clock.at(max(at_ms, self.clock.now), self._fire, instance, at_ms)
+
+    def _fire(self, instance: int, at_ms: int) -> None:
+        if self._timers.get(instance) == at_ms:
+            del self._timers[instance]
+            self.tell(r.TimerFired(self.clock.now, instance))

@@ -1,0 +1,117 @@
+"""Spark's AM: executors are held from the start to the end, tasks run inside them."""
+
+from __future__ import annotations
+
+from loomcard.model.cluster import AskKey
+from loomcard.model.resource import Resource
+from loomcard.simulator.machine import Running
+from loomcard.simulator.master import Master, World
+from loomcard.simulator.stage import StageRun
+from loomcard.workload.scenario import ScenarioApplication
+
+EXECUTOR_KEY = (20, 0)
+
+
+class Executor:
+    """A container that runs tasks of any stage."""
+
+    __slots__ = ("free_vcores", "lost", "running", "tasks")
+
+    def __init__(self, running: Running, vcores: int) -> None:
+        self.running = running
+        self.free_vcores = vcores
+        self.tasks: dict[tuple[int, int], None] = {}  # (stage, task) that run in it
+        self.lost = False
+
+
+class SparkMaster(Master):
+    """The AM of kind spark; its driver speaks to executors at once, not by heartbeats."""
+
+    def __init__(self, spec: ScenarioApplication, world: World) -> None:
+        super().__init__(spec, world)
+        assert spec.executors is not None
+        self._size = Resource(spec.executors.size)
+        self._executors: dict[Running, Executor] = {}
+
+    def begin(self) -> None:
+        """Ask for all executors, and open the stages that wait for none."""
+        assert self.spec.executors is not None
+        self.ask(None, EXECUTOR_KEY, self._size, self.spec.executors.count)
+        for stage in self.stages:
+            if stage.parents_left == 0 and not stage.opened:
+                self.open(stage)
+
+    def open(self, stage: StageRun) -> None:
+        """A stage's tasks wait for a slot, not for a container."""
+        stage.opened = True
+        for task in range(len(stage.spec.durations_ms)):
+            stage.add(task)
+
+    def received(self, running: Running) -> None:
+        """A container becomes an executor once it runs."""
+        self.live[running.container.number] = running
+        self.world.machines.launch(running, None)
+        assert running.started_ms is not None
+        executor = self._executors[running] = Executor(running, self._size.vcores)
+        self.world.clock.at(running.started_ms, self._work, executor)
+
+    def _work(self, executor: Executor) -> None:
+        """Give an executor's free slots to waiting tasks, in the order of stages."""
+        if executor.lost or self.ended:
+            return
+        spec = executor.running.machine.spec
+        for index, stage in enumerate(self.stages):
+            need = max(1, stage.size.vcores)
+            while stage.waiting and executor.free_vcores >= need:
+                task = stage.take(spec.name, spec.rack)
+                if task is None:
+                    break
+                executor.free_vcores -= need
+                executor.tasks[index, task] = None
+                length, status = stage.attempt_length(task)
+                at = self.world.clock.now + length
+                self.world.clock.at(at, self._task_over, executor, index, task, status)
+
+    def _task_over(self, executor: Executor, index: int, task: int, status: int) -> None:
+        if executor.lost or self.ended:
+            return
+        stage = self.stages[index]
+        del executor.tasks[index, task]
+        executor.free_vcores += max(1, stage.size.vcores)
+        if status:
+            failures = stage.failures[task] = stage.failures.get(task, 0) + 1
+            if failures >= self.spec.max_attempts:
+                self.finish("FAILED")
+                return
+            stage.add(task)
+        else:
+            self.task_ended(index)
+        if status or self.stages[index].left == 0:  # others may have waited for that
+            for other in list(self._executors.values()):
+                self._work(other)
+        else:
+            self._work(executor)
+
+    def completed(self, running: Running, kind: str) -> None:
+        """An executor was lost, whatever its ``kind`` of end: another is asked for, and its tasks
+        wait again; none ends by itself.
+        """
+        assert kind
+        self.dropped(running)
+        self.ask(None, EXECUTOR_KEY, self._size, 1)
+        for executor in list(self._executors.values()):
+            self._work(executor)
+
+    def dropped(self, running: Running) -> None:
+        """Its tasks wait for another executor."""
+        executor = self._executors.pop(running, None)
+        if executor is None:
+            return
+        executor.lost = True
+        for index, task in executor.tasks:
+            self.stages[index].add(task)
+
+    def again(self, key: AskKey) -> None:
+        """A container was lost before it was an executor."""
+        assert key[1:] == EXECUTOR_KEY
+        self.ask(None, EXECUTOR_KEY, self._size, 1)

@@ -1,0 +1,128 @@
+"""The tasks of one stage as its application master knows them: which wait, which ran how often, and
+which one a container on a given node is best used for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+from loomcard.model.resource import Resource
+from loomcard.workload.scenario import Stage
+
+Rows = tuple[dict[str, int], dict[str, int]]
+
+
+class StageRun:
+    """One stage in the course of its application."""
+
+    __slots__ = ("_order", "failures", "key", "left", "opened", "parents_left", "size", "spec",
+                 "wishes")  # fmt: skip
+
+    def __init__(self, spec: Stage, rack_of: Callable[[str], str]) -> None:
+        self.spec = spec
+        self.size = Resource(spec.size)
+        self.key = (spec.priority, spec.request_id)
+        self.left = len(spec.durations_ms)  # tasks that have not ended well
+        self.parents_left = len(spec.after)
+        self.opened = False  # its tasks can run, or could once
+        self._order: list[int] = []  # heap of waiting tasks; with wishes, of others too
+        self.failures: dict[int, int] = {}
+        self.wishes = Wishes(spec.nodes, rack_of) if any(spec.nodes) else None
+
+    @property
+    def waiting(self) -> int:
+        """Count of the tasks that were asked for and have no container."""
+        return len(self._order) if self.wishes is None else len(self.wishes.waiting)
+
+    def add(self, task: int) -> None:
+        """A task waits for a container."""
+        heappush(self._order, task)
+        if self.wishes is not None:
+            self.wishes.add(task)
+
+    def take(self, host: str, rack: str) -> int | None:
+        """The task for a container: one that wants the host, else the rack, else the first."""
+        if self.wishes is None:
+            return heappop(self._order) if self._order else None
+        task = self.wishes.take(host, rack)
+        while task is None and self._order:
+            first = heappop(self._order)
+            if self.wishes.discard(first):
+                task = first
+        return task
+
+    def drop(self) -> int | None:
+        """The waiting task of the highest index is asked for no more."""
+        if not self.waiting:
+            return None
+        if self.wishes is not None:
+            last = max(self.wishes.waiting)
+            self.wishes.discard(last)
+        else:
+            last = max(self._order)
+            self._order.remove(last)
+            heapify(self._order)
+        return last
+
+    @property
+    def rows(self) -> Rows:
+        """How many waiting tasks want each host, and each rack."""
+        return ({}, {}) if self.wishes is None else self.wishes.rows
+
+    def attempt_length(self, task: int) -> tuple[int, int]:
+        """For how long the task's next attempt runs, in ms, and with which status it ends."""
+        failures = self.failures.get(task, 0)
+        fails = self.spec.fails_ms.get(task, ())
+        if failures < len(fails):
+            return fails[failures], 1
+        return self.spec.durations_ms[task], 0
+
+
+class Wishes:
+    """Which waiting tasks want which host and rack."""
+
+    def __init__(self, nodes: list[list[str]], rack_of: Callable[[str], str]) -> None:
+        self._hosts = nodes
+        self._racks = [sorted({rack_of(name) for name in names}) for names in nodes]
+        self.waiting: set[int] = set()
+        self._by_host: dict[str, list[int]] = {}
+        self._by_rack: dict[str, list[int]] = {}
+        self.rows: Rows = ({}, {})
+
+    def add(self, task: int) -> None:
+        """A task waits."""
+        self.waiting.add(task)
+        for names, table in self._tables(task):
+            for name in names:
+                heappush(table.setdefault(name, []), task)
+        self._count(task, 1)
+
+    def take(self, host: str, rack: str) -> int | None:
+        """The first waiting task that wants the host, else the rack; it waits no more."""
+        for heap in (self._by_host.get(host), self._by_rack.get(rack)):
+            while heap:
+                task = heappop(heap)
+                if self.discard(task):
+                    return task
+        return None
+
+    def discard(self, task: int) -> bool:
+        """The task waits no more; whether it did."""
+        if task not in self.waiting:
+            return False
+        self.waiting.discard(task)
+        self._count(task, -1)
+        return True
+
+    def _tables(self, task: int) -> list[tuple[list[str], dict[str, list[int]]]]:
+        return [(self._hosts[task], self._by_host), (self._racks[task], self._by_rack)]
+
+    def _count(self, task: int, change: int) -> None:
+        for names, row in zip((self._hosts[task], self._racks[task]), self.rows, strict=True):
+            for name in names:
+                count = row.get(name, 0) + change
+                if count:
+                    row[name] = count
+                else:
+                    del row[name]
