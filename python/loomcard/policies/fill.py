@@ -13,9 +13,11 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Member
+from loomcard.model.cluster import Application, Ask, Member, Queue
+from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
+from loomcard.model.room import SHAPES_KEPT, Shape
 from loomcard.model.view import WITHHELD
 
 ALL = 1 << 30
@@ -26,22 +28,26 @@ Entry = tuple[bool, Any, int, int, Member]
 
 
 class Index:
-    """The members of one scope in the order of one ``fill``, kept from round to round."""
+    """The members of one queue in the order of one policy, kept from round to round.
 
-    def __init__(self, plan: Plan) -> None:
+    ``guarantees_first``: queues below their guarantee go before the others, whatever the order.
+    """
+
+    def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
+        self.queue = queue
+        self.guarantees_first = guarantees_first
         self.stale: dict[Member, None] = {}
         self.entries: dict[Member, Entry] = {}
         self.heap: list[Entry] = []
         self.capacity_version = -1
         self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
-        plan.view.queue.watchers.append(self.stale)
+        queue.watchers.append(self.stale)
 
-    def refresh(self, plan: Plan, order: Order, rebuild: bool) -> None:
-        """Re-key what changed."""
-        version = plan.view._ledger.capacity_version
+    def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
+        """Re-key what changed; all, when the capacity has another ``version``."""
         if rebuild or version != self.capacity_version:
             self.capacity_version = version
-            changed = list(plan.view.members)
+            changed = members_of(self.queue)
             self.entries.clear()
             self.heap = [e for m in changed if (e := self._entry(order, m)) is not None]
             heapify(self.heap)
@@ -66,11 +72,35 @@ class Index:
         if member.pending_count <= 0:
             self.entries.pop(member, None)
             return None
-        entry = (
-            not member.below_guaranteed, order(member), member.submitted_ms, member.number, member
-        )  # fmt: skip
+        after = self.guarantees_first and not member.below_guaranteed
+        entry = (after, order(member), member.submitted_ms, member.number, member)
         self.entries[member] = entry
         return entry
+
+    def top(self) -> Entry | None:
+        """The first of all that demand; None if none does. It stays in the heap."""
+        heap, entries = self.heap, self.entries
+        while heap:
+            entry = heap[0]
+            if entries.get(entry[4]) is entry:
+                return entry
+            heappop(heap)  # superseded
+        return None
+
+    def served(self, order: Order, member: Member) -> None:
+        """The first got something: its new place."""
+        self.stale.pop(member, None)
+        fresh = self._entry(order, member)
+        if fresh is None:
+            heappop(self.heap)
+        else:
+            heapreplace(self.heap, fresh)
+
+    def restore(self, aside: list[Entry]) -> None:
+        """Put back what was set aside, but for what has another place by now."""
+        for entry in aside:
+            if self.entries.get(entry[4]) is entry:
+                heappush(self.heap, entry)
 
 
 def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1) -> Plan:
@@ -86,47 +116,65 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
     place = (frame.f_code.co_filename, frame.f_lineno)
     index = view._indexes.get(place)
     if index is None:
-        index = view._indexes[place] = Index(plan)
-    index.refresh(plan, order, live)
+        index = view._indexes[place] = Index(view.queue)
+    index.refresh(view._ledger.capacity_version, order, live)
     if plan.spent:
         return plan
     if view.queue.leaf:
         _serve_applications(plan, index, order)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
-            _tell(plan, index)
+            tell(plan, index)
     else:
         _give_turns(plan, index, order, turn_containers)
     return plan
 
 
+def members_of(queue: Queue) -> list[Member]:
+    """A queue's applications by number, or its child queues."""
+    if queue.leaf:
+        return sorted(queue.applications.values(), key=lambda app: app.number)
+    return list(queue.children)
+
+
+class Full:
+    """Which shapes fit nowhere any more in this call; nothing is freed while a call lasts."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._shapes: set[Shape] = set()
+
+    def __contains__(self, shape: Shape) -> bool:
+        return shape in self._shapes
+
+    def everything(self) -> bool:
+        """Nothing that anybody asks for fits any more."""
+        return len(self._shapes) >= len(self._ledger.shapes)
+
+    def add(self, shape: Shape) -> None:
+        """One shape was found to fit nowhere: then look at all, so that not every member must try
+        in vain.
+        """
+        if not self._shapes and len(self._ledger.shapes) <= SHAPES_KEPT:
+            rooms = self._ledger.rooms
+            self._shapes = {s for s in self._ledger.shapes if rooms.of(*s).first() is None}
+        self._shapes.add(shape)
+
+
 def _serve_applications(plan: Plan, index: Index, order: Order) -> None:
-    entries, stale = index.entries, index.stale
     aside: list[Entry] = []
-    full: set[Any] = set()  # shapes that fit nowhere any more in this call
-    shapes = plan.view._ledger.shapes
-    while index.heap and not plan.spent:
-        heap = index.heap
-        entry = heap[0]
-        member = entry[4]
-        if entries.get(member) is not entry:
-            heappop(heap)
-            continue
-        if len(full) >= len(shapes):
+    full = Full(plan.view._ledger)
+    while not plan.spent and not full.everything():
+        entry = index.top()
+        if entry is None:
             break
-        if _serve(plan, member, full):
-            stale.pop(member, None)
-            fresh = index._entry(order, member)
-            if fresh is None:
-                heappop(heap)
-            else:
-                heapreplace(heap, fresh)
+        if serve(plan, entry[4], full):
+            index.served(order, entry[4])
         else:
-            aside.append(heappop(heap))
-    for entry in aside:
-        heappush(index.heap, entry)
+            aside.append(heappop(index.heap))
+    index.restore(aside)
 
 
-def _serve(plan: Plan, app: Any, full: set[Any]) -> bool:
+def serve(plan: Plan, app: Any, full: Full) -> bool:
     """One container for the first of the application's asks that fits; asks that fit nowhere are
     passed over.
     """
@@ -151,14 +199,14 @@ def _serve(plan: Plan, app: Any, full: set[Any]) -> bool:
     return False
 
 
-def _why_nowhere(plan: Plan, ask: Ask, shape: Any, full: set[Any]) -> Reason:
+def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: Full) -> Reason:
     if plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
         full.add(shape)
         return Reason.NODE_FULL
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
 
-def _tell(plan: Plan, index: Index) -> None:
+def tell(plan: Plan, index: Index) -> None:
     """Asks that came while the cluster was full were not looked at; they wait for room alike."""
     for member in index.untold:
         if isinstance(member, Application):
@@ -169,29 +217,28 @@ def _tell(plan: Plan, index: Index) -> None:
 
 
 def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
-    entries, stale = index.entries, index.stale
     aside: list[Entry] = []
-    while index.heap and not plan.spent:
-        heap = index.heap
-        entry = heap[0]
+    while not plan.spent:
+        entry = index.top()
+        if entry is None:
+            break
         child: Any = entry[4]
-        if entries.get(child) is not entry:
-            heappop(heap)
-            continue
-        alone = len(entries) == 1  # nobody to take turns with
-        taken = plan.turn(child, ALL if alone else count)
-        stale.pop(child, None)
-        if taken.count:
-            fresh = index._entry(order, child)
-            if fresh is None:
-                heappop(heap)
-            else:
-                heapreplace(heap, fresh)
-        elif taken.stopped == WITHHELD:
-            del entries[child]  # not demanding until its next change or timer
-            heappop(heap)
-        else:
-            aside.append(heappop(heap))
-    for entry in aside:
-        if entries.get(entry[4]) is entry:
-            heappush(index.heap, entry)
+        alone = len(index.entries) == 1  # nobody to take turns with
+        if take_turn(plan, index, child, ALL if alone else count):
+            index.served(order, child)
+        elif child in index.entries:
+            aside.append(heappop(index.heap))
+    index.restore(aside)
+
+
+def take_turn(plan: Plan, index: Index, child: Queue, count: int) -> bool:
+    """Let a child queue's policy decide; whether it took something. One that holds back leaves the
+    index until its next change or timer.
+    """
+    taken = plan.turn(child, count)
+    if taken.count:
+        return True
+    index.stale.pop(child, None)
+    if taken.stopped == WITHHELD:
+        del index.entries[child]
+    return False
