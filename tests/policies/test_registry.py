@@ -1,7 +1,9 @@
 """Policies are found by name, by entry point and by file; what is wrong is said with a remedy."""
 
 import re
+import tomllib
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,14 @@ def test_built_in_policies_come_through_the_entry_point_group():
     assert known["drf"].origin == "loomcard.policies.drf:DominantResourceFairness"
     assert "dominant share" in known["drf"].summary
     assert "fifo" in known
+
+
+def test_the_package_offers_what_is_built_in():
+    """pyproject's entry points and the registry's table name the same; each can be loaded."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    offered = project["entry-points"][registry.GROUP]
+    assert offered == {n: f"loomcard.policies.{at}" for n, at in registry.BUILT_IN.items()}
+    assert all(find(name).decide for name in registry.BUILT_IN)
 
 
 def test_a_file_names_a_class(tmp_path):

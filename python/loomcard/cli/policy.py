@@ -46,10 +46,11 @@ def list_policies(as_json: Json = False) -> None:
             ]
         )
         return
-    table = Table("policy", "what it does", "options", "from")
+    table = Table("policy", "what it does", "options", "from", show_lines=True)
     for entry in entries:
         options = "\n".join(_option_text(option) for option in entry.options)
-        table.add_row(entry.name, entry.summary, options, entry.origin)
+        ours = entry.origin.startswith("loomcard.policies.")
+        table.add_row(entry.name, entry.summary, options, "" if ours else entry.origin)
     Console(markup=False).print(table)
 
 

@@ -1,7 +1,7 @@
 """What can be named in a set-up: every policy with its options, for people who choose one."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.errors import PydanticUserError
 
@@ -50,4 +50,9 @@ def _options(name: str) -> tuple[Option, ...]:
 
 
 def _type_name(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return "|".join(map(str, get_args(annotation)))
+    if get_args(annotation):
+        inner = ", ".join(map(_type_name, get_args(annotation)))
+        return f"{get_origin(annotation).__name__}[{inner}]"
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)

@@ -17,6 +17,14 @@ from typing import Any, TypeVar
 GROUP = "loomcard.policies"
 """The entry point group in which a third party's package names its policies."""
 
+BUILT_IN = {
+    "capacity": "capacity:CapacityScheduler",
+    "drf": "drf:DominantResourceFairness",
+    "fair": "fair:FairScheduler",
+    "fifo": "fifo:FirstInFirstOut",
+}
+"""Loomcard's own policies, by module and class: known however it was installed."""
+
 _registered: dict[str, type] = {}
 
 P = TypeVar("P", bound=type)
@@ -109,7 +117,8 @@ def takes_memory(policy: Any) -> bool:
 
 
 def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    own = (EntryPoint(n, f"loomcard.policies.{at}", GROUP) for n, at in BUILT_IN.items())
+    return {point.name: point for point in (*entry_points(group=GROUP), *own)}
 
 
 def _load(point: EntryPoint) -> type:

@@ -1,0 +1,107 @@
+"""YARN's FairScheduler: at each queue the member furthest below its share first.
+
+Left out: preemption, reservations, delay scheduling, `maxRunningApps`, and YARN's rule that a queue
+may not be `drf` below one that is `fair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from loomcard.model.cluster import Member, Queue
+from loomcard.model.plan import Plan
+from loomcard.model.resource import Resource
+from loomcard.model.view import ClusterView, asks_below
+from loomcard.policies.registry import register
+from loomcard.policies.walk import Level, fill_tree
+
+Rule = Literal["fair", "drf", "fifo"]
+
+
+@register("fair")
+@dataclass(frozen=True)
+class FairScheduler:
+    """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
+
+    A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
+    ``levels`` (queue path: rule) does not name.
+    """
+
+    default: Rule = "fair"
+    levels: dict[str, Rule] = field(default_factory=dict)
+
+    walks_tree = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        """From the root down, the first member by the queue's rule; one container a time."""
+        plan = Plan(view)
+        return fill_tree(plan, partial(self._level, view))
+
+    def _level(self, view: ClusterView, queue: Queue) -> Level:
+        rule = self.levels.get(queue.path, self.default)
+        if rule == "drf":
+            return Level(queue, partial(drf_order, view))
+        return Level(queue, fair_order if rule == "fair" else fifo_order)
+
+
+Key = tuple[Any, ...]
+
+
+def fair_order(member: Member) -> Key:
+    """YARN's FairShareComparator, memory alone: members below their minimum share first, by
+    use / min(minimum share, demand); then by use / weight; then by start.
+    """
+    used, least = member.used[0], _minimum_share(member)[0]
+    by_weight = used / member.weight
+    if used < least:
+        return (
+            0,
+            used / max(1, min(least, _memory_wanted(member, least))),
+            by_weight,
+            _start(member),
+        )
+    return 1, 0.0, by_weight, _start(member)
+
+
+def drf_order(view: ClusterView, member: Member) -> Key:
+    """YARN's DominantResourceFairnessComparator: below the minimum share of the dominant resource
+    first, by use / minimum share, dominant resource first; then by dominant share / weight, then by
+    the next largest; then by start.
+    """
+    used, least = member.used, _minimum_share(member)
+    shares = [u / c if c else 0.0 for u, c in zip(used, view.cluster_capacity, strict=True)]
+    by_size = sorted(range(len(shares)), key=lambda r: -shares[r])
+    dominant = by_size[0]
+    if used[dominant] < least[dominant]:
+        return 0, [used[r] / max(1, least[r]) for r in by_size], _start(member)
+    return 1, [shares[r] / member.weight for r in by_size], _start(member)
+
+
+def fifo_order(member: Member) -> Key:
+    """YARN's FifoPolicy: priority, then start."""
+    return -getattr(member, "priority", 0), _start(member)
+
+
+def _minimum_share(member: Member) -> Sequence[int]:
+    return member.guaranteed if isinstance(member, Queue) else _NOTHING
+
+
+_NOTHING = Resource([0] * 64)
+
+
+def _start(member: Member) -> tuple[int, str]:
+    """When it started and its name; queues never started."""
+    return (0, member.path) if isinstance(member, Queue) else (member.submitted_ms, member.id)
+
+
+def _memory_wanted(member: Member, enough: int) -> int:
+    """The member's demand, as far as ``enough``: what it uses and what it asks for."""
+    demand = member.used[0]
+    for ask in asks_below(member):
+        if demand >= enough:
+            break
+        demand += ask.size[0] * ask.count
+    return demand

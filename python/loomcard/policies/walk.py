@@ -1,0 +1,115 @@
+"""The shared walk: one policy serves a whole tree of queues, one container a time.
+
+From the root down, at each queue, the first member in the order of its level is tried: an
+application is served, a queue with a policy of its own gets a turn, any other queue is walked into.
+One that gets nothing is set aside for the rest of the call. Each level is re-keyed only for members
+that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from typing import Any
+
+from loomcard.model.cluster import Application, Queue
+from loomcard.model.ledger import Ledger
+from loomcard.model.plan import Plan
+from loomcard.model.reasons import Reason
+from loomcard.policies.fill import ALL, Entry, Full, Index, Order, serve, take_turn, tell
+
+
+class Level(Index):
+    """One queue of a walked tree: its members in the order of ``order``.
+
+    ``order`` gives a member's sort key from the member and the cluster's capacity alone; ties go by
+    submission, then number. Guarantees are the policy's to honour.
+    """
+
+    def __init__(self, queue: Queue, order: Order) -> None:
+        super().__init__(queue, guarantees_first=False)
+        self.order = order
+        self.aside: list[Entry] = []
+
+    def update(self, ledger: Ledger) -> None:
+        """Re-key what changed since the last call; a level with books of its own looks first."""
+        if self.stale or self.capacity_version != ledger.capacity_version:
+            self.refresh(ledger.capacity_version, self.order)
+
+    def forbids(self, app: Application) -> Reason | None:  # noqa: ARG002 - for levels with limits
+        """Why the policy itself gives ``app`` nothing now; None if it may have a container."""
+        return None
+
+    def set_aside(self) -> None:
+        """The first gets nothing in this call."""
+        self.aside.append(heappop(self.heap))
+
+    def put_back(self) -> None:
+        """The call is over: whoever was set aside may try again in the next."""
+        if self.aside:
+            self.restore(self.aside)
+            self.aside = []
+
+
+Levels = dict[Queue, Level]
+
+
+def fill_tree(plan: Plan, level_of: Callable[[Queue], Level]) -> Plan:
+    """Grant containers until nothing fits, down the tree of queues that the policy governs.
+
+    ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
+    governs.
+    """
+    view = plan.view
+    ledger = view._ledger
+    levels: Levels | None = view._indexes.get("levels")
+    if levels is None:
+        levels = view._indexes["levels"] = {q: level_of(q) for q in _governed(view.queue)}
+    for level in levels.values():
+        level.update(ledger)
+    if plan.spent:
+        return plan
+    full, root = Full(ledger), levels[view.queue]
+    while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
+        pass
+    for level in levels.values():
+        level.put_back()
+        if level.queue.leaf and level.untold and not plan.spent:
+            tell(plan, level)
+    return plan
+
+
+def _governed(scope: Queue) -> list[Queue]:
+    below = [q for c in scope.children if c.policy is None for q in _governed(c)]
+    return [scope, *below]
+
+
+def _serve_one(plan: Plan, levels: Levels, level: Level, full: Full, *, alone: bool) -> bool:
+    """One container for the first below ``level`` that can have it; whether one was granted."""
+    alone = alone and len(level.entries) == 1
+    while not plan.spent and not full.everything():
+        entry = level.top()
+        if entry is None:
+            return False
+        member: Any = entry[4]
+        if level.queue.leaf:
+            got = _serve_application(plan, level, member, full)
+        elif member.policy is not None:
+            got = take_turn(plan, level, member, ALL if alone else 1)
+        else:
+            got = _serve_one(plan, levels, levels[member], full, alone=alone)
+        if got:
+            level.served(level.order, member)
+            return True
+        if member in level.entries:
+            level.set_aside()
+    return False
+
+
+def _serve_application(plan: Plan, level: Level, app: Application, full: Full) -> bool:
+    reason = level.forbids(app)
+    if reason is None:
+        return serve(plan, app, full)
+    for ask in app.asks:
+        plan.wait(ask, plan.limited(ask) or reason)
+    return False
