@@ -16,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from loomcard.document.publish import published
+
 QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
 RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"
 ACL_ENTRY: Final = r"^(\*|(group:)?[^\s,:*]+)$"
@@ -193,22 +195,4 @@ def schema(kind: str = "policy") -> dict[str, Any]:
     """
     if kind != "policy":
         raise ValueError(f"there is no schema for kind {kind!r}: only 'policy'")
-    document = _tightened(PolicySetup.model_json_schema())
-    document["required"] = ["version", "policy"]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
-
-
-def _tightened(part: Any) -> Any:
-    """Say what the file may not hold: null (an absent key in the model), keys of other names."""
-    if isinstance(part, list):
-        return [_tightened(item) for item in part if item != {"type": "null"}]
-    if not isinstance(part, dict):
-        return part
-    kept = {key: _tightened(value) for key, value in part.items()}
-    if "default" in kept and kept["default"] is None:
-        del kept["default"]
-    if len(kept.get("anyOf", [])) == 1:
-        kept |= kept.pop("anyOf")[0]
-    if "patternProperties" in kept:
-        kept["additionalProperties"] = False
-    return kept
+    return published(PolicySetup.model_json_schema(), ["version", "policy"])

@@ -11,7 +11,8 @@ class Finding:
 
     ``line`` and ``column`` count from 1; ``path`` names the place inside the document, such as
     ``queues.a.submit[1]``, and is empty where the file as a whole is meant; ``message`` says what
-    was expected and what was found; ``hint`` is the remedy, or empty.
+    was expected and what was found; ``hint`` is the remedy, or empty; ``file`` is told where a
+    reader of the finding could not know it.
     """
 
     line: int
@@ -19,15 +20,17 @@ class Finding:
     path: str
     message: str
     hint: str = ""
+    file: str = ""
 
     def __str__(self) -> str:
         place = f"line {self.line}, column {self.column}"
+        place = f"{self.file}, {place}" if self.file else place
         where = f"{self.path}: " if self.path else ""
         return f"{place}: {where}{self.message}" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as ``--json`` and the REST interface print them."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value or name != "file"}
 
 
 class FindingsError(ValueError):

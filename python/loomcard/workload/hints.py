@@ -1,4 +1,4 @@
-"""What an application of a scenario tells the scheduler beside its asks."""
+"""What an application of a scenario tells the scheduler of itself."""
 
 from __future__ import annotations
 
@@ -7,13 +7,40 @@ from loomcard.workload.scenario import ScenarioApplication, Stage
 
 
 def hints(application: ScenarioApplication) -> dict[str, str]:
-    """Its hints by name: ``LOOMCARD_DAG``, with the mean of each stage's durations as drawn."""
-    return {HINT: write_dag([_stage(stage) for stage in application.stages])}
+    """The hint ``LOOMCARD_DAG``: every stage with the mean of its tasks' times. Of kind spark
+    only executors are asked for, so that the hint tells of one stage, the executors, for as long
+    as all tasks take on all their slots.
+    """
+    if application.executors is not None:
+        return {HINT: write_dag([_executors(application)])}
+    return {
+        HINT: write_dag(
+            [
+                DagStage(
+                    id=stage.id,
+                    priority=stage.priority,
+                    tasks=len(stage.durations_ms),
+                    ms=round(_mean(stage), 3),
+                    size=stage.size,
+                    after=stage.after,
+                    request=stage.request_id,
+                )
+                for stage in application.stages
+            ]
+        )
+    }
 
 
-def _stage(stage: Stage) -> DagStage:
-    durations = stage.durations_ms
-    mean = round(sum(durations) / len(durations), 3) if durations else 0.0
-    return DagStage(
-        stage.id, stage.priority, len(durations), mean, stage.size, stage.after, stage.request_id
+def _mean(stage: Stage) -> float:
+    return sum(stage.durations_ms) / len(stage.durations_ms)
+
+
+def _executors(application: ScenarioApplication) -> DagStage:
+    held = application.executors
+    assert held is not None
+    work = sum(
+        sum(stage.durations_ms) / max(1, held.size[1] // max(1, stage.size[1]))
+        for stage in application.stages
     )
+    ms = round(work / held.count, 3)
+    return DagStage(id="executors", priority=20, tasks=held.count, ms=ms, size=held.size, request=0)

@@ -1,0 +1,24 @@
+"""``loomcard schema``: the JSON Schemas of the files that the command reads."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from loomcard.cli.output import print_json
+from loomcard.config import schema as policy_schema
+from loomcard.workload.schema import schema as workload_schema
+
+
+class Kind(StrEnum):
+    """What a file is, as its key ``kind`` says it."""
+
+    POLICY = "policy"
+    WORKLOAD = "workload"
+
+
+def schema(
+    kind: Annotated[Kind, typer.Argument(help="What the file is.")] = Kind.POLICY,
+) -> None:
+    """Print the JSON Schema of set-ups or workloads."""
+    print_json(policy_schema() if kind is Kind.POLICY else workload_schema())

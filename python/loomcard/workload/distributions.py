@@ -1,0 +1,214 @@
+"""Named distributions: what a workload may write in place of a number, and how a die becomes one.
+
+Every draw is the inverse of the cumulative distribution at one uniform number, so that a task takes
+one die whatever the distribution, and the draws of the tasks after it stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from random import Random
+from statistics import NormalDist
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+Quantile = Callable[[float], float]
+"""From a uniform number in [0, 1) to a draw."""
+
+_NORMAL: Final = NormalDist()
+_EDGE: Final = 2.0**-53
+
+
+class Part(BaseModel):
+    """A part of a workload: typed strictly, no unknown keys, not to be changed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _form(value: object) -> str:
+    return "<distribution>" if isinstance(value, dict | Distribution) else "<number>"
+
+
+Value = Annotated[
+    Annotated[float, Tag("<number>"), Field(allow_inf_nan=False)]
+    | Annotated["Distribution", Tag("<distribution>")],
+    Discriminator(_form),
+]
+"""A number, or a distribution that it is drawn from."""
+
+Count = Annotated[
+    Annotated[int, Tag("<number>"), Field(ge=0, lt=2**53)]
+    | Annotated["Distribution", Tag("<distribution>")],
+    Discriminator(_form),
+]
+"""A whole number that is not negative, or a distribution whose draws are rounded to one."""
+
+
+class Shape(Part):
+    """What all distributions take: bounds that draws are moved to."""
+
+    at_least: Value | None = Field(None, description="Draws below it become it.", examples=[100])
+    at_most: Value | None = Field(None, description="Draws above it become it.", examples=[60000])
+
+
+class Uniform(Shape):
+    """Every number from ``low`` to ``high`` is as likely."""
+
+    low: Value = Field(description="The smallest number.", examples=[1])
+    high: Value = Field(description="The largest number.", examples=[9])
+
+
+class Exponential(Shape):
+    """``P(x > t) = exp(-t / mean)``."""
+
+    mean: Value = Field(description="The mean, above 0.", examples=[5000])
+
+
+class LogNormal(Shape):
+    """``median * exp(sigma * z)`` with z standard normal."""
+
+    median: Value = Field(description="The median, above 0.", examples=[20000])
+    sigma: Value = Field(description="The deviation of the logarithm.", examples=[0.3])
+
+
+class Normal(Shape):
+    """The normal distribution on condition that the draw is not negative."""
+
+    mean: Value = Field(description="The mean before the condition.", examples=[20000])
+    deviation: Value = Field(description="The standard deviation before it.", examples=[2000])
+
+
+class Pareto(Shape):
+    """``P(x > t) = (minimum / t) ** shape`` for t of at least ``minimum``."""
+
+    minimum: Value = Field(description="The smallest draw, above 0.", examples=[1000])
+    shape: Value = Field(description="The tail's exponent, above 0.", examples=[1.5])
+
+
+class Weibull(Shape):
+    """``P(x > t) = exp(-(t / scale) ** shape)``."""
+
+    scale: Value = Field(description="The scale, above 0.", examples=[20000])
+    shape: Value = Field(description="The shape, above 0; 1 is exponential.", examples=[0.8])
+
+
+class Choice(Shape):
+    """One of ``values``, each as likely as its weight says."""
+
+    values: list[float] = Field(min_length=1, description="What is drawn.", examples=[[1, 2, 4]])
+    weights: list[float] | None = Field(
+        None, description="One a value; default: all alike.", examples=[[5, 3, 2]]
+    )
+
+
+class Distribution(Part):
+    """A distribution by its name. Exactly one is named; its own numbers may be distributions in
+    turn, which are drawn once for each application.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    constant: Value | None = Field(None, description="Always this number.", examples=[1000])
+    uniform: Uniform | None = Field(None, examples=[{"low": 1, "high": 9}])
+    exponential: Exponential | None = Field(None, examples=[{"mean": 5000}])
+    lognormal: LogNormal | None = Field(None, examples=[{"median": 20000, "sigma": 0.3}])
+    normal: Normal | None = Field(None, examples=[{"mean": 20000, "deviation": 2000}])
+    pareto: Pareto | None = Field(None, examples=[{"minimum": 1000, "shape": 1.5}])
+    weibull: Weibull | None = Field(None, examples=[{"scale": 20000, "shape": 0.8}])
+    choice: Choice | None = Field(None, examples=[{"values": [1, 2, 4], "weights": [5, 3, 2]}])
+
+    @model_validator(mode="after")
+    def _one(self) -> Distribution:
+        if len(self.model_fields_set) != 1:
+            known = ", ".join(Distribution.model_fields)
+            message = "expected a number, or exactly one distribution of {known}"
+            raise PydanticCustomError("distribution", message, {"known": known})
+        return self
+
+
+def resolve(value: float | Distribution, dice: Random) -> float:
+    """A number as it stands, or one draw. Raises ValueError where the distribution's own numbers
+    make no sense.
+    """
+    return quantile(value, dice)(dice.random()) if isinstance(value, Distribution) else value
+
+
+def quantile(value: Distribution, dice: Random) -> Quantile:
+    """How a uniform number becomes a draw; distributions inside are drawn now. Raises
+    ValueError.
+    """
+    (name,) = value.model_fields_set
+    given = getattr(value, name)
+    if not isinstance(given, Shape):
+        number = resolve(given, dice)
+        return lambda _: number
+    # In the order of the class, which is the order of the dice.
+    numbers = {
+        key: resolve(item, dice)
+        for key in type(given).model_fields
+        if isinstance(item := getattr(given, key), float | int | Distribution)
+    }
+    return _bounded(_plain(given, numbers), numbers)
+
+
+def _plain(given: Shape, n: dict[str, float]) -> Quantile:
+    match given:
+        case Uniform():
+            _check(n["low"] <= n["high"], "uniform: high must not be below low")
+            return lambda u: n["low"] + (n["high"] - n["low"]) * u
+        case Exponential():
+            _check(n["mean"] > 0, "exponential: mean must be above 0")
+            return lambda u: -n["mean"] * math.log1p(-u)
+        case LogNormal():
+            _check(n["median"] > 0, "lognormal: median must be above 0")
+            _check(n["sigma"] >= 0, "lognormal: sigma must not be negative")
+            return lambda u: n["median"] * math.exp(n["sigma"] * _NORMAL.inv_cdf(max(u, _EDGE)))
+        case Normal():
+            return _truncated(n["mean"], n["deviation"])
+        case Pareto():
+            _check(min(n["minimum"], n["shape"]) > 0, "pareto: minimum and shape must be above 0")
+            return lambda u: n["minimum"] * (1 - u) ** (-1 / n["shape"])
+        case Weibull():
+            _check(min(n["scale"], n["shape"]) > 0, "weibull: scale and shape must be above 0")
+            return lambda u: n["scale"] * (-math.log1p(-u)) ** (1 / n["shape"])
+    assert isinstance(given, Choice)
+    return _chosen(given)
+
+
+def _truncated(mean: float, deviation: float) -> Quantile:
+    _check(deviation >= 0, "normal: deviation must not be negative")
+    if deviation == 0:
+        return lambda _: max(0.0, mean)
+    _check(mean / deviation > -8, "normal: mean is so far below 0 that nothing is left above it")
+    whole = NormalDist(mean, deviation)
+    below = whole.cdf(0)
+    return lambda u: max(0.0, whole.inv_cdf(min(max(below + (1 - below) * u, _EDGE), 1 - _EDGE)))
+
+
+def _chosen(given: Choice) -> Quantile:
+    weights = given.weights or [1.0] * len(given.values)
+    _check(len(weights) == len(given.values), "choice: as many weights as values are needed")
+    _check(
+        min(weights) >= 0 and sum(weights) > 0, "choice: weights must not be negative, nor all 0"
+    )
+    sums = list(accumulate(weights))
+    last = len(sums) - 1
+    return lambda u: given.values[min(bisect_right(sums, u * sums[-1]), last)]
+
+
+def _bounded(plain: Quantile, n: dict[str, float]) -> Quantile:
+    low, high = n.get("at_least", -math.inf), n.get("at_most", math.inf)
+    _check(low <= high, "at_most must not be below at_least")
+    if low == -math.inf and high == math.inf:
+        return plain
+    return lambda u: min(max(plain(u), low), high)
+
+
+def _check(right: bool, message: str) -> None:
+    if not right:
+        raise ValueError(message)

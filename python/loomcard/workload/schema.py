@@ -1,0 +1,274 @@
+"""The keys of a workload file, their types, defaults and bounds; the published JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag
+
+from loomcard.document.publish import published
+from loomcard.workload.distributions import Count, Distribution, Part, Value
+from loomcard.workload.readers import Trace
+
+Ms = Annotated[int, Field(ge=0, lt=2**53)]
+Amount = Annotated[int, Field(ge=0, lt=2**53)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$")]
+QueuePath = Annotated[str, StringConstraints(pattern=r"^root(\.[A-Za-z0-9_][A-Za-z0-9_-]*)+$")]
+
+
+class Size(Part):
+    """Amounts of resources; further types of ``cluster.resources`` stand beside ``vcores``."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Count]
+
+    memory_mb: Count = Field(description="Memory in MB.", examples=[1024])
+    vcores: Count = Field(1, description="Virtual cores.", examples=[1])
+
+
+class Capacity(Part):
+    """A node entry: ``count`` machines alike."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Amount]
+
+    name: Name = Field("n", description="The host's name, or what its number stands behind.")
+    count: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None,
+        description="So many, numbered on from 1 behind the name. Default: one, not numbered.",
+        examples=[5],
+    )
+    rack: str = Field("default-rack", description="Its rack.", examples=["r1"])
+    memory_mb: Amount = Field(description="Memory in MB.", examples=[20480])
+    vcores: Amount = Field(description="Virtual cores.", examples=[20])
+
+
+class Minimum(Part):
+    """Requests are rounded up to multiples of these; 0: they stay as they stand."""
+
+    memory_mb: Amount = Field(0, description="Memory in MB.", examples=[512])
+    vcores: Amount = Field(0, description="Virtual cores.", examples=[1])
+
+
+class NodeFault(Part):
+    """A node is lost and, with ``down_ms``, comes back."""
+
+    at_ms: Ms = Field(description="When the node is lost.", examples=[60000])
+    node: str = Field(description="Its name.", examples=["n3"])
+    down_ms: Ms | None = Field(
+        None, description="For how long; default: for good.", examples=[30000]
+    )
+
+
+class Cluster(Part):
+    """What the applications run on."""
+
+    heartbeat_ms: Ms = Field(
+        1000, description="Between two heartbeats of a node; 0: every change is seen at once."
+    )
+    am_heartbeat_ms: Ms = Field(1000, description="Likewise of an application master.")
+    launch_delay_ms: Ms = Field(0, description="From a container's start by its AM to RUNNING.")
+    am_start_ms: Ms = Field(0, description="From the AM container's start to its first ask.")
+    minimum: Minimum = Field(Minimum(), description="What requests are rounded up to.")  # type: ignore[call-arg]
+    resources: dict[Name, Literal["count"]] = Field(
+        {}, description="Further resource types, all counted.", examples=[{"gpu": "count"}]
+    )
+    nodes: list[Capacity] = Field(
+        [],
+        description="The machines. A trace may bring its own.",
+        examples=[[{"count": 5, "memory_mb": 20480, "vcores": 20}]],
+    )
+    faults: list[NodeFault] = Field(
+        [], description="Nodes that are lost.", examples=[[{"at_ms": 60000, "node": "n3"}]]
+    )
+
+
+class Replicas(Part):
+    """Preferred nodes drawn for each task, as HDFS places blocks."""
+
+    of: list[str] | None = Field(
+        None, description="Nodes to draw from; default: all.", examples=[["n1", "n2", "n3"]]
+    )
+    replicas: Annotated[int, Field(ge=1)] = Field(description="How many a task.", examples=[2])
+
+
+class Stragglers(Part):
+    """Tasks that take longer."""
+
+    share: Value = Field(description="How likely a task is one, from 0 to 1.", examples=[0.05])
+    factor: Value = Field(description="How many times as long it runs.", examples=[3])
+
+
+class Shuffle(Part):
+    """What a reduce does before it reduces."""
+
+    ms_per_map: Count = Field(0, description="To copy one finished map's output.", examples=[10])
+
+
+def _durations(value: object) -> str:
+    if isinstance(value, list):
+        return "<list>"
+    return "<distribution>" if isinstance(value, dict | Distribution) else "<number>"
+
+
+def _wishes(value: object) -> str:
+    if isinstance(value, dict | Replicas):
+        return "<replicas>"
+    listed = isinstance(value, list) and any(isinstance(item, list) for item in value)
+    return "<lists>" if listed else "<names>"
+
+
+class Stage(Size):
+    """Tasks of one size, each in a container of its own."""
+
+    id: Name = Field(description="Its name within the application.", examples=["map"])
+    tasks: Count | None = Field(
+        None, description="How many; may be left out beside a list of durations.", examples=[20]
+    )
+    duration_ms: Annotated[
+        Annotated[float, Tag("<number>"), Field(ge=0, allow_inf_nan=False)]
+        | Annotated[Distribution, Tag("<distribution>")]
+        | Annotated[list[Ms], Tag("<list>")],
+        Discriminator(_durations),
+    ] = Field(
+        description="How long a task runs: a number, a distribution drawn for each task, or a"
+        " list, one a task.",
+        examples=[30000],
+    )
+    priority: Annotated[int, Field(ge=0, lt=2**31)] | None = Field(
+        None,
+        description="Of its asks; smaller goes first. Default 20; 10 for mapreduce's reduce.",
+        examples=[20],
+    )
+    after: list[Name] = Field(
+        [], description="Stages that must have ended before.", examples=[["map"]]
+    )
+    nodes: Annotated[
+        Annotated[list[str], Tag("<names>")]
+        | Annotated[list[list[str]], Tag("<lists>")]
+        | Annotated[Replicas, Tag("<replicas>")],
+        Discriminator(_wishes),
+    ] = Field(
+        [],
+        description="Nodes that tasks would rather run on: for all tasks, a list for each task, or"
+        " a draw for each.",
+        examples=[["n1", "n2"]],
+    )
+    failures: Value = Field(
+        0, description="How likely an attempt of a task fails, from 0 to 1.", examples=[0.01]
+    )
+    fails_ms: dict[str, list[Ms]] = Field(
+        {},
+        description="By a task's number from 0: how long its failing attempts run, in place of a"
+        " draw.",
+        examples=[{"3": [1500]}],
+    )
+    stragglers: Stragglers | None = Field(
+        None, description="Tasks that take longer.", examples=[{"share": 0.05, "factor": 3}]
+    )
+
+
+class Executors(Size):
+    """The containers that an application of kind spark holds over all its stages."""
+
+    count: Count = Field(description="How many.", examples=[4])
+
+
+class Template(Part):
+    """An application but for its name and its time. Any number in it may be a distribution: drawn
+    once for each application, durations once for each task.
+    """
+
+    queue: QueuePath = Field("root.default", description="Its leaf queue.", examples=["root.a"])
+    user: str = Field("loomcard", min_length=1, description="Who submits.", examples=["alice"])
+    tags: list[str] = Field([], description="The first one is its class.", examples=[["small"]])
+    kind: Literal["mapreduce", "spark", "dag", "plain"] = Field(
+        "plain", description="How its master behaves.", examples=["mapreduce"]
+    )
+    am: Size | None = Field(
+        None,
+        description="Its AM's container; default: none, the AM is unmanaged.",
+        examples=[{"memory_mb": 1024, "vcores": 1}],
+    )
+    slowstart: Value = Field(
+        0.05, description="mapreduce: the part of maps that end before reduces.", examples=[0.05]
+    )
+    shuffle: Shuffle = Field(
+        Shuffle(),  # type: ignore[call-arg]
+        description="mapreduce: the copying of maps' output.",
+        examples=[{"ms_per_map": 10}],
+    )
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = Field(
+        4, description="So many failures of one task fail the application.", examples=[4]
+    )
+    executors: Executors | None = Field(
+        None,
+        description="spark: what it holds.",
+        examples=[{"count": 4, "memory_mb": 4096, "vcores": 2}],
+    )
+    stages: list[Stage] = Field(
+        min_length=1,
+        description="What it does.",
+        examples=[[{"id": "map", "tasks": 20, "memory_mb": 1024, "duration_ms": 30000}]],
+    )
+
+
+class Application(Template):
+    """One application."""
+
+    id: Name = Field(description="Its name.", examples=["j1"])
+    submit_ms: Count = Field(0, description="When it is submitted.", examples=[0])
+
+
+class Class(Part):
+    """Applications alike in everything but the dice."""
+
+    id: Name = Field(description="Applications are named by it and a number.", examples=["small"])
+    share: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="The part of ``count`` that is of this class.", examples=[0.3]
+    )
+    count: Amount | None = Field(
+        None,
+        description="How many. A class with neither takes what the others leave.",
+        examples=[10],
+    )
+    application: Template = Field(description="What each of them is.")
+
+
+class Generate(Part):
+    """Applications by the dozen."""
+
+    count: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="How many in all; default: the sum of the classes'.", examples=[30]
+    )
+    start_ms: Ms = Field(0, description="When the first is submitted.", examples=[0])
+    arrivals: Value = Field(
+        0,
+        description="From one submission to the next, in ms.",
+        examples=[{"exponential": {"mean": 5000}}],
+    )
+    classes: list[Class] = Field(min_length=1, description="What comes.")
+
+
+class Workload(Part):
+    """A workload: a cluster and the applications that come to it."""
+
+    version: Literal[1] = Field(description="The version of this format.", examples=[1])
+    kind: Literal["workload"] = Field("workload", description="What the file is.")
+    description: str = Field("", description="What it is for.")
+    parameters: dict[Name, bool | int | float | str] = Field(
+        {},
+        description="Values by name; `$name` anywhere in the file stands for one.",
+        examples=[{"small_share": 0.3}],
+    )
+    cluster: Cluster = Field(Cluster(), description="What the applications run on.")  # type: ignore[call-arg]
+    applications: list[Application] = Field([], description="Applications one by one.")
+    generate: Generate | None = Field(None, description="Applications by the dozen.")
+    trace: Trace | None = Field(None, description="Applications that ran elsewhere.")
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of workload files. A ``$name`` of a parameter is checked only
+    when its value stands in its place.
+    """
+    return published(Workload.model_json_schema(), ["version"])

@@ -1,0 +1,41 @@
+"""Short ways to load a workload and to see what is wrong with one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from loomcard.document import Finding, FindingsError
+from loomcard.workload import load
+from loomcard.workload.scenario import Scenario
+
+Loaded = Callable[..., Scenario]
+Wrong = Callable[..., list[Finding]]
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Loaded:
+    """YAML text -> the scenario."""
+
+    def read(text: str, *, seed: int = 1, vary: dict[str, Any] | None = None) -> Scenario:
+        file = tmp_path / "w.yml"
+        file.write_text(dedent(text))
+        return load(file, seed=seed, vary=vary)
+
+    return read
+
+
+@pytest.fixture
+def wrong(loaded: Loaded) -> Wrong:
+    """YAML text -> every finding; none if it loads."""
+
+    def found(text: str, **more: Any) -> list[Finding]:
+        try:
+            loaded(text, **more)
+        except FindingsError as error:
+            return list(error.findings)
+        return []
+
+    return found

@@ -1,0 +1,259 @@
+"""Workload files: what is read, what is drawn, and what is refused in which line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loomcard.model.dag import read_dag
+from loomcard.workload import hints, load
+from loomcard.workload.scenario import read_scenario, write_scenario
+
+EXAMPLE = Path(__file__).with_name("example.yml")
+HEAD = """\
+version: 1
+cluster: {nodes: [{count: 2, memory_mb: 4096, vcores: 4}]}
+applications:
+"""
+ONE = HEAD + "- {id: a, stages: [{id: s, tasks: 3, memory_mb: 1024, duration_ms: 1000}]}\n"
+
+
+def application(**keys: Any) -> str:
+    """A workload of one application with these keys in line 4, JSON being YAML."""
+    stages = [{"id": "s", "tasks": 3, "memory_mb": 1024, "duration_ms": 1000}]
+    return HEAD + "- " + json.dumps({"id": "a", "stages": stages} | keys) + "\n"
+
+
+def stage(**keys: Any) -> str:
+    """A workload of one stage with these keys."""
+    return application(
+        stages=[{"id": "s", "tasks": 3, "memory_mb": 1024, "duration_ms": 1000} | keys]
+    )
+
+
+def test_the_example_is_read_whole() -> None:
+    """Every key of the example arrives in the scenario."""
+    scenario = load(EXAMPLE, seed=1)
+    (one,) = scenario.applications
+    assert scenario.resource_types == ["memory_mb", "vcores", "gpu"]
+    assert [node.name for node in scenario.nodes] == ["n1", "n2", "n3", "n4", "n5"]
+    assert {(node.rack, node.capacity) for node in scenario.nodes} == {("/r1", (20480, 20, 4))}
+    assert [(f.at_ms, f.node, f.down_ms) for f in scenario.faults] == [(60000, "n3", 30000)]
+    assert (one.kind, one.am, one.user, one.queue) == (
+        "mapreduce",
+        (1024, 1, 0),
+        "alice",
+        "root.default",
+    )
+    first, second = one.stages
+    assert (first.priority, first.request_id, first.after) == (20, 1, [])
+    assert (second.priority, second.request_id, second.after) == (10, 2, [0])
+    assert first.nodes == [["n1", "n2"]] * 20
+    assert set(first.durations_ms) <= {30000, 90000}
+    assert len(second.durations_ms) == len(set(second.durations_ms)) == 4
+    assert read_scenario(write_scenario(scenario)) == scenario
+
+
+def test_hints_tell_of_every_stage() -> None:
+    """The hint's stages answer to the keys of the asks, with means as drawn."""
+    (one,) = load(EXAMPLE, seed=1).applications
+    dag = read_dag(hints(one))
+    assert dag is not None
+    assert [(s.id, s.priority, s.request, s.tasks, s.after) for s in dag.stages] == [
+        ("map", 20, 1, 20, []),
+        ("reduce", 10, 2, 4, [0]),
+    ]
+    assert dag.stages[1].ms == sum(one.stages[1].durations_ms) / 4
+
+
+def test_spark_hints_tell_of_executors(loaded: Any) -> None:
+    """Only executors are asked for: the work of all stages lies on them."""
+    text = application(kind="spark", executors={"count": 2, "memory_mb": 2048, "vcores": 2})
+    (one,) = loaded(text).applications
+    dag = read_dag(hints(one))
+    assert dag is not None
+    (held,) = dag.stages
+    assert (held.priority, held.request, held.tasks, held.size) == (20, 0, 2, (2048, 2))
+    assert held.ms == 3 * 1000 / 2 / 2
+
+
+def test_sizes_are_rounded_up_to_the_minimum(loaded: Any) -> None:
+    """Either engine would do it; the scenario has it done already."""
+    text = stage(memory_mb=1000, vcores=1).replace(
+        "cluster: {", "cluster: {minimum: {memory_mb: 512, vcores: 2}, "
+    )
+    assert loaded(text).applications[0].stages[0].size == (1024, 2)
+
+
+def test_parents_come_first(loaded: Any) -> None:
+    """A stage may stand before the one that it follows; the scenario's order is an order."""
+    size = {"memory_mb": 1, "duration_ms": 1, "tasks": 1}
+    stages = [{"id": "z", "after": ["y", "x"]}, {"id": "y", "after": ["x"]}, {"id": "x"}]
+    (one,) = loaded(application(kind="dag", stages=[s | size for s in stages])).applications
+    assert [(s.id, s.request_id, s.after) for s in one.stages] == [
+        ("x", 1, []),
+        ("y", 2, [0]),
+        ("z", 3, [0, 1]),
+    ]
+
+
+def test_nodes_are_numbered_on(loaded: Any) -> None:
+    """Two racks of nodes of one name share its numbers; a node without count has the bare name."""
+    text = ONE.replace(
+        "[{count: 2,",
+        "[{name: m, memory_mb: 1, vcores: 1}, {count: 1, rack: /a, memory_mb: 1,"
+        " vcores: 1}, {count: 2, rack: b,",
+    )
+    nodes = loaded(text).nodes
+    expected = [("m", "/default-rack"), ("n1", "/a"), ("n2", "/b"), ("n3", "/b")]
+    assert [(node.name, node.rack) for node in nodes] == expected
+
+
+def test_failures_and_replicas_are_drawn(loaded: Any) -> None:
+    """An attempt fails within its run, at most max_attempts times; replicas differ."""
+    (one,) = loaded(stage(tasks=200, failures=0.5, nodes={"replicas": 1})).applications
+    (drawn,) = one.stages
+    assert 60 < len(drawn.fails_ms) < 140
+    assert all(0 <= ms < 1000 for runs in drawn.fails_ms.values() for ms in runs)
+    assert max(len(runs) for runs in drawn.fails_ms.values()) == one.max_attempts
+    assert sorted({tuple(hosts) for hosts in drawn.nodes}) == [("n1",), ("n2",)]
+
+
+def test_what_another_draws_changes_nothing(loaded: Any) -> None:
+    """Dice belong to (application, stage, purpose): neighbours and more tasks leave them alone."""
+    random = {"duration_ms": {"exponential": {"mean": 1000}}, "failures": 0.3}
+    alone = loaded(stage(**random)).applications[0]
+    beside = ONE[ONE.index("- ") :].replace("a,", "b,")
+    assert alone in loaded(stage(**random) + beside).applications
+    more = loaded(stage(**random | {"tasks": 9, "stragglers": {"share": 0, "factor": 1}}))
+    assert more.applications[0].stages[0].durations_ms[:3] == alone.stages[0].durations_ms
+    assert loaded(stage(**random), seed=2).applications[0] != alone
+
+
+@pytest.mark.parametrize(
+    ("vary", "tasks"),
+    [
+        ({}, 3),
+        ({"many": 5}, 5),
+        ({"parameters.many": 6}, 6),
+        ({"applications.0.stages.0.tasks": 7}, 7),
+    ],
+)
+def test_parameters_and_vary(loaded: Any, vary: dict[str, Any], tasks: int) -> None:
+    """A parameter stands for its value anywhere; vary replaces it, or any place of the file."""
+    text = "parameters: {many: 3}\n" + stage(tasks="$many")
+    assert len(loaded(text, vary=vary).applications[0].stages[0].durations_ms) == tasks
+
+
+def test_vary_makes_what_the_file_leaves_out(loaded: Any) -> None:
+    """A default may be varied as well."""
+    assert loaded(ONE, vary={"cluster.minimum.memory_mb": 2048}).minimum == (2048, 0)
+
+
+@pytest.mark.parametrize("name", ["much", "parameters.much", "clutser.heartbeat_ms"])
+def test_vary_of_nothing_is_a_finding(wrong: Any, name: str) -> None:
+    """A misspelt name would run the same workload many times over."""
+    (finding,) = wrong("parameters: {many: 3}\n" + ONE, vary={name: 1})
+    assert name in finding.message
+    assert "many" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part"),
+    [
+        ("", 1, "empty"),
+        ("- a", 1, "expected a mapping"),
+        ("kind: policy\n" + ONE, 1, "of kind workload"),
+        (ONE.replace("version: 1", "version: 2"), 1, "expected version 1"),
+        (ONE.replace("tasks: 3", "tasks: 3, afer: [s]"), 4, "unknown key 'afer'"),
+        (ONE.replace("vcores: 4", "vcores: 4, gpu: 1"), 2, "unknown key 'gpu'"),
+        (ONE.replace("duration_ms: 1000", ""), 4, "duration_ms is missing"),
+        (ONE.replace("memory_mb: 4096, ", ""), 2, "memory_mb is missing"),
+        ("version: 1\ncluster: {nodes: [{memory_mb: 1, vcores: 1}]}", 1, "no applications"),
+        ("version: 1\napplications: []\n" + ONE[ONE.index("- ") :], 3, "not YAML"),
+        (ONE.replace("[{count: 2, memory_mb: 4096, vcores: 4}]", "[]"), 2, "no nodes"),
+        (ONE.replace("nodes:", "faults: [{at_ms: 0, node: n9}], nodes:"), 2, "no node 'n9'"),
+        (ONE + ONE[ONE.index("- ") :], 5, "two applications called 'a'"),
+        (stage(nodes=["n1", "x"]), 4, "no node 'x'"),
+        (stage(nodes=[["n1"], ["x"], []]), 4, "no node 'x'"),
+        (stage(nodes=[["n1"]]), 4, "1 lists of nodes for 3 tasks"),
+        (stage(nodes={"of": ["x"], "replicas": 1}), 4, "no node 'x'"),
+        (stage(nodes={"replicas": 3}), 4, "3 replicas of 2 nodes"),
+        (stage(memory_mb=4097), 4, "no node can hold"),
+        (stage(memory_mb=0, vcores=0), 4, "needs some of a resource"),
+        (stage(memory_mb=-1), 4, "greater than or equal to 0"),
+        (stage(duration_ms=-5), 4, "greater than or equal to 0"),
+        (stage(duration_ms=[1, 2]), 4, "2 durations for 3 tasks"),
+        (stage(duration_ms={"lognormal": {"median": 0, "sigma": 1}}), 4, "median must be above 0"),
+        (stage(duration_ms={"uniform": {"low": 5, "high": 1}}), 4, "high must not be below low"),
+        (stage(duration_ms={"pareto": {"minimum": 1}}), 4, "shape is missing"),
+        (stage(duration_ms={"zipf": {}}), 4, "unknown key 'zipf'"),
+        (stage(duration_ms={"constant": 1, "choice": {"values": [1]}}), 4, "exactly one"),
+        (stage(duration_ms={"choice": {"values": [1], "weights": [1, 2]}}), 4, "as many weights"),
+        (stage(tasks=0), 4, "at least one task"),
+        (stage(failures=1.5), 4, "from 0 to 1"),
+        (stage(failures={"constant": -1}), 4, "not negative"),
+        (stage(fails_ms={"3": [1]}), 4, "numbers of tasks, 0 to 2"),
+        (stage(after=["t"]), 4, "no stage 't'"),
+        (stage(after=["s"]), 4, "s after s"),
+        (stage(tasks="$x"), 4, "no parameter 'x'"),
+        (application(submit_ms=-1), 4, "greater than or equal to 0"),
+        (application(queue="default"), 4, "match pattern"),
+        (application(kind="mapreduce"), 4, "the stages map and"),
+        (application(kind="spark"), 4, "needs executors"),
+        (application(executors={"count": 1, "memory_mb": 1}), 4, "has no executors"),
+        (application(kind="spark", executors={"count": 1, "memory_mb": 9}), 4, "than an executor"),
+        (application(kind="hive"), 4, "'mapreduce', 'spark', 'dag' or 'plain'"),
+        (application(am={"memory_mb": 9999}), 4, "no node can hold"),
+        (application(stages=[]), 4, "at least one"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_a_finding_at_its_line(wrong: Any, text: str, line: int, part: str) -> None:
+    """One finding, at the line where the fault is, in words."""
+    (finding,) = wrong(text)
+    assert part in finding.message
+    assert finding.line == line
+    assert finding.file.endswith("w.yml")
+
+
+def test_one_run_finds_everything(wrong: Any) -> None:
+    """Unknown keys hide neither each other nor what is wrong with the rest."""
+    text = """\
+        version: 1
+        clock: 1
+        cluster:
+          nodes: [{count: 1, memory_mb: 100, vcores: 1, rak: r1}]
+        applications:
+        - id: a
+          stages: [{id: s, tasks: 1, memory_mb: 101, duration_ms: 1, nodes: [n2]}]
+        """
+    assert [finding.line for finding in wrong(text)] == [2, 4, 7, 7]
+
+
+def test_a_file_that_is_not_there_names_what_is() -> None:
+    """The bare name of a shipped workload is a file too; another is one finding."""
+    from loomcard.document import FindingsError
+
+    with pytest.raises(FindingsError, match="no such file"):
+        load(Path("no-such-workload"), seed=1)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "77"])
+def test_equal_seeds_give_equal_bytes_in_any_process(hash_seed: str) -> None:
+    """Neither the process nor its hash seed has a say."""
+    script = (
+        "import sys; from pathlib import Path; from loomcard.workload import load;"
+        "from loomcard.workload.scenario import write_scenario;"
+        "sys.stdout.buffer.write(write_scenario(load(Path(sys.argv[1]), seed=5)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(EXAMPLE)],
+        env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == write_scenario(load(EXAMPLE, seed=5))
