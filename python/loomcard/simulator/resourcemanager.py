@@ -28,7 +28,16 @@ Ended = Callable[[Container, str, int], None]
 
 
 class PolicyFaultError(Exception):
-    """A policy raised, or lost track of the cluster; the message holds its traceback."""
+    """A policy raised, or was refused for ever; the message ends with its traceback's last line,
+    ``hint`` holds the rest.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PolicyFaultError, (str(self), self.hint)
 
 
 class ResourceManager:
@@ -211,7 +220,10 @@ class ResourceManager:
         if plan.resync is not None:
             raise PolicyFaultError(f"the mirror cannot be right: {plan.resync}")
         if plan.faults:
-            raise PolicyFaultError("".join(trace for _, _, trace in plan.faults).rstrip())
+            _, message, trace = plan.faults[0]
+            raise PolicyFaultError(
+                f"{message}, at {self.clock.now} ms, round {self._round}", trace.rstrip()
+            )
         self._carry_out(plan)
 
     def _carry_out(self, plan: r.PlanReply) -> None:

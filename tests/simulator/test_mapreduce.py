@@ -1,0 +1,81 @@
+"""MapReduce's AM: when reduces are asked for, and how long they copy."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loomcard.simulator.mapreduce import Progress, copied_ms, reduces_to_ask, slow_start_over
+from scenarios import app, run, scenario, stage, times
+
+GB = (1024, 1)
+
+
+def progress(**counts):
+    none = dict.fromkeys(Progress.__slots__, 0)
+    return Progress(**none | counts)
+
+
+def job(maps, reduces, **keys):
+    stages = stage(maps, id="map"), stage(reduces, 2, id="reduce", priority=10, after=[0])
+    return app("j", *stages, kind="mapreduce", **keys)
+
+
+@pytest.mark.parametrize(
+    ("completed", "slowstart", "over"),
+    [(0, 0.0, True), (0, 0.05, False), (1, 0.05, True), (19, 1.0, False), (20, 1.0, True)],
+)
+def test_slow_start_ends_with_that_part_of_twenty_maps(completed, slowstart, over):
+    assert slow_start_over(progress(maps=20, maps_completed=completed), slowstart) is over
+
+
+def test_when_every_map_has_a_container_all_reduces_are_asked_for():
+    found = progress(maps=10, maps_completed=1, maps_assigned=9, reduces_pending=7)
+    assert reduces_to_ask(found, GB, GB, (0, 0)) == 7
+
+
+def test_reduces_get_the_part_of_completed_maps_and_what_maps_leave():
+    # Limit 10 GB: 4 free and 6 maps. Half the maps are done: reduces may have 5; maps want 6 + 4,
+    # so they leave nothing of their 5.
+    found = progress(
+        maps=20, maps_completed=10, maps_scheduled=4, maps_assigned=6, reduces_pending=9
+    )
+    assert reduces_to_ask(found, GB, GB, (4096, 4)) == 5
+    # With two maps left to ask for, 8 are wanted of 5: still none to spare; with none running but
+    # two asked for, three of the five are spare.
+    found = progress(maps=20, maps_completed=18, maps_scheduled=2, reduces_pending=9)
+    assert reduces_to_ask(found, GB, GB, (10240, 10)) == 8
+
+
+def test_reduces_that_took_too_much_are_asked_for_no_more():
+    found = progress(
+        maps=20, maps_completed=2, maps_scheduled=18, reduces_scheduled=5, reduces_pending=2
+    )
+    assert reduces_to_ask(found, GB, GB, (10240, 10)) == -4
+
+
+@given(
+    st.integers(0, 50),
+    st.lists(st.integers(0, 100), min_size=1, max_size=8).map(sorted),
+    st.integers(0, 20),
+)
+def test_a_reduce_copies_one_output_after_another_none_before_its_map_has_ended(begun, ends, each):
+    at = begun
+    for end in ends:
+        at = max(at, end) + each
+    assert copied_ms(begun, ends, each) == at
+
+
+def test_reduces_wait_for_slow_start_copy_while_maps_run_and_then_reduce():
+    record = run(scenario(job([100, 100, 200], [50], slowstart=0.6, ms_per_map=30)))
+    reduce = next(row for row in times(record) if row[0] == "reduce")
+    # Two of three maps have ended at 100; it copies theirs till 160, the last one's 200 to 230.
+    assert reduce == ("reduce", 0, 1, "n1", 100, 280, "completed")
+
+
+def test_reduces_yield_to_maps_where_there_is_no_room_for_both():
+    record = run(scenario(job([100] * 8, [50] * 8, slowstart=0.0), slots=4))
+    assert record.applications[0].state == "SUCCEEDED"
+    reduces = [row for row in times(record) if row[0] == "reduce"]
+    maps = [row for row in times(record) if row[0] == "map"]
+    assert min(row[4] for row in maps) == 0
+    assert max(row[4] for row in maps) < max(row[4] for row in reduces)
