@@ -1,4 +1,4 @@
-"""Several runs at once, each in a process of its own; whatever stops them, what they have is kept."""
+"""Several runs at once, each in its own process; whatever stops them, what they have is kept."""
 
 from __future__ import annotations
 
@@ -56,17 +56,13 @@ def _teller(tell: Tell, index: int) -> Callable[[Progress], None]:
 
 
 def _simulate(scenario: Scenario, run: Run, tell: Callable[[Progress], None]) -> RunRecord:
-    return simulate(
-        scenario, run.setup, policy=run.policy, journal=run.journal, on_progress=tell
-    )
+    return simulate(scenario, run.setup, policy=run.policy, journal=run.journal, on_progress=tell)
 
 
 class _Pool:
     """At most so many processes; each sends its progress, then its record or what went wrong."""
 
-    def __init__(
-        self, scenario: Scenario, runs: Sequence[Run], processes: int, tell: Tell
-    ) -> None:
+    def __init__(self, scenario: Scenario, runs: Sequence[Run], processes: int, tell: Tell) -> None:
         self._text = write_scenario(scenario)
         self._runs = runs
         self._processes = processes
