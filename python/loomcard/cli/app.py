@@ -14,6 +14,7 @@ from loomcard.cli.cluster import cluster
 from loomcard.cli.demo import demo
 from loomcard.cli.jobs import status, submit
 from loomcard.cli.policy import policy
+from loomcard.cli.schema import schema
 from loomcard.cluster.docker import ComposeError
 from loomcard.cluster.local import ClusterError
 from loomcard.cluster.places import PlaceError
@@ -38,6 +39,7 @@ app.add_typer(policy)
 app.command()(submit)
 app.command()(status)
 app.command()(demo)
+app.command()(schema)
 
 
 def run(arguments: list[str] | None = None) -> int:

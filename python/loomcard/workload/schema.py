@@ -10,6 +10,7 @@ from loomcard.document.publish import published
 from loomcard.workload.distributions import Count, Distribution, Part, Value
 from loomcard.workload.readers import Trace
 
+PARAMETER = r"^\$[A-Za-z_][A-Za-z0-9_.-]*$"
 Ms = Annotated[int, Field(ge=0, lt=2**53)]
 Amount = Annotated[int, Field(ge=0, lt=2**53)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$")]
@@ -268,7 +269,23 @@ class Workload(Part):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of workload files. A ``$name`` of a parameter is checked only
-    when its value stands in its place.
+    """The JSON Schema (draft 2020-12) of workload files. A number may be a ``$name`` there, as its
+    value is known only when parameters are put in.
     """
-    return published(Workload.model_json_schema(), ["version"])
+    whole: dict[str, Any] = _with_names(Workload.model_json_schema())
+    return published(whole, ["version"])
+
+
+def _with_names(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_with_names(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if part.get("type") in ("integer", "number"):
+        told = {key: part[key] for key in ("description", "examples", "default") if key in part}
+        bare = {key: value for key, value in part.items() if key not in told and key != "title"}
+        return {"anyOf": [bare, {"type": "string", "pattern": PARAMETER}], **told}
+    return {
+        key: value if key in ("examples", "default") else _with_names(value)
+        for key, value in part.items()
+    }

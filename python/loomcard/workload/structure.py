@@ -24,7 +24,6 @@ from loomcard.workload import distributions, schema
 from loomcard.workload.readers import OPTIONS
 from loomcard.workload.schema import Workload
 
-_NAME: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_.-]*)")
 _PARTS: Final[dict[str, type[BaseModel]]] = {
     "": Workload,
     "cluster": schema.Cluster,
@@ -117,14 +116,15 @@ def _put_parameters(document: Document) -> bool:
     for path, value in list(walk(document.data)):
         if not isinstance(value, str) or path[:1] == ("parameters",):
             continue
-        match = _NAME.fullmatch(value)
+        match = re.match(schema.PARAMETER, value)
         if match is None:
             continue
-        if match[1] in known:
-            holder_of(document.data, path)[path[-1]] = known[match[1]]
+        name = value[1:]
+        if name in known:
+            holder_of(document.data, path)[path[-1]] = known[name]
         else:
-            message = f"there is no parameter {match[1]!r}"
-            document.report(path, message, nearest(match[1], known))
+            message = f"there is no parameter {name!r}"
+            document.report(path, message, nearest(name, known))
     return len(document.findings) == before
 
 

@@ -1,0 +1,77 @@
+"""The published schema of workloads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from loomcard.workload.schema import Workload, schema
+
+ROOT = Path(__file__).parents[2]
+FILES = [
+    Path(__file__).with_name("example.yml"),
+    *sorted((ROOT / "python" / "loomcard" / "workload" / "shipped").glob("*.yml")),
+]
+
+
+def test_the_published_schema_is_the_models() -> None:
+    """`loomcard schema workload > docs/schema/workload.schema.json` makes it anew."""
+    published = json.loads((ROOT / "docs" / "schema" / "workload.schema.json").read_text())
+    assert published == schema()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_what_loads_validates(file: Path) -> None:
+    """An editor that knows the schema finds nothing wrong with what is shipped."""
+    jsonschema.validate(yaml.safe_load(file.read_text()), schema())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"clock": 1},
+        {"version": 2},
+        {"cluster": {"heartbeat_ms": -1}},
+        {"cluster": {"nodes": [{"memory_mb": 1}]}},
+        {"applications": [{"id": "a"}]},
+        {"applications": [{"id": "a", "stages": [{"id": "s", "duration_ms": {"zipf": 1}}]}]},
+        {"generate": {"classes": []}},
+        {"trace": {"format": "tape", "file": "f"}},
+        {"cluster": None},
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
+    """The fault shows while it is typed."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"version": 1} | change, schema())
+
+
+def test_a_parameter_may_stand_for_a_number() -> None:
+    """Its value is checked when it is put in."""
+    jsonschema.validate(
+        {"version": 1, "generate": {"count": "$many", "classes": [CLASS]}}, schema()
+    )
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(
+            {"version": 1, "generate": {"count": "many", "classes": [CLASS]}}, schema()
+        )
+
+
+CLASS = {
+    "id": "c",
+    "application": {"stages": [{"id": "s", "tasks": 1, "memory_mb": "$size", "duration_ms": 1}]},
+}
+
+
+def test_every_key_is_described() -> None:
+    """Whoever reads the schema in an editor is told what a key means."""
+    silent = [
+        f"{name}.{key}"
+        for name, part in Workload.model_json_schema()["$defs"].items()
+        for key, told in part.get("properties", {}).items()
+        if "description" not in told and "$ref" not in str(told)
+    ]
+    assert silent == []
