@@ -34,21 +34,6 @@ def _form(value: object) -> str:
     return "<distribution>" if isinstance(value, dict | Distribution) else "<number>"
 
 
-Value = Annotated[
-    Annotated[float, Tag("<number>"), Field(allow_inf_nan=False)]
-    | Annotated["Distribution", Tag("<distribution>")],
-    Discriminator(_form),
-]
-"""A number, or a distribution that it is drawn from."""
-
-Count = Annotated[
-    Annotated[int, Tag("<number>"), Field(ge=0, lt=2**53)]
-    | Annotated["Distribution", Tag("<distribution>")],
-    Discriminator(_form),
-]
-"""A whole number that is not negative, or a distribution whose draws are rounded to one."""
-
-
 class Shape(Part):
     """What all distributions take: bounds that draws are moved to."""
 
@@ -129,6 +114,24 @@ class Distribution(Part):
             message = "expected a number, or exactly one distribution of {known}"
             raise PydanticCustomError("distribution", message, {"known": known})
         return self
+
+
+Value = Annotated[
+    Annotated[float, Tag("<number>"), Field(allow_inf_nan=False)]
+    | Annotated[Distribution, Tag("<distribution>")],
+    Discriminator(_form),
+]
+"""A number, or a distribution that it is drawn from."""
+
+Count = Annotated[
+    Annotated[int, Tag("<number>"), Field(ge=0, lt=2**53)]
+    | Annotated[Distribution, Tag("<distribution>")],
+    Discriminator(_form),
+]
+"""A whole number that is not negative, or a distribution whose draws are rounded to one."""
+
+for _model in (Uniform, Exponential, LogNormal, Normal, Pareto, Weibull, Choice, Distribution):
+    _model.model_rebuild()
 
 
 def resolve(value: float | Distribution, dice: Random) -> float:

@@ -165,6 +165,8 @@ def _traced(document: Document, source: Source, folder: Path, seed: int) -> Trac
         document.report(place, message, "docs/workload.md says where traces come from")
     except UnicodeDecodeError as error:
         document.report(place, f"{file}: not UTF-8 at byte {error.start}", "is it the trace?")
+    except ValueError as error:  # of a distribution among the options
+        document.report(("trace",), f"cannot be drawn: {error}")
     return None
 
 

@@ -3,8 +3,9 @@
 A line is: job id, submission (s), gap to the job before (s), map input, shuffle and output bytes,
 parted by tabs. Nothing is recorded of tasks, times and sizes, so a rule stands in for them:
 
-* maps = ceil(input / ``block_mb``), at least 1; reduces = ceil(shuffle / ``reduce_mb``), none
-  without a shuffle; of either at most ``max_tasks``: a larger job is cut to its first so many.
+* maps = ceil(input / ``block_mb``), at least 1; reduces = ceil(max(shuffle, output) /
+  ``reduce_mb``), none without a shuffle; of either at most ``max_tasks``: a larger job is cut to
+  its first so many, and what each of them does stays.
 * a map runs ``overhead_ms`` + its part of the input at ``map_mb_s``; a reduce runs ``overhead_ms``
   + its parts of shuffle and output at ``reduce_mb_s``; each times exp(``noise`` * z), z standard
   normal, seeded by job and task.
@@ -31,16 +32,18 @@ class SwimTrace(Source):
 
     format: Literal["swim"] = Field(description="What the file is.", examples=["swim"])
     block_mb: Positive = Field(128, description="Input of one map.", examples=[128])
-    reduce_mb: Positive = Field(1024, description="Shuffled bytes of one reduce.", examples=[1024])
+    reduce_mb: Positive = Field(
+        1024, description="Shuffle or output of one reduce.", examples=[1024]
+    )
     max_tasks: Annotated[int, Field(ge=1)] = Field(
         1_000_000, description="The most maps, and the most reduces, of one job.", examples=[500]
     )
     overhead_ms: Annotated[int, Field(ge=0)] = Field(
         2000, description="What any task runs beside its bytes.", examples=[2000]
     )
-    map_mb_s: Positive = Field(8.0, description="What a map reads in a second.", examples=[8])
+    map_mb_s: Positive = Field(4.0, description="What a map reads in a second.", examples=[4])
     reduce_mb_s: Positive = Field(
-        16.0, description="What a reduce copies, sorts and writes in a second.", examples=[16]
+        16.0, description="What a reduce copies and writes in a second.", examples=[16]
     )
     noise: Annotated[float, Field(ge=0)] = Field(
         0.3, description="Deviation of the logarithm of a task's time.", examples=[0.3]
@@ -75,11 +78,10 @@ class SwimTrace(Source):
 
     def _application(self, name: str, at: int, sizes: list[int], seed: int) -> ScenarioApplication:
         read, shuffled, written = sizes
-        maps, reduces = (
-            max(1, ceil(read / self.block_mb / MB)),
-            ceil(shuffled / self.reduce_mb / MB),
-        )
+        maps, reduces = max(1, ceil(read / self.block_mb / MB)), 0
         each = read / maps / MB / self.map_mb_s
+        if shuffled:
+            reduces = ceil(max(shuffled, written) / self.reduce_mb / MB)
         stages = [self._stage("map", self.memory_mb, 20, maps, each, f"{seed}/{name}")]
         if reduces:
             each = (shuffled + written) / reduces / MB / self.reduce_mb_s

@@ -1,0 +1,275 @@
+"""The journal of a real cluster (or of a simulation): what ran there becomes a workload.
+
+* An application is its submission, queue, user and tags, and the size of its AM's container.
+* A stage is what was asked for under one key (priority, request id); a task is a container that
+  ended by itself or was released, for as long as it was RUNNING. One that ended with an exit
+  status of failure is a failing attempt of the task that came next. What was preempted, lost,
+  expired, never ran, or ran when the journal ended is no task: it was asked for again, or is not
+  known.
+* ``after`` is what the application's hint says of it; without a hint, a stage follows those whose
+  containers had all ended when it was first asked for. A type of MAPREDUCE is of that kind; its
+  reduces' times count from the end of the last map, as they waited for maps until then.
+* A task whose host its ask had named wishes for that host, another one for all that were named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from pydantic import Field
+
+from loomcard.model import records as r
+from loomcard.model.cluster import AskKey
+from loomcard.model.dag import read_dag
+from loomcard.model.journal import JournalError, read_segment, segments
+from loomcard.workload.readers.source import Faults, Source, Traced
+from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
+
+Key = tuple[int, int]
+_KILLED = (137, 143)
+"""Exit statuses of containers that were told to end when their work was done; so are negative
+ones, which are YARN's own.
+"""
+
+
+class JournalTrace(Source):
+    """A folder of journal segments."""
+
+    format: Literal["journal"] = Field(description="What the file is.", examples=["journal"])
+
+    def read(self, file: Path, seed: int) -> Traced:  # noqa: ARG002 - nothing is drawn
+        """What ran, and the nodes at their largest; times from the journal's zero."""
+        faults, past = Faults(file), _Past()
+        try:
+            for path in segments(file) if file.is_dir() else [file]:
+                past.segment(path)
+        except JournalError as error:
+            faults.add(1, str(error))
+        except (msgspec.MsgspecError, KeyError, IndexError, AttributeError) as error:
+            faults.add(past.line, f"not a journal's record: {error!r}")
+        faults.check()
+        made = [one for app in past.applications.values() if (one := _application(app))]
+        made.sort(key=lambda one: one.submit_ms)
+        return Traced(made, list(past.nodes.values()), past.types)
+
+
+@dataclass
+class _Ask:
+    """One key's asks: when first, the size, and the hosts ever named."""
+
+    first_ms: int
+    size: tuple[int, ...]
+    hosts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Container:
+    key: Key
+    size: tuple[int, ...]
+    host: str
+    is_am: bool
+    started_ms: int | None = None
+    ran_ms: int | None = None
+    ended_ms: int = 0
+    failed: bool = False
+
+
+@dataclass
+class _App:
+    told: r.ApplicationAdded
+    queue: str
+    asks: dict[Key, _Ask] = field(default_factory=dict)
+    containers: list[_Container] = field(default_factory=list)
+
+
+class _Past:
+    """What the records of all segments, in order, tell."""
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.nodes: dict[str, ScenarioNode] = {}
+        self.applications: dict[str, _App] = {}
+        self.line = 1
+        self._epoch: int | None = None
+
+    def segment(self, path: Path) -> None:
+        segment = read_segment(path)
+        if not segment.header:
+            return
+        hello = msgspec.convert(segment.header["hello"], r.Hello)
+        self.types = hello.resource_types
+        if self._epoch != hello.epoch:  # numbers are of an epoch
+            self._epoch = hello.epoch
+            self._hosts: dict[int, str] = {}
+            self._queues: list[str] = []
+            self._apps: dict[int, _App] = {}
+            self._of_attempt: dict[int, _App] = {}
+            self._containers: dict[int, _Container] = {}
+            self._plan: list[r.Decision] = []
+            self._opened(segment.header.get("mirror"))
+        for number, (batch, plan) in enumerate(segment.rounds):
+            self.line = 2 * number + 2
+            asked, answered = r.read_request(batch), r.read_reply(plan)
+            assert isinstance(asked, r.Batch)
+            for record in asked.records:
+                self._apply(record)
+            self._plan = answered.decisions if isinstance(answered, r.PlanReply) else []
+
+    def _opened(self, state: dict[str, Any] | None) -> None:
+        """What the oldest segment there is says of the time before it."""
+        if state is None:
+            return
+        self._apply(r.Setup(0, state["version"], state["setup"]))
+        for record in msgspec.convert(state["records"], list[r.AnyRecord]):
+            self._apply(record)
+        for number, started_ms, *_ in state["containers"]:
+            self._containers[number].started_ms = started_ms
+        for step in state["plan"]:
+            if step[0] == "grant":
+                (attempt, priority, request), node, count, who = step[1:5]
+                self._plan.append(r.Allocate(attempt, priority, request, node, count, who))
+
+    def _apply(self, record: r.AnyRecord) -> None:
+        match record:
+            case r.Setup():
+                self._queues = [queue["path"] for queue in record.setup["queues"]]
+            case r.NodeAdded():
+                host = self._hosts[record.node] = record.id.rpartition(":")[0] or record.id
+                known = self.nodes.get(host)
+                size = tuple(
+                    map(max, record.capacity, known.capacity if known else record.capacity)
+                )
+                self.nodes[host] = ScenarioNode(host, record.rack, size)
+            case r.ApplicationAdded():
+                app = self.applications.get(record.id)
+                app = app or _App(record, self._queues[record.queue])
+                self._apps[record.application] = self.applications[record.id] = app
+            case r.AttemptAdded():
+                self._of_attempt[record.attempt] = self._apps[record.application]
+            case r.AskChanged():
+                key = (record.priority, record.allocation_request_id)
+                asks = self._of_attempt[record.attempt].asks
+                ask = asks.setdefault(key, _Ask(record.at_ms, record.size))
+                ask.hosts.update(record.hosts)
+            case r.Outcomes():
+                for number, granted in enumerate(self._granted(record), record.first_container):
+                    self._place(number, *granted)
+            case r.ContainerAdded():
+                if record.container not in self._containers:
+                    key = (record.priority, record.allocation_request_id)
+                    self._place(record.container, record.attempt, key, record.node, record.is_am)
+                    self._containers[record.container].size = record.size
+            case r.ContainerStarted():
+                self._containers[record.container].started_ms = record.at_ms
+            case r.ContainerCompleted():
+                self._end(self._containers[record.container], record)
+
+    def _granted(self, outcomes: r.Outcomes) -> Iterator[tuple[int, Key, int, bool | None]]:
+        refused: dict[int, int] = {}
+        for index, count, _ in outcomes.refusals:
+            refused[index] = refused.get(index, 0) + count
+        for index, step in enumerate(self._plan):
+            if isinstance(step, r.Allocate):
+                for _ in range(step.count - refused.get(index, 0)):
+                    key = (step.priority, step.allocation_request_id)
+                    yield step.attempt, key, step.node, None
+
+    def _place(self, number: int, attempt: int, key: Key, node: int, is_am: bool | None) -> None:
+        app = self._of_attempt[attempt]
+        ask = app.asks.get(key)
+        # An AM's ask has a key of its own: no application asks for more under priority 0.
+        master = key[0] == 0 if is_am is None else is_am
+        made = _Container(key, ask.size if ask else (), self._hosts[node], master)
+        self._containers[number] = made
+        app.containers.append(made)
+
+    @staticmethod
+    def _end(container: _Container, record: r.ContainerCompleted) -> None:
+        container.ended_ms = record.at_ms
+        if container.started_ms is None or record.kind in ("preempted", "lost", "expired"):
+            return
+        container.ran_ms = record.at_ms - container.started_ms
+        status = record.exit_status
+        container.failed = record.kind == "completed" and status > 0 and status not in _KILLED
+
+
+def _application(app: _App) -> ScenarioApplication | None:
+    """None: nothing of it ran to its end."""
+    by_key: dict[Key, list[_Container]] = {}
+    for one in app.containers:
+        if not one.is_am and one.ran_ms is not None:
+            by_key.setdefault(one.key, []).append(one)
+    done = {key: some for key, some in by_key.items() if not all(one.failed for one in some)}
+    keys = sorted(done, key=lambda key: (app.asks[key].first_ms if key in app.asks else 0, key))
+    if not keys:
+        return None
+    real = app.told.type == "MAPREDUCE" and {priority for priority, _ in keys} <= {20, 10}
+    keys = sorted(keys, reverse=True) if real and len(keys) == 2 else keys
+    real = real and [priority for priority, _ in keys] in ([20], [20, 10])
+    if real and len(keys) == 2:
+        _cut_waiting(done[keys[0]], done[keys[1]])
+    dag = read_dag(app.told.hints)
+    stages = []
+    for place, key in enumerate(keys):
+        number = None if dag is None else dag.stage_of(AskKey(0, *key))
+        if dag is None or number is None:
+            name, after = f"p{key[0]}-{max(0, key[1])}", _parents(app, keys, place, done)
+        else:
+            name = dag.stages[number].id
+            after = [
+                i
+                for i in range(place)
+                if dag.stage_of(AskKey(0, *keys[i])) in dag.stages[number].after
+            ]
+        if real:
+            name, after = ("map", "reduce")[place], [0] if place else []
+        stages.append(_stage(name, place, after, app.asks.get(key), done[key]))
+    am = next((one.size for one in app.containers if one.is_am), None)
+    return ScenarioApplication(
+        id=app.told.id,
+        submit_ms=app.told.submitted_ms,
+        queue=app.queue,
+        user=app.told.user,
+        kind="mapreduce" if real else "dag",
+        stages=stages,
+        tags=app.told.tags,
+        am=am,
+    )
+
+
+def _cut_waiting(maps: list[_Container], reduces: list[_Container]) -> None:
+    copied = max(one.ended_ms for one in maps)
+    for one in reduces:
+        assert one.ran_ms is not None
+        one.ran_ms = min(one.ran_ms, max(1, one.ended_ms - copied))
+
+
+def _stage(
+    name: str, place: int, after: list[int], ask: _Ask | None, ran: list[_Container]
+) -> Stage:
+    hosts = sorted(ask.hosts) if ask else []
+    durations: list[int] = []
+    wishes: list[list[str]] = []
+    fails: dict[int, list[int]] = {}
+    last = sum(not one.failed for one in ran) - 1
+    for one in ran:
+        if one.failed:
+            fails.setdefault(min(len(durations), last), []).append(one.ran_ms or 0)
+            continue
+        durations.append(one.ran_ms or 0)
+        wishes.append([one.host] if one.host in hosts else hosts)
+    priority = ran[0].key[0]
+    return Stage(
+        name, ran[0].size, priority, place + 1, durations, after, wishes if hosts else [], fails
+    )
+
+
+def _parents(
+    app: _App, keys: list[Key], place: int, done: dict[Key, list[_Container]]
+) -> list[int]:
+    first = app.asks[keys[place]].first_ms if keys[place] in app.asks else 0
+    return [i for i in range(place) if max(one.ended_ms for one in done[keys[i]]) <= first]
