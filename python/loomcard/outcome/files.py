@@ -61,7 +61,7 @@ def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, An
         for r in records
     ]
     write_json(folder / MANIFEST, manifest | {"runs": seconds})
-    write_json(folder / RESULTS, [facts(record) for record in records])
+    write_results(folder / RESULTS, [facts(record) for record in records])
 
 
 def read_run(folder: Path) -> Results:
@@ -156,6 +156,13 @@ def write_parquet(file: Path, frame: pl.DataFrame) -> None:
         frame.rechunk().write_parquet(
             temporary, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP
         )
+
+
+def write_results(file: Path, runs: Sequence[dict[str, Any]]) -> None:
+    """Writes a list of runs as JSON, a line each."""
+    lines = [json.dumps(run, ensure_ascii=False, separators=(",", ":")) for run in runs]
+    with whole(file) as temporary:
+        temporary.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def write_json(file: Path, document: Any) -> None:

@@ -1,0 +1,122 @@
+"""One cell: drawn, run, written whole to its own folder; or skipped, as it has run before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from loomcard.config import FindingsError, canonical_json
+from loomcard.experiments.engines import Engine, Task
+from loomcard.experiments.grid import Cell
+from loomcard.experiments.inputs import code, foreign_code
+from loomcard.outcome.files import MANIFEST, RESULTS, ResultError, read_json, write_run
+from loomcard.outcome.manifest import manifest
+from loomcard.outcome.record import RunRecord
+from loomcard.workload import load
+from loomcard.workload.scenario import Scenario, write_scenario
+
+CELLS = "cells"
+_COMPARED = ("inputs", "engine", "seeds")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell. ``stopped``: what there is of it is written, and it will run again."""
+
+    index: int
+    state: Literal["done", "skipped", "stopped", "failed"]
+    reached_ms: int = 0
+    seconds: float = 0.0
+    message: str = ""
+
+
+def run_cell(
+    cell: Cell,
+    out: Path,
+    engine: Engine,
+    tell: Callable[[int], None],
+    *,
+    journal: bool = False,
+    again: bool = False,
+) -> Outcome:
+    """Runs the cell and writes its folder below ``out``; a failure is an outcome, not an error.
+
+    A cell whose folder was written from the same inputs (workload as drawn, set-up, code) is
+    skipped, unless ``again``.
+    """
+    folder = out / CELLS / cell.folder
+    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        scenario = load(cell.file, seed=cell.seed, vary=cell.vary)
+        made = _manifest(cell, scenario)
+        if not again and _has_run(folder, made):
+            return Outcome(cell.index, "skipped")
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
+        task = Task(
+            scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
+            cell.engine, tell,
+        )  # fmt: skip
+        record = engine(task)
+        _name(record, cell)
+        write_run(work, [record], made)
+        _put(work, folder)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except Exception as error:  # a policy may raise anything; the other cells go on
+        return Outcome(cell.index, "failed", message=_said(cell, error))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    state: Literal["done", "stopped"] = "done" if record.finished else "stopped"
+    return Outcome(cell.index, state, record.ended_ms, record.seconds)
+
+
+def _manifest(cell: Cell, scenario: Scenario) -> dict[str, Any]:
+    setup = cell.source if cell.setup is None else canonical_json(cell.setup)
+    inputs = {
+        "code": code() + foreign_code(cell.setup),
+        f"policy {cell.policy}": setup.encode(),
+        f"workload {cell.workload}": write_scenario(scenario),
+    }
+    return manifest(inputs, seeds=[cell.seed], engine=cell.engine)
+
+
+def _has_run(folder: Path, made: dict[str, Any]) -> bool:
+    """Whether the folder holds a finished run of the same inputs."""
+    try:
+        before, results = read_json(folder / MANIFEST), read_json(folder / RESULTS)
+        same = all(before[key] == made[key] for key in _COMPARED)
+        return same and all(run["finished"] for run in results)
+    except (OSError, ResultError, KeyError, TypeError):
+        return False
+
+
+def _name(record: RunRecord, cell: Cell) -> None:
+    """Engines know a scenario; what it is called in the experiment is the cell's matter."""
+    record.workload, record.seed, record.engine = cell.workload, cell.seed, cell.engine
+    record.parameters = dict(cell.parameters)
+
+
+def _put(work: Path, folder: Path) -> None:
+    """The new folder in the old one's place; nobody sees half of one."""
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    work.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _said(cell: Cell, error: Exception) -> str:
+    """One line: which cell, what happened, and the remedy if the error knows one."""
+    hint = getattr(error, "hint", "")
+    told = str(error) if isinstance(error, FindingsError) else f"{type(error).__name__}: {error}"
+    where = f"{cell.policy} on {cell.workload}, seed {cell.seed}"
+    parameters = "".join(f", {name}={value}" for name, value in cell.parameters.items())
+    first = next(iter(told.splitlines()), "")
+    return f"{where}{parameters}: {first}" + (f" ({hint})" if hint else "")

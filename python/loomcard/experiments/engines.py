@@ -1,0 +1,68 @@
+"""The engines that a cell can run on, behind one call: a task in, a record out."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loomcard.outcome.record import RunRecord
+from loomcard.workload.scenario import Scenario
+
+SIMULATOR = "simulator"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an engine is told. ``source``: the policy as the experiment names it; ``text``: its
+    set-up's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the engine's
+    own. ``tell``: called now and then with the time in ms that has been reached; it may raise
+    KeyboardInterrupt.
+    """
+
+    scenario: Scenario
+    policy: str
+    source: str
+    text: str | None
+    setup: dict[str, Any] | None
+    folder: Path
+    journal: Path | None
+    engine: str
+    tell: Callable[[int], None]
+
+
+Engine = Callable[[Task], RunRecord]
+"""Runs a task; told to end early by KeyboardInterrupt, returns what it has, ``finished`` False."""
+
+
+def simulated(task: Task) -> RunRecord:
+    """In the simulator."""
+    from loomcard.simulator import simulate
+
+    assert task.setup is not None
+    return simulate(
+        task.scenario,
+        task.setup,
+        policy=task.policy,
+        journal=task.journal,
+        on_progress=lambda progress: task.tell(progress.now_ms),
+    )
+
+
+def played(task: Task) -> RunRecord:
+    """On a real cluster."""
+    play = importlib.import_module("loomcard.suite.play").play
+    policy: Path | str = task.source
+    if task.text is not None:
+        policy = task.folder / "policy.yml"
+        policy.write_text(task.text, "utf-8")
+    record: RunRecord = play(task.scenario, policy, on=task.engine, folder=task.folder)
+    record.policy = task.policy
+    return record
+
+
+def engine_of(name: str) -> Engine:
+    """The engine called ``name``: simulator, local or docker."""
+    return simulated if name == SIMULATOR else played

@@ -1,0 +1,102 @@
+"""An experiment -> its cells: policies x workloads x parameters x seeds, each a run of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loomcard.experiments.inputs import Choice
+from loomcard.experiments.schema import Scalar
+
+WORKLOAD, POLICY = "workload.", "policy."
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is to be run: every combination of these, on one engine."""
+
+    policies: Sequence[Choice]
+    workloads: Mapping[str, Path]
+    vary: Mapping[str, Sequence[Scalar]]
+    seeds: Sequence[int]
+    engine: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run. ``vary`` goes to the workload, ``options`` to the policy; ``setup`` is the compiled
+    set-up and ``text`` its YAML (both None for stock YARN's schedulers).
+    """
+
+    index: int
+    policy: str
+    source: str
+    text: str | None
+    setup: dict[str, Any] | None
+    options: dict[str, Scalar]
+    workload: str
+    file: Path
+    vary: dict[str, Scalar]
+    seed: int
+    engine: str
+
+    @property
+    def parameters(self) -> dict[str, Scalar]:
+        """What was varied, under the names that the experiment gave."""
+        workload = {WORKLOAD + name: value for name, value in self.vary.items()}
+        return workload | {POLICY + name: value for name, value in self.options.items()}
+
+    @property
+    def folder(self) -> str:
+        """The name of the cell's folder: to be read by people, and no other cell's."""
+        who = [self.policy, self.workload, self.seed, self.engine, self.parameters]
+        mark = sha256(msgspec.json.encode(who, order="deterministic")).hexdigest()[:8]
+        said = [self.policy, self.workload]
+        said += [f"{name.rpartition('.')[2]}={value}" for name, value in self.parameters.items()]
+        return re.sub(r"[^A-Za-z0-9=.-]+", "-", "_".join(said))[:120] + f"_s{self.seed}-{mark}"
+
+
+def cells(grid: Grid) -> list[Cell]:
+    """Every cell, in the order of the experiment: policies first, seeds last. A ``policy.x`` is
+    varied for the policies that have such an option; the others run once without it. Raises
+    InputError where a set-up is wrong.
+    """
+    found: list[Cell] = []
+    for choice in grid.policies:
+        for options in _combinations(grid.vary, POLICY, choice):
+            setup, text = choice.compiled(options), choice.varied(options)
+            for workload, file in grid.workloads.items():
+                for vary in _combinations(grid.vary, WORKLOAD):
+                    for seed in grid.seeds:
+                        cell = Cell(
+                            len(found), choice.name, choice.source, text, setup, options,
+                            workload, file, vary, seed, grid.engine,
+                        )  # fmt: skip
+                        found.append(cell)
+    return found
+
+
+def unknown_options(grid: Grid) -> list[str]:
+    """The ``policy.x`` that no policy of the grid has."""
+    options = [name for name in grid.vary if name.startswith(POLICY)]
+    return [
+        name
+        for name in options
+        if not any(choice.takes(name.removeprefix(POLICY)) for choice in grid.policies)
+    ]
+
+
+def _combinations(
+    vary: Mapping[str, Sequence[Scalar]], prefix: str, choice: Choice | None = None
+) -> Iterator[dict[str, Scalar]]:
+    names = [name.removeprefix(prefix) for name in vary if name.startswith(prefix)]
+    taken = [name for name in names if choice is None or choice.takes(name)]
+    for values in product(*(vary[prefix + name] for name in taken)):
+        yield dict(zip(taken, values, strict=True))

@@ -1,0 +1,159 @@
+"""What an experiment names: set-ups of policies and workloads, found, checked and hashed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+import loomcard
+from loomcard.cluster.places import PlaceError, shipped
+from loomcard.config import FindingsError, compile_setup
+from loomcard.config.options import option_model
+from loomcard.document.findings import nearest
+from loomcard.document.reading import read
+from loomcard.policies.registry import PolicyNotFoundError, find, names
+
+STOCK: Final = ("stock:capacity", "stock:fair", "stock:fifo")
+_ENDINGS: Final = (".yml", ".yaml")
+
+
+class InputError(ValueError):
+    """Inputs that cannot be used: ``findings`` is a list of lines, each with file and place."""
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(findings))
+
+
+@contextmanager
+def findings_in(file: str | Path) -> Iterator[None]:
+    """Whatever is found wrong inside names the file."""
+    try:
+        yield
+    except FindingsError as error:
+        named = [each if each.file else replace(each, file=str(file)) for each in error.findings]
+        raise InputError([str(each) for each in named]) from error
+    except UnicodeDecodeError as error:
+        raise InputError([f"{file}: not UTF-8 at byte {error.start} (save it as UTF-8)"]) from error
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A policy of an experiment: ``name`` in results, ``text`` its set-up (None: stock YARN's)."""
+
+    name: str
+    source: str
+    text: str | None
+
+    def takes(self, option: str) -> bool:
+        """Whether the policy that the set-up names has the option, or the one it is part of."""
+        return self.text is not None and option.partition(".")[0] in self.options()
+
+    def options(self) -> list[str]:
+        """The names of the options of the policy that governs the file."""
+        data = read(self.text or "").data
+        name = data.get("policy") if isinstance(data, dict) else None
+        return list(option_model(find(name)).model_fields) if isinstance(name, str) else []
+
+    def varied(self, options: Mapping[str, Any]) -> str | None:
+        """The set-up's text with these options of its policy, by dotted name."""
+        if self.text is None or not options:
+            return self.text
+        data = read(self.text).data
+        for option, value in options.items():
+            *outer, last = option.split(".")
+            place = data.setdefault("options", {})
+            for part in outer:
+                place = place.setdefault(part, {})
+            place[last] = value
+        return str(yaml.safe_dump(data, sort_keys=False))
+
+    def compiled(self, options: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The compiled set-up; None for stock ones. Raises InputError."""
+        text = self.varied(options)
+        if text is None:
+            return None
+        said = "".join(f" with {name}={value}" for name, value in options.items())
+        with findings_in(self.source + said):
+            return compile_setup(text, self.name)
+
+
+def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
+    """The policies named, in their order; names are file stems where those tell them apart. Raises
+    InputError with everything that cannot be found.
+    """
+    found: list[Choice] = []
+    wrong: list[str] = []
+    for source in dict.fromkeys(sources):
+        try:
+            found.append(_choice(source, beside))
+        except InputError as error:
+            wrong += error.findings
+    if wrong:
+        raise InputError(wrong)
+    stems = [choice.name for choice in found]
+    return [c if stems.count(c.name) == 1 else Choice(c.source, c.source, c.text) for c in found]
+
+
+def _choice(source: str, beside: Path) -> Choice:
+    if source.startswith("stock:"):
+        if source not in STOCK:
+            raise InputError([f"policy {source!r}: no such stock scheduler ({_or(STOCK)})"])
+        return Choice(source, source, None)
+    if source.endswith(_ENDINGS):
+        with findings_in(source):
+            return Choice(Path(source).stem, source, _setup(source, beside))
+    try:
+        find(source)
+    except PolicyNotFoundError as error:
+        hint = nearest(source, [known.name for known in names()])
+        remedy = f"{hint}; a set-up's file ends in .yml"
+        raise InputError([f"policy {source!r}: {error} ({remedy})"]) from error
+    return Choice(source, source, yaml.safe_dump({"version": 1, "policy": source}))
+
+
+def _setup(source: str, beside: Path) -> str:
+    """The text of a set-up's file: beside the experiment, or one that comes with Loomcard."""
+    places = [beside / source]
+    with suppress(PlaceError):
+        places.append(shipped("policies") / source)
+    for place in places:
+        if place.is_file():
+            return place.read_bytes().decode("utf-8-sig")
+    raise InputError([f"policy {source!r}: there is no file {places[0]} (check the path)"])
+
+
+def _or(words: Sequence[str]) -> str:
+    return "known are " + ", ".join(words)
+
+
+@cache
+def code() -> bytes:
+    """What Loomcard itself is: a digest of its Python sources, so that a changed policy or engine
+    makes a cell run again.
+    """
+    package = Path(loomcard.__file__).parent
+    digest = sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes())
+    return digest.digest()
+
+
+def foreign_code(setup: Mapping[str, Any] | None) -> bytes:
+    """The sources of the set-up's policies that are not Loomcard's."""
+    package = Path(loomcard.__file__).parent
+    used = sorted({queue["policy"] for queue in (setup or {"queues": []})["queues"]} - {None})
+    text = b""
+    for name in used:
+        file = inspect.getsourcefile(find(name))
+        if file is not None and not Path(file).is_relative_to(package):
+            text += Path(file).read_bytes()
+    return text

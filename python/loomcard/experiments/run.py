@@ -1,0 +1,267 @@
+"""``loomcard run``: what a workload or an experiment asks for, prepared, run and gathered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from loomcard.document.findings import FindingsError, nearest
+from loomcard.document.reading import read
+from loomcard.experiments.cell import Outcome
+from loomcard.experiments.engines import SIMULATOR, Engine, engine_of
+from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
+from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
+from loomcard.experiments.pool import Orders, Watch, run_cells
+from loomcard.experiments.schema import Experiment, Scalar, read_experiment
+from loomcard.experiments.table import gather
+from loomcard.outcome.manifest import manifest
+from loomcard.workload import load
+from loomcard.workload.loading import LIMITS, find, shipped_names
+from loomcard.workload.scenario import Scenario
+
+SHIPPED: Final = Path(__file__).parent / "shipped"
+_Vary = tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for. ``what``: a workload or an experiment, a file or the name of one that
+    comes with Loomcard; ``policies`` and ``seeds``, if any, in place of the experiment's.
+    """
+
+    what: str
+    engine: str = SIMULATOR
+    policies: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    journal: bool | None = None
+    again: bool = False
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An experiment whose inputs have all been found right. ``order``: the cells, longest first."""
+
+    experiment: Experiment
+    cells: list[Cell]
+    order: list[Cell]
+    manifest: dict[str, Any]
+    journal: bool
+    again: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run left: results.json's objects and what became of each cell that was begun."""
+
+    out: Path
+    runs: list[dict[str, Any]]
+    outcomes: list[Outcome]
+    cells: int
+
+    @property
+    def failures(self) -> list[str]:
+        """A line for each cell that failed."""
+        return [outcome.message for outcome in self.outcomes if outcome.state == "failed"]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every cell has run to its end."""
+        ended = sum(outcome.state in ("done", "skipped") for outcome in self.outcomes)
+        return ended == self.cells
+
+
+def prepare(request: Request) -> Prepared:
+    """Reads and checks everything that the request names; nothing has run or been written.
+
+    Raises InputError with every finding, each with its file and line.
+    """
+    file = _experiment_file(request.what)
+    experiment, findings = _experiment(request, file)
+    beside = file.parent if file is not None else Path()
+    chosen = choices(experiment.policies, beside)
+    workloads = {Path(source).stem: _workload(source, beside) for source in experiment.workloads}
+    grid = Grid(chosen, workloads, experiment.vary, experiment.seeds, request.engine)
+    findings += _misfits(grid)
+    if findings:
+        raise InputError(findings)
+    found = cells(grid)
+    drawn = _draw(found)
+    _check_queues(found, drawn)
+    costs = {which: _tasks(scenario) for which, scenario in drawn.items()}
+    order = sorted(found, key=lambda cell: (-costs[_drawn(cell)], cell.index))
+    single = file is None
+    baseline = next((c.name for c in chosen if experiment.baseline in (c.source, c.name)), "")
+    experiment = experiment.model_copy(update={"baseline": baseline})
+    made = _manifest(request, experiment, grid, file)
+    journal = single if request.journal is None else request.journal
+    return Prepared(experiment, found, order, made, journal, request.again)
+
+
+def run(
+    prepared: Prepared,
+    out: Path,
+    watch: Watch,
+    *,
+    processes: int | None = None,
+    engine: Engine | None = None,
+) -> Finished:
+    """Runs the cells that have not run yet, and gathers what there is. ``processes``: default the
+    cores of this machine, and one for a real cluster. ``engine``: in place of the named one.
+    """
+    named = str(prepared.manifest["engine"])
+    orders = Orders(out, engine or engine_of(named), prepared.journal, prepared.again)
+    cores = len(os.sched_getaffinity(0)) if named == SIMULATOR else 1
+    count = min(processes or cores, max(1, len(prepared.order)))
+    out.mkdir(parents=True, exist_ok=True)
+    outcomes = run_cells(prepared.order, orders, count, watch)
+    there = {o.index for o in outcomes if o.state != "failed"}
+    made = prepared.manifest | {
+        "cells": len(prepared.cells),
+        "seconds": {
+            prepared.cells[o.index].folder: round(o.seconds, 3)
+            for o in outcomes
+            if o.state == "done"
+        },
+        "failures": [o.message for o in outcomes if o.state == "failed"],
+    }
+    runs = gather(out, [cell for cell in prepared.cells if cell.index in there], made)
+    return Finished(out, runs, outcomes, len(prepared.cells))
+
+
+def shipped() -> list[str]:
+    """The names of the experiments that come with Loomcard."""
+    return sorted(file.stem for file in SHIPPED.glob("*.yml"))
+
+
+def _experiment_file(what: str) -> Path | None:
+    """The experiment's file; None where ``what`` is a workload."""
+    file = Path(what)
+    if file.is_file():
+        with findings_in(what):
+            data = read(file.read_bytes().decode("utf-8-sig"), LIMITS).data
+        keys = data if isinstance(data, dict) else {}
+        is_one = keys.get("kind") == "experiment" or ("kind" not in keys and "policies" in keys)
+        return file if is_one else None
+    return SHIPPED / f"{what}.yml" if what in shipped() else None
+
+
+def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[str]]:
+    """The experiment with what the command line says in place of the file, and its findings."""
+    over: dict[str, Any] = {}
+    if request.policies:
+        over["policies"] = list(request.policies)
+    if request.seeds:
+        over["seeds"] = list(request.seeds)
+    if file is None:
+        _workload(request.what, Path())
+        if not request.policies:
+            said = "a workload needs a policy to run under (add --policy drf, or a set-up's file)"
+            raise InputError([said])
+        name = Path(request.what).stem
+        return Experiment(version=1, workloads=[request.what], **over, name=name), []
+    with findings_in(file):
+        experiment, document = read_experiment(file.read_bytes().decode("utf-8-sig"), file)
+    if request.engine == SIMULATOR and not request.policies:
+        for index, source in enumerate(experiment.policies):
+            if source.startswith("stock:"):
+                message = f"{source} is YARN's own scheduler, and the simulator has none"
+                hint = "run it --on local, or name the policies to run with --policy"
+                document.report(("policies", index), message, hint)
+    found = [str(replace(finding, file=str(file))) for finding in sorted(document.findings)]
+    return experiment.model_copy(update=over), found
+
+
+def _misfits(grid: Grid) -> list[str]:
+    """What the simulator cannot do, and options that nobody has."""
+    stock = [c.source for c in grid.policies if c.text is None and grid.engine == SIMULATOR]
+    said = "is YARN's own scheduler, and the simulator has none (run it --on local)"
+    known = sorted({option for choice in grid.policies for option in _options(choice)})
+    hint = f"they have {', '.join(known)}" if known else "none of them has options"
+    return [f"policy {source!r} {said}" for source in stock] + [
+        f"vary.{name}: none of the policies has such an option ({hint})"
+        for name in unknown_options(grid)
+    ]
+
+
+def _options(choice: Choice) -> list[str]:
+    return choice.options() if choice.text is not None else []
+
+
+def _workload(source: str, beside: Path) -> Path:
+    """A file beside the experiment, or else one that comes with Loomcard."""
+    file = beside / source
+    if file.is_file():
+        return file
+    try:
+        return find(Path(source).name if _is_name(source) else file)
+    except FindingsError as error:
+        if not _is_name(source):
+            said = f"workload {file}: there is no such file (check the path)"
+            raise InputError([said]) from error
+        known = nearest(source, [*shipped_names(), *shipped()])
+        said = f"{source!r} is no file, and no workload or experiment that comes with Loomcard"
+        raise InputError([f"{said} ({known})"]) from error
+
+
+def _is_name(source: str) -> bool:
+    return Path(source).name == source and not Path(source).suffix
+
+
+def _drawn(cell: Cell) -> tuple[Path, _Vary]:
+    return cell.file, tuple(cell.vary.items())
+
+
+def _draw(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
+    """Each workload with each of its variations, drawn once: what is wrong with one shows before
+    anything runs, and its tasks say how long it may take.
+    """
+    drawn: dict[tuple[Path, _Vary], Scenario] = {}
+    for cell in found:
+        if _drawn(cell) not in drawn:
+            said = "".join(f" with {name}={value}" for name, value in cell.vary.items())
+            with findings_in(f"{cell.file}{said}"):
+                drawn[_drawn(cell)] = load(cell.file, seed=cell.seed, vary=cell.vary)
+    return drawn
+
+
+def _check_queues(found: Sequence[Cell], drawn: Mapping[tuple[Path, _Vary], Scenario]) -> None:
+    wrong: list[str] = []
+    for cell in found:
+        if cell.setup is None:
+            continue
+        leaves = {queue["path"] for queue in cell.setup["queues"] if queue["leaf"]}
+        for application in drawn[_drawn(cell)].applications:
+            if application.queue not in leaves:
+                wrong.append(
+                    f"{cell.file}: application {application.id!r}: {cell.source} has no leaf queue"
+                    f" {application.queue!r} (its leaf queues are {', '.join(sorted(leaves))})"
+                )
+                break
+    if wrong:
+        raise InputError(list(dict.fromkeys(wrong)))
+
+
+def _tasks(scenario: Scenario) -> int:
+    return sum(len(s.durations_ms) for a in scenario.applications for s in a.stages)
+
+
+def _manifest(
+    request: Request, experiment: Experiment, grid: Grid, file: Path | None
+) -> dict[str, Any]:
+    inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in grid.policies}
+    for name, each in grid.workloads.items():
+        inputs[f"workload {name}"] = each.read_bytes()
+    if file is not None:
+        inputs[f"experiment {experiment.name}"] = file.read_bytes()
+    made = manifest(
+        inputs | {"code": code()},
+        command=request.command,
+        seeds=experiment.seeds,
+        engine=request.engine,
+    )
+    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "expect"})
+    return made | {"experiment": said}

@@ -1,0 +1,144 @@
+"""The keys of an experiment file, and how one is read: every finding with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from loomcard.document.findings import FindingsError, nearest
+from loomcard.document.publish import published
+from loomcard.document.reading import Document, read
+from loomcard.document.reading import Path as Place
+from loomcard.document.structure import check_header, check_mapping, drop_empty, told
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Scalar = bool | int | float | str
+VARIED: Final = r"^(workload|policy)\.[A-Za-z0-9_$.-]+$"
+_SEED_MAX: Final = 2**63 - 1
+
+
+def _seeds(value: object) -> object:
+    listed = isinstance(value, list) and all(type(seed) is int for seed in value)
+    if type(value) is int and value >= 1:
+        return list(range(1, value + 1))
+    if listed and value and all(0 <= seed <= _SEED_MAX for seed in value):  # type: ignore[attr-defined]
+        return list(dict.fromkeys(value))  # type: ignore[call-overload]
+    raise PydanticCustomError("seeds", "expected how many seeds (from 1 on) or a list of them")
+
+
+class Expected(BaseModel):
+    """A figure of a paper that the experiment stands beside."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    figure: Text = Field(description="Which figure or table of the paper.", examples=["Fig. 7"])
+    paper: float | int | str = Field(description="What the paper says.", examples=[-21.3])
+    sign: Literal["less", "equal", "more"] = Field(
+        description="How the policy should stand to the baseline.", examples=["less"]
+    )
+
+
+class Experiment(BaseModel):
+    """Policies x workloads x parameters x seeds, run on one engine."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    version: Literal[1] = Field(description="The version of this format.", examples=[1])
+    kind: Literal["experiment"] = Field("experiment", description="What the file is.")
+    name: str = Field("", description="Its name in reports. Default: the file's.")
+    description: str = Field("", description="What it is to show.")
+    policies: list[Text] = Field(
+        min_length=1,
+        description="Set-ups (files beside this one, or ones that come with Loomcard), registered"
+        ' policies, or "stock:capacity", "stock:fair", "stock:fifo" (on real YARN only).',
+        examples=[["drf.yml", "fifo"]],
+    )
+    workloads: list[Text] = Field(
+        min_length=1,
+        description="Workload files beside this one, or names of ones that come with Loomcard.",
+        examples=[["mixed-30"]],
+    )
+    vary: dict[
+        Annotated[str, StringConstraints(pattern=VARIED)],
+        Annotated[list[Scalar], Field(min_length=1)],
+    ] = Field(
+        {},
+        description="Values to try: `workload.x` for a parameter (or a dotted key) of the"
+        " workloads, `policy.x` for an option of those policies that have it.",
+        examples=[{"workload.small_share": [0.1, 0.3]}],
+    )
+    seeds: Annotated[list[int], BeforeValidator(_seeds, json_schema_input_type=int | list[int])] = (
+        Field([1], description="How many (1, 2, ...), or a list of them.", examples=[20])
+    )
+    baseline: str = Field(
+        "", description="The policy that reports compare with.", examples=["drf.yml"]
+    )
+    expect: list[Expected] = Field(
+        [],
+        description="What a paper found.",
+        examples=[[{"figure": "7", "paper": -21, "sign": "less"}]],
+    )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of experiment files."""
+    required = ["version", "kind", "policies", "workloads"]
+    return published(Experiment.model_json_schema(), required)
+
+
+def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
+    """The experiment of a YAML text, and the document for later findings. Raises FindingsError with
+    everything that is wrong; ``file`` gives the default name.
+    """
+    document = read(text)
+    if not check_mapping(document):
+        raise FindingsError(document.findings)
+    drop_empty(document, lambda _: False, "vary")
+    check_header(document, "experiment", "a file")
+    experiment = None
+    try:
+        experiment = Experiment.model_validate(document.data)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _report(document, detail)
+    if experiment is not None and experiment.baseline not in ("", *experiment.policies):
+        message = f"the baseline {experiment.baseline!r} is none of the policies"
+        document.report(("baseline",), message, nearest(experiment.baseline, experiment.policies))
+    if experiment is None or document.findings:
+        raise FindingsError(document.findings)
+    return experiment.model_copy(update={"name": experiment.name or file.stem}), document
+
+
+def _report(document: Document, detail: ErrorDetails) -> None:
+    scalars = {"bool", "int", "float", "str", "[key]"}
+    place: Place = tuple(part for part in detail["loc"] if part not in scalars)
+    if detail["type"] == "missing":
+        hint = _example(str(place[-1]))
+        document.report(place[:-1], f"the key {place[-1]!r} is missing", hint)
+    elif detail["type"] == "extra_forbidden":
+        known = (Experiment if len(place) == 1 else Expected).model_fields
+        hint = nearest(str(place[-1]), known)
+        document.report(place, f"unknown key {place[-1]!r}", hint, at_key=True)
+    elif "[key]" in detail["loc"]:
+        hint = "such as workload.small_share or policy.theta"
+        document.report(place, "expected workload.NAME or policy.NAME", hint, at_key=True)
+    else:
+        document.report(place, told(detail), _example(str(place[0])) if place else "")
+
+
+def _example(key: str) -> str:
+    field = Experiment.model_fields.get(key)
+    if field is None or not field.examples:
+        return ""
+    return f"for example {key}: {json.dumps(field.examples[0])}"
