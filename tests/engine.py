@@ -96,13 +96,26 @@ class Engine:
         self.nodes[number] = (memory_mb, vcores)
         self.tell(r.NodeAdded(self.now, number, f"n{number}:1", rack, (memory_mb, vcores), label))
 
-    def add_app(self, number: int, leaf: int = 1, user: str = "u", priority: int = 0) -> None:
+    def add_app(
+        self, number: int, leaf: int = 1, user: str = "u", priority: int = 0,
+        hints: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         """Application <number>, with attempt <number>, in the queue of that number."""
         self.applications.add(number)
         name = f"application_1700000000000_{number:04d}"
         self.tell(
             r.ApplicationAdded(
-                self.now, number, name, leaf, user, f"app{number}", "T", [], priority, self.now, {}
+                self.now,
+                number,
+                name,
+                leaf,
+                user,
+                f"app{number}",
+                "T",
+                [],
+                priority,
+                self.now,
+                hints or {},
             )
         )
         self.tell(r.AttemptAdded(self.now, number, number, 1, True))

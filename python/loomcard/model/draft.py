@@ -10,6 +10,7 @@ from loomcard.model.cluster import Ask, Container, Node
 from loomcard.model.ledger import Ledger
 from loomcard.model.reasons import Reason
 from loomcard.model.records import Allocate, Amounts, Decision, PlanReply, Preempt
+from loomcard.model.room import Shape
 
 
 class Grant:
@@ -52,6 +53,7 @@ class Draft:
         self.reports: dict[str, Any] = {}
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
+        self.full: set[Shape] = set()  # what was found to fit nowhere any more
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal grants becomes one decision."""
@@ -90,6 +92,7 @@ class Draft:
             if step.instance == instance:
                 _take_back(self.ledger, step)
         self.steps = [step for step in self.steps if step.instance != instance]
+        self.full.clear()
         self.wakes.pop(instance, None)
 
     def decisions(self) -> list[Decision]:

@@ -50,6 +50,7 @@ class Ledger:
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.rooms = Rooms(self.nodes)
         self.partitions: dict[str, Partition] = {}  # by node label
+        self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
 
     # Nodes
 
@@ -63,6 +64,7 @@ class Ledger:
         self.partitions[node.label].nodes[node.number] = node
         self._resize_cluster(self.capacity.plus(node.capacity))
         self.rooms.touch(node)
+        self._mark_node(node)
 
     def remove_node(self, node: Node) -> None:
         """A node leaves; its containers have ended before."""
@@ -76,6 +78,7 @@ class Ledger:
         if not partition.nodes:
             del self.partitions[node.label]
         self._resize_cluster(self.capacity.minus(node.capacity))
+        self._mark_node(node)
 
     def resize_node(self, node: Node, capacity: Resource) -> None:
         """A node has another capacity; free room may turn negative."""
@@ -83,6 +86,11 @@ class Ledger:
         add_all([node.free], capacity.minus(node.capacity))
         node.capacity = capacity
         self.rooms.touch(node)
+        self._mark_node(node)
+
+    def _mark_node(self, node: Node) -> None:
+        for watcher in self.node_watchers:
+            watcher[node] = None
 
     def _resize_cluster(self, capacity: Resource) -> None:
         self.capacity = capacity
@@ -247,6 +255,8 @@ class Ledger:
         node.containers[container] = None
         app.containers[container] = None
         self._mark(app, app.queue)
+        for watcher in self.node_watchers:
+            watcher[node] = None
 
     def release(self, container: Container) -> None:
         """Take a container off the books; its node gains room."""
@@ -261,6 +271,8 @@ class Ledger:
         del app.containers[container]
         self._mark(app, app.queue)
         self.rooms.touch(node)
+        for watcher in self.node_watchers:
+            watcher[node] = None
 
     def _take_locality(self, ask: Ask, node: Node, container: Container) -> None:
         """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the

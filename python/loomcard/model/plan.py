@@ -96,8 +96,8 @@ class Plan:
 
     # What is told
 
-    def wait(self, ask: Ask, reason: Reason) -> None:
-        """Say why ``ask`` gets nothing now."""
+    def wait(self, ask: Ask, reason: Reason | str) -> None:
+        """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
         self._draft.wait(ask, reason)
 
     def report(self, queue: Queue, record: dict[str, Any]) -> None:

@@ -9,19 +9,23 @@ capacity come first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from heapq import heapify, heappop, heappush, heapreplace
+from collections.abc import Callable, Container, Iterable
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits
 from loomcard.model.room import SHAPES_KEPT, Shape
 from loomcard.model.view import WITHHELD
 
 ALL = 1 << 30
 """A count of containers that no round reaches."""
+
+SHARE = "SHARE"
+"""The reason of an ask that waits because its application holds what its policy lets it have."""
 
 Order = Callable[[Any], Any]
 Entry = tuple[bool, Any, int, int, Member]
@@ -30,7 +34,9 @@ Entry = tuple[bool, Any, int, int, Member]
 class Index:
     """The members of one queue in the order of one policy, kept from round to round.
 
-    ``guarantees_first``: queues below their guarantee go before the others, whatever the order.
+    Applications stand in one heap for each shape of container that they ask for, so that those
+    whose shapes fit nowhere are not looked at; child queues stand in one. ``guarantees_first``:
+    queues below their guarantee go before the others, whatever the order.
     """
 
     def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
@@ -38,9 +44,11 @@ class Index:
         self.guarantees_first = guarantees_first
         self.stale: dict[Member, None] = {}
         self.entries: dict[Member, Entry] = {}
-        self.heap: list[Entry] = []
+        self.heaps: dict[Shape | None, list[Entry]] = {}
         self.capacity_version = -1
         self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
+        self._at: Shape | None = None  # the heap in which the top was found
+        self._aside: list[tuple[Shape | None, Entry]] = []
         queue.watchers.append(self.stale)
 
     def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
@@ -49,58 +57,89 @@ class Index:
             self.capacity_version = version
             changed = members_of(self.queue)
             self.entries.clear()
-            self.heap = [e for m in changed if (e := self._entry(order, m)) is not None]
-            heapify(self.heap)
+            self.heaps.clear()
         else:
             changed = list(self.stale)
-            for member in changed:
-                self.rekey(order, member)
+            if len(self.heaps) > 2 * SHAPES_KEPT:
+                self.heaps = {shape: heap for shape, heap in self.heaps.items() if heap}
+        for member in changed:
+            self.rekey(order, member)
         if changed:
             self.stale.clear()
             self.untold.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
         """Give a changed member its new place; one that does not demand has none."""
-        entry = self._entry(order, member)
-        if entry is not None:
-            heappush(self.heap, entry)
-            if len(self.heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
-                self.heap = list(self.entries.values())
-                heapify(self.heap)
-
-    def _entry(self, order: Order, member: Member) -> Entry | None:
         if member.pending_count <= 0:
             self.entries.pop(member, None)
-            return None
+            return
         after = self.guarantees_first and not member.below_guaranteed
         entry = (after, order(member), member.submitted_ms, member.number, member)
         self.entries[member] = entry
-        return entry
+        for shape in shapes_of(member):
+            self._push(shape, entry)
 
-    def top(self) -> Entry | None:
-        """The first of all that demand; None if none does. It stays in the heap."""
-        heap, entries = self.heap, self.entries
-        while heap:
-            entry = heap[0]
-            if entries.get(entry[4]) is entry:
-                return entry
-            heappop(heap)  # superseded
-        return None
+    def _push(self, shape: Shape | None, entry: Entry) -> None:
+        heap = self.heaps.get(shape)
+        if heap is None:
+            heap = self.heaps[shape] = []
+        heappush(heap, entry)
+        if len(heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
+            heap[:] = {e[3]: e for e in heap if self.entries.get(e[4]) is e}.values()
+            heapify(heap)
+
+    def top(self, full: Container[Any] = ()) -> Member | None:
+        """The first of all that demand something that is not ``full``; None if none does."""
+        entries = self.entries
+        best: Entry | None = None
+        for shape, heap in self.heaps.items():
+            if shape in full:
+                continue
+            while heap and entries.get(heap[0][4]) is not heap[0]:
+                heappop(heap)  # superseded
+            if heap and (best is None or heap[0] < best):
+                best = heap[0]
+                self._at = shape
+        return None if best is None else best[4]
 
     def served(self, order: Order, member: Member) -> None:
-        """The first got something: its new place."""
+        """The top got something: its new place."""
         self.stale.pop(member, None)
-        fresh = self._entry(order, member)
-        if fresh is None:
-            heappop(self.heap)
-        else:
-            heapreplace(self.heap, fresh)
+        heappop(self.heaps[self._at])
+        self.rekey(order, member)
 
-    def restore(self, aside: list[Entry]) -> None:
-        """Put back what was set aside, but for what has another place by now."""
-        for entry in aside:
+    def take_out(self) -> tuple[Shape | None, Entry]:
+        """Remove the top from the heap in which it was found."""
+        return self._at, heappop(self.heaps[self._at])
+
+    def set_aside(self) -> None:
+        """The top gets nothing in this call."""
+        self._aside.append(self.take_out())
+
+    def put_back(self) -> None:
+        """The call is over: who was set aside may try again in the next."""
+        if self._aside:
+            self.restore(self._aside)
+            self._aside = []
+
+    def restore(self, taken: Iterable[tuple[Shape | None, Entry]]) -> None:
+        """Put back what was taken out, but for what has another place by now."""
+        for shape, entry in taken:
             if self.entries.get(entry[4]) is entry:
-                heappush(self.heap, entry)
+                self._push(shape, entry)
+
+
+def shapes_of(member: Member) -> Iterable[Shape | None]:
+    """The shapes that an application asks for; of a queue nobody knows but its policy."""
+    if isinstance(member, Queue):
+        return _UNKNOWN
+    asks = member.asks
+    if len(asks) == 1:
+        return ((asks[0].size, asks[0].label),)
+    return dict.fromkeys((ask.size, ask.label) for ask in asks if ask.count > 0)
+
+
+_UNKNOWN = (None,)
 
 
 def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1) -> Plan:
@@ -123,7 +162,7 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
     if view.queue.leaf:
         _serve_applications(plan, index, order)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
-            tell(plan, index)
+            tell(plan, index.untold)
     else:
         _give_turns(plan, index, order, turn_containers)
     return plan
@@ -137,13 +176,16 @@ def members_of(queue: Queue) -> list[Member]:
 
 
 class Full:
-    """Which shapes fit nowhere any more in this call; nothing is freed while a call lasts."""
+    """Which shapes fit nowhere any more; nothing is freed while a round lasts.
 
-    def __init__(self, ledger: Ledger) -> None:
+    ``shared``: what earlier calls of the round found out already.
+    """
+
+    def __init__(self, ledger: Ledger, shared: set[Shape] | None = None) -> None:
         self._ledger = ledger
-        self._shapes: set[Shape] = set()
+        self._shapes: set[Shape] = set() if shared is None else shared
 
-    def __contains__(self, shape: Shape) -> bool:
+    def __contains__(self, shape: object) -> bool:
         return shape in self._shapes
 
     def everything(self) -> bool:
@@ -154,29 +196,29 @@ class Full:
         """One shape was found to fit nowhere: then look at all, so that not every member must try
         in vain.
         """
-        if not self._shapes and len(self._ledger.shapes) <= SHAPES_KEPT:
-            rooms = self._ledger.rooms
-            self._shapes = {s for s in self._ledger.shapes if rooms.of(*s).first() is None}
+        shapes = self._ledger.shapes
+        if not self._shapes and len(shapes) <= SHAPES_KEPT:
+            of = self._ledger.rooms.of
+            self._shapes.update(s for s in shapes if of(*s).first() is None)
         self._shapes.add(shape)
 
 
 def _serve_applications(plan: Plan, index: Index, order: Order) -> None:
-    aside: list[Entry] = []
-    full = Full(plan.view._ledger)
+    full = Full(plan.view._ledger, plan.view._draft.full)
     while not plan.spent and not full.everything():
-        entry = index.top()
-        if entry is None:
+        app = index.top(full)
+        if app is None:
             break
-        if serve(plan, entry[4], full):
-            index.served(order, entry[4])
+        if serve(plan, app, full):
+            index.served(order, app)
         else:
-            aside.append(heappop(index.heap))
-    index.restore(aside)
+            index.set_aside()
+    index.put_back()
 
 
-def serve(plan: Plan, app: Any, full: Full) -> bool:
+def serve(plan: Plan, app: Any, full: Full, most: Resource | None = None) -> bool:
     """One container for the first of the application's asks that fits; asks that fit nowhere are
-    passed over.
+    passed over, and so are those beyond ``most``.
     """
     for ask in app.asks:
         if ask.count <= 0:
@@ -190,6 +232,9 @@ def serve(plan: Plan, app: Any, full: Full) -> bool:
             plan.wait(ask, limit)
             continue
         if not plan.allows(ask):
+            continue
+        if most is not None and not fits(ask.size, most):
+            plan.wait(ask, SHARE)
             continue
         node = plan.place(ask)
         if node is not None:
@@ -206,36 +251,36 @@ def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: Full) -> Reason:
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
 
-def tell(plan: Plan, index: Index) -> None:
+def tell(plan: Plan, untold: dict[Member, None]) -> None:
     """Asks that came while the cluster was full were not looked at; they wait for room alike."""
-    for member in index.untold:
+    for member in untold:
         if isinstance(member, Application):
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
                     plan.wait(ask, plan.limited(ask) or Reason.NODE_FULL)
-    index.untold.clear()
+    untold.clear()
 
 
 def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
-    aside: list[Entry] = []
     while not plan.spent:
-        entry = index.top()
-        if entry is None:
+        child: Any = index.top()
+        if child is None:
             break
-        child: Any = entry[4]
         alone = len(index.entries) == 1  # nobody to take turns with
         if take_turn(plan, index, child, ALL if alone else count):
             index.served(order, child)
         elif child in index.entries:
-            aside.append(heappop(index.heap))
-    index.restore(aside)
+            index.set_aside()
+    index.put_back()
 
 
-def take_turn(plan: Plan, index: Index, child: Queue, count: int) -> bool:
+def take_turn(
+    plan: Plan, index: Index, child: Queue, count: int, limit: Resource | None = None
+) -> bool:
     """Let a child queue's policy decide; whether it took something. One that holds back leaves the
     index until its next change or timer.
     """
-    taken = plan.turn(child, count)
+    taken = plan.turn(child, count, limit)
     if taken.count:
         return True
     index.stale.pop(child, None)

@@ -19,9 +19,15 @@ GROUP = "loomcard.policies"
 
 BUILT_IN = {
     "capacity": "capacity:CapacityScheduler",
+    "clairvoyant": "clairvoyant:Clairvoyant",
     "drf": "drf:DominantResourceFairness",
     "fair": "fair:FairScheduler",
     "fifo": "fifo:FirstInFirstOut",
+    "sjf": "sjf:ShortestJobFirst",
+    "slots": "slots:Slots",
+    "srtf": "srtf:ShortestRemainingFirst",
+    "strict": "strict:StrictShares",
+    "tetris": "tetris:Tetris",
 }
 """Loomcard's own policies, by module and class: known however it was installed."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from heapq import heappop, heappush
 from operator import add
 
 from loomcard.model.cluster import Application, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, subtract_all
+from loomcard.model.room import Shape
 from loomcard.policies.fill import Entry, Order
 from loomcard.policies.walk import Level
 
@@ -53,7 +53,7 @@ class UserLimitedLevel(Level):
         self._asking: dict[str, int] = {}  # by user: applications that ask
         self._known: dict[Application, tuple[str, Resource, int]] = {}
         self._active_used = [0] * len(self.queue.used)
-        self._held: dict[str, list[Entry]] = {}  # by user: applications that wait for the limit
+        self._held: dict[str, list[tuple[Shape | None, Entry]]] = {}  # by user: who waits for it
         self._required: Sequence[int] = self._active_used
 
     def update(self, ledger: Ledger) -> None:
@@ -83,12 +83,13 @@ class UserLimitedLevel(Level):
 
     def set_aside(self) -> None:
         """Who waits for the user limit waits longer than for this call."""
-        app = self.heap[0][4]
+        at, entry = self.take_out()
+        app = entry[4]
         assert isinstance(app, Application)
         if self.forbids(app) is None:
-            super().set_aside()
+            self._aside.append((at, entry))
         else:
-            self._held.setdefault(app.user, []).append(heappop(self.heap))
+            self._held.setdefault(app.user, []).append((at, entry))
 
     def _limit(self) -> float:
         size, required = self._magnitude, self._required
@@ -105,9 +106,7 @@ class UserLimitedLevel(Level):
         limit = self._limit()
         free = [u for u in self._held if self._magnitude(self._used[u]) <= limit]
         for user in free:
-            for entry in self._held.pop(user):
-                if self.entries.get(entry[4]) is entry:
-                    heappush(self.heap, entry)
+            self.restore(self._held.pop(user))
 
     def _note(self, app: Application) -> None:
         """The application's use, user or asks may have changed."""

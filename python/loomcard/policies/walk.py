@@ -9,14 +9,14 @@ that changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop
 from typing import Any
 
-from loomcard.model.cluster import Application, Queue
+from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
-from loomcard.policies.fill import ALL, Entry, Full, Index, Order, serve, take_turn, tell
+from loomcard.model.resource import Resource
+from loomcard.policies.fill import ALL, Full, Index, Order, serve, take_turn, tell
 
 
 class Level(Index):
@@ -26,29 +26,25 @@ class Level(Index):
     submission, then number. Guarantees are the policy's to honour.
     """
 
+    one_at_a_time = False
+    """A child queue that demands alone gets one container a turn nevertheless."""
+
     def __init__(self, queue: Queue, order: Order) -> None:
         super().__init__(queue, guarantees_first=False)
         self.order = order
-        self.aside: list[Entry] = []
 
     def update(self, ledger: Ledger) -> None:
         """Re-key what changed since the last call; a level with books of its own looks first."""
         if self.stale or self.capacity_version != ledger.capacity_version:
             self.refresh(ledger.capacity_version, self.order)
 
-    def forbids(self, app: Application) -> Reason | None:  # noqa: ARG002 - for levels with limits
+    def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
         """Why the policy itself gives ``app`` nothing now; None if it may have a container."""
         return None
 
-    def set_aside(self) -> None:
-        """The first gets nothing in this call."""
-        self.aside.append(heappop(self.heap))
-
-    def put_back(self) -> None:
-        """The call is over: whoever was set aside may try again in the next."""
-        if self.aside:
-            self.restore(self.aside)
-            self.aside = []
+    def limit_of(self, member: Member) -> Resource | None:  # noqa: ARG002 - as above
+        """The amounts that a member may be given now; None: no bound."""
+        return None
 
 
 Levels = dict[Queue, Level]
@@ -69,13 +65,13 @@ def fill_tree(plan: Plan, level_of: Callable[[Queue], Level]) -> Plan:
         level.update(ledger)
     if plan.spent:
         return plan
-    full, root = Full(ledger), levels[view.queue]
+    full, root = Full(ledger, view._draft.full), levels[view.queue]
     while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
         pass
     for level in levels.values():
         level.put_back()
         if level.queue.leaf and level.untold and not plan.spent:
-            tell(plan, level)
+            tell(plan, level.untold)
     return plan
 
 
@@ -88,14 +84,14 @@ def _serve_one(plan: Plan, levels: Levels, level: Level, full: Full, *, alone: b
     """One container for the first below ``level`` that can have it; whether one was granted."""
     alone = alone and len(level.entries) == 1
     while not plan.spent and not full.everything():
-        entry = level.top()
-        if entry is None:
+        member: Any = level.top(full)
+        if member is None:
             return False
-        member: Any = entry[4]
         if level.queue.leaf:
             got = _serve_application(plan, level, member, full)
         elif member.policy is not None:
-            got = take_turn(plan, level, member, ALL if alone else 1)
+            count = ALL if alone and not level.one_at_a_time else 1
+            got = take_turn(plan, level, member, count, level.limit_of(member))
         else:
             got = _serve_one(plan, levels, levels[member], full, alone=alone)
         if got:
@@ -109,7 +105,7 @@ def _serve_one(plan: Plan, levels: Levels, level: Level, full: Full, *, alone: b
 def _serve_application(plan: Plan, level: Level, app: Application, full: Full) -> bool:
     reason = level.forbids(app)
     if reason is None:
-        return serve(plan, app, full)
+        return serve(plan, app, full, level.limit_of(app))
     for ask in app.asks:
         plan.wait(ask, plan.limited(ask) or reason)
     return False

@@ -1,0 +1,71 @@
+"""A clairvoyant order, for reports: what is left of every application, known to the millisecond.
+
+It is the order that is best for the mean completion time on *one* machine that can be divided at
+will and taken back at any time: shortest remaining processing time, on the aggregate cluster
+(Schrage, 1968). Here containers are whole, stay where they are and wait for stages, so this bounds
+orders, not schedules: what no order does much better than. The bound of any schedule is
+`outcome.bounds.mean_completion_ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from loomcard.model.cluster import Application
+from loomcard.model.dag import Dag
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+from loomcard.policies.fill import fill
+from loomcard.policies.registry import register
+from loomcard.policies.remaining import Estimates, Finished, WeighsWork
+
+
+@register("clairvoyant")
+@dataclass(frozen=True)
+class Clairvoyant(WeighsWork):
+    """Serve first whom the whole cluster could finish soonest; for reports, as a bound of orders.
+
+    Needs the hint LOOMCARD_DAG; who gives none comes last. It looks at every running container of
+    every application in each call: slow where they are many.
+    """
+
+    leaf_only = True
+
+    def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
+        """Fill by remaining processing time on the aggregate, as of now."""
+        estimates = Estimates.of(view, memory, 0.0)
+        order = partial(_left_ms, estimates, view.now_ms)
+        return fill(Plan(view), order=order, live=True), memory
+
+
+def _left_ms(estimates: Estimates, now_ms: int, app: Application) -> float:
+    dag = estimates.dag(app)
+    if dag is None:
+        return float("inf")
+    running: list[list[int]] = [[] for _ in dag.stages]
+    for container in app.containers:
+        stage = None if container.is_am else dag.stage_of(container.ask_key)
+        if stage is not None:
+            began = container.started_ms
+            running[stage].append(0 if began is None else now_ms - began)
+    return left_ms(dag, estimates.done(app), running, estimates.capacity)
+
+
+def left_ms(
+    dag: Dag, done: dict[int, int], running: Sequence[Sequence[int]], capacity: Sequence[int]
+) -> float:
+    """The time that the whole cluster, divided at will, needs for what is left of a DAG.
+
+    max_r of sum over stages of size_r / capacity_r * (ms * (tasks - done - running) + what is left
+    of the running ones, each of which has run ``running`` ms so far).
+    """
+    ms = []
+    for i, stage in enumerate(dag.stages):
+        waiting = max(0, stage.tasks - done.get(i, 0) - len(running[i]))
+        ms.append(stage.ms * waiting + sum(max(0.0, stage.ms - ran) for ran in running[i]))
+    return max(
+        sum(m * size[r] for m, size in zip(ms, dag.sizes, strict=True)) / whole if whole else 0.0
+        for r, whole in enumerate(capacity)
+    )

@@ -1,0 +1,30 @@
+"""Shortest job first: the application with the shortest critical path goes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+from loomcard.policies.fill import fill
+from loomcard.policies.registry import register
+from loomcard.policies.remaining import Estimates, Finished, WeighsWork
+
+
+@register("sjf")
+@dataclass(frozen=True)
+class ShortestJobFirst(WeighsWork):
+    """Serve the application with the shortest critical path first (`remaining.critical_path_ms`).
+
+    The path is that of the whole DAG, so the order of two applications never changes; without a
+    hint it is the mean duration of the application's finished tasks, at first ``assumed_ms``.
+    """
+
+    assumed_ms: float = 30_000.0
+
+    leaf_only = True
+
+    def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
+        """Fill by the length of the critical path."""
+        estimates = Estimates.of(view, memory, self.assumed_ms)
+        return fill(Plan(view), order=estimates.critical_path_ms), memory

@@ -1,0 +1,128 @@
+"""Slots: every node runs so many containers, whatever their size, as MapReduce's first version did.
+
+A node's real capacity still holds: what does not fit waits, even where a slot is free.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard.model.cluster import Application, Ask, Node
+from loomcard.model.ledger import Ledger
+from loomcard.model.plan import Plan
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import fits
+from loomcard.model.view import ClusterView
+from loomcard.policies.fill import Full, tell
+from loomcard.policies.registry import register
+from loomcard.policies.walk import Level
+
+
+@register("slots")
+@dataclass(frozen=True)
+class Slots:
+    """Count containers, not resources: so many slots a node, shared fairly by their number.
+
+    ``slots_per_node``: of every node; 0: as many slots of ``slot_memory_mb`` and ``slot_vcores``
+    (0: of no account) as its capacity holds. An AM takes a slot too.
+    """
+
+    slots_per_node: int = 8
+    slot_memory_mb: int = 1024
+    slot_vcores: int = 1
+
+    leaf_only = True
+
+    def __post_init__(self) -> None:
+        if self.slots_per_node < 0:
+            raise ValueError("slots_per_node is at least 0")
+        if not self.slots_per_node and self.slot_memory_mb <= 0 and self.slot_vcores <= 0:
+            raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
+
+    def decide(self, view: ClusterView) -> Plan:
+        """A slot to the application that holds fewest by its weight, till none is free."""
+        plan, ledger = Plan(view), view._ledger
+        if "slots" not in view._indexes:
+            view._indexes["slots"] = FreeSlots(ledger, self), Level(view.queue, by_slots)
+        free, level = view._indexes["slots"]
+        free.update()
+        level.update(ledger)
+        full = Full(ledger)
+        while free.numbers and not plan.spent and not full.everything():
+            app: Any = level.top(full)
+            if app is None:
+                break
+            if _serve(plan, app, free, full):
+                level.served(by_slots, app)
+            else:
+                level.set_aside()
+        level.put_back()
+        if not plan.spent:
+            tell(plan, level.untold)
+        return plan
+
+
+def by_slots(app: Application) -> float:
+    """Slots held, by weight."""
+    return len(app.containers) / app.weight
+
+
+def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
+    """How many slots of a size a node holds; amounts of 0 are of no account."""
+    return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
+
+
+class FreeSlots:
+    """The nodes that have a slot free, by number; told by the ledger which nodes changed."""
+
+    def __init__(self, ledger: Ledger, slots: Slots) -> None:
+        self.numbers: list[int] = []
+        self._ledger = ledger
+        self._fixed = slots.slots_per_node
+        self._slot = (slots.slot_memory_mb, slots.slot_vcores)
+        self._changed: dict[Node, None] = dict.fromkeys(ledger.nodes.values())
+        ledger.node_watchers.append(self._changed)
+
+    def update(self) -> None:
+        """Look at the nodes that changed."""
+        for node in self._changed:
+            at = bisect_left(self.numbers, node.number)
+            inside = at < len(self.numbers) and self.numbers[at] == node.number
+            free = self._ledger.nodes.get(node.number) is node and self._has_slot(node)
+            if free and not inside:
+                insort(self.numbers, node.number)
+            elif inside and not free:
+                del self.numbers[at]
+        self._changed.clear()
+
+    def _has_slot(self, node: Node) -> bool:
+        return len(node.containers) < (self._fixed or slots_of(node.capacity, self._slot))
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """Where the ask's next container goes: node-local, rack, any; None where it may not."""
+        if ask.hosts or ask.racks or ask.attempt.blacklist or not ask.relax_locality:
+            return next((n for n in plan.nodes_fitting(ask) if self._has_slot(n)), None)
+        nodes = map(self._ledger.nodes.__getitem__, self.numbers)
+        return next((n for n in nodes if n.label == ask.label and fits(ask.size, n.free)), None)
+
+
+def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:
+    for ask in app.asks:
+        shape = (ask.size, ask.label)
+        if ask.count <= 0 or not plan.allows(ask):
+            continue
+        reason = plan.limited(ask) or (Reason.NODE_FULL if shape in full else None)
+        if reason is None:
+            node = free.place(plan, ask)
+            if node is not None:
+                plan.grant(ask, node)
+                free.update()
+                return True
+            if not ask.attempt.blacklist and ask.relax_locality:
+                full.add(shape)
+            reason = Reason.NODE_FULL
+        plan.wait(ask, reason)
+    return False

@@ -1,0 +1,29 @@
+"""Shortest remaining time first: the application with the least remaining work goes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+from loomcard.policies.fill import fill
+from loomcard.policies.registry import register
+from loomcard.policies.remaining import Estimates, Finished, WeighsWork
+
+
+@register("srtf")
+@dataclass(frozen=True)
+class ShortestRemainingFirst(WeighsWork):
+    """Serve the application with the least remaining work first (`remaining.remaining_work`).
+
+    ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
+    """
+
+    assumed_ms: float = 30_000.0
+
+    leaf_only = True
+
+    def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
+        """Fill by remaining work; a running task counts whole till it ends."""
+        estimates = Estimates.of(view, memory, self.assumed_ms)
+        return fill(Plan(view), order=estimates.work), memory

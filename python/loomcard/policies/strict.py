@@ -1,0 +1,127 @@
+"""Fair shares as hard caps: what one member does not use, nobody else gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import fsum
+from typing import Literal
+
+from loomcard.model.cluster import Application, Member, Queue
+from loomcard.model.ledger import Ledger
+from loomcard.model.plan import Plan
+from loomcard.model.resource import Resource, fits
+from loomcard.model.room import Shape
+from loomcard.model.view import ClusterView
+from loomcard.policies.fill import SHARE, Entry, Order, members_of
+from loomcard.policies.registry import register
+from loomcard.policies.walk import Level, fill_tree
+
+
+@register("strict")
+@dataclass(frozen=True)
+class StrictShares:
+    """Give each member at most its fair share of the scope, by weight; never lend the rest.
+
+    ``over``: the members that the scope is divided among: those that ask for or hold something, or
+    all. The smallest dominant share goes first.
+    """
+
+    over: Literal["demanding", "all"] = "demanding"
+
+    def decide(self, view: ClusterView) -> Plan:
+        """Fill by dominant share, each member up to its share."""
+        plan = Plan(view)
+        return fill_tree(plan, partial(self._level, view, plan.dominant_share))
+
+    def _level(self, view: ClusterView, order: Order, queue: Queue) -> Level:
+        return CappedLevel(queue, order, partial(scope_capacity, view), everyone=self.over == "all")
+
+
+def hard_share(whole: Sequence[int], weight: float, total: float) -> Resource:
+    """whole * weight / total in every resource, in whole units."""
+    return Resource(int(amount * weight / total) for amount in whole)
+
+
+def scope_capacity(view: ClusterView) -> Resource:
+    """What the scope may share out now; a scope without siblings has all that it may use."""
+    queue: Queue | None = view.queue
+    while queue is not None and queue.parent is not None:
+        if len(queue.parent.children) > 1:
+            return view.capacity
+        queue = queue.parent
+    return view.queue.maximum or view.cluster_capacity
+
+
+class CappedLevel(Level):
+    """A scope whose members have at most their part of it.
+
+    A member whose share is less than one container may have one, beside its AM: else it would wait
+    for ever.
+    """
+
+    one_at_a_time = True
+
+    def __init__(
+        self, queue: Queue, order: Order, capacity: Callable[[], Resource], *, everyone: bool
+    ) -> None:
+        super().__init__(queue, order)
+        self._capacity = capacity
+        self._everyone = everyone
+        self._weights: dict[Member, float] = {}  # of those who share
+        self._shared: tuple[Resource, float] = (Resource(), 1.0)  # the whole, the sum of weights
+        self._held: list[tuple[Shape | None, Entry]] = []  # who has its share, till that changes
+
+    def update(self, ledger: Ledger) -> None:
+        """See who shares what, then bring the order up to date."""
+        anew = self.capacity_version != ledger.capacity_version
+        for member in members_of(self.queue) if anew else self.stale:
+            self._note(member)
+        super().update(ledger)
+        shared = self._capacity(), fsum(self._weights.values())
+        if anew or shared != self._shared:
+            self._shared = shared
+            self.restore(self._held)
+            self._held = []
+
+    def _note(self, member: Member) -> None:
+        inside = isinstance(member, Queue) or member.number in self.queue.applications
+        if inside and (self._everyone or member.pending_count > 0 or any(member.used)):
+            self._weights[member] = member.weight
+        else:
+            self._weights.pop(member, None)
+
+    def share_of(self, member: Member) -> Resource:
+        """What a member may hold at most."""
+        whole, total = self._shared
+        return hard_share(whole, member.weight, total)
+
+    def forbids(self, app: Application) -> str | None:
+        """SHARE where none of its asks fits into what is left of its share."""
+        left = self.limit_of(app)
+        if left is None or any(ask.count > 0 and fits(ask.size, left) for ask in app.asks):
+            return None
+        return SHARE
+
+    def limit_of(self, member: Member) -> Resource | None:
+        """What is left of a member's share; None: one container, whatever its size."""
+        if only_masters(member):
+            return None
+        share = self.share_of(member)
+        return Resource(max(0, most - used) for most, used in zip(share, member.used, strict=True))
+
+    def set_aside(self) -> None:
+        """Who has its share waits longer than for this call."""
+        at, entry = self.take_out()
+        app = entry[4]
+        held = isinstance(app, Application) and self.forbids(app) is not None
+        (self._held if held else self._aside).append((at, entry))
+
+
+def only_masters(member: Member) -> bool:
+    """It holds nothing but application masters."""
+    if isinstance(member, Application):
+        return all(container.is_am for container in member.containers)
+    below = member.applications.values() if member.leaf else member.children
+    return all(only_masters(one) for one in below)

@@ -1,0 +1,160 @@
+"""What holds of every built-in policy, under every policy that shares: limits, order, replay."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, queue, setup
+from loomcard.model import records as r
+from loomcard.model.dag import HINT, DagStage, write_dag
+from loomcard.policies.registry import BUILT_IN, find
+from loomcard.policies.session import replay
+
+LEAVES = sorted(BUILT_IN)
+SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
+HOLDS_BACK = {"strict", "slots"}  # they leave room free on purpose
+OPTIONS = {"capacity": {"user_limit_factor": -1}}  # YARN's default keeps a lone user small
+HALF = {"ppm": 500_000}
+SIZES = [(1024, 1), (2048, 1), (512, 3)]
+
+
+def engine(sharing: str, leaf: str, journal: Path | None = None) -> Engine:
+    """root under ``sharing``; a under ``leaf``, at most half; b, where a user may have a half."""
+    compiled = setup(
+        queue("root", sharing, options=OPTIONS.get(sharing, {})),
+        queue("root.a", leaf, options=OPTIONS.get(leaf, {}), maximum=HALF, guaranteed=HALF),
+        queue("root.b", "fifo", user_limit_ppm=500_000, guaranteed=HALF),
+    )
+    made = Engine(compiled, journal=journal, segment_rounds=3)
+    for node in (1, 2, 3):
+        made.add_node(node, 6 * 1024, 6, rack=f"/r{node % 2}")
+    return made
+
+
+def hint(tasks: int, ms: float, size: tuple[int, int]) -> dict[str, str]:
+    """Maps, and one reduce after them."""
+    return {
+        HINT: write_dag([DagStage("m", 20, tasks, ms, size), DagStage("r", 10, 1, ms, size, [0])])
+    }
+
+
+ASK = st.tuples(
+    st.integers(1, 6), st.sampled_from([1, 2]), st.integers(1, 5), st.sampled_from(SIZES),
+    st.sampled_from([{}, {"n1": 1}, {"n2": 2, "n9": 1}]), st.sampled_from(["u", "v"]),
+)  # fmt: skip
+STEP = st.one_of(ASK, st.lists(st.integers(0, 20), min_size=1, max_size=4), st.just("node"))
+
+
+def play(made: Engine, step: object) -> None:
+    """A new or changed application, containers that end, or a node that joins."""
+    if step == "node":
+        made.add_node(len(made.nodes) + 1, 3 * 1024, 3)
+    elif isinstance(step, list):
+        for pick in step:
+            if made.containers:
+                made.complete(list(made.containers)[pick % len(made.containers)])
+    else:
+        app, leaf, count, size, hosts, user = step
+        if app not in made.applications:
+            hints = hint(count, 1000.0 * app, size) if app % 2 else {}
+            made.add_app(app, leaf=leaf, user=user, hints=hints)
+        made.ask(app, count, size, priority=20 if app % 2 else count, hosts=dict(hosts))
+
+
+def check_limits(made: Engine) -> None:
+    """No queue above its maximum, no user above the limit, whoever decided."""
+    ledger = made.session.mirror.ledger
+    for q in ledger.queues:
+        assert q.maximum is None or all(u <= m for u, m in zip(q.used, q.maximum, strict=True))
+        for used in q.user_used.values():
+            assert all(u <= m for u, m in zip(used, q.user_limit, strict=True))
+
+
+def unserved(made: Engine, *paths: str) -> list[object]:
+    """Asks of these queues that a node could take and no limit forbids."""
+    ledger = made.session.mirror.ledger
+    asks = [
+        ask for path in paths for app in ledger.by_path[path].applications.values()
+        for ask in app.asks
+    ]  # fmt: skip
+    return [a for a in asks if any(ledger.why_not(a, n) is None for n in ledger.nodes.values())]
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("leaf", LEAVES)
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(STEP, min_size=1, max_size=14))
+def test_any_leaf_policy_works_under_any_sharing_policy(sharing, leaf, steps):
+    """No fault, no over-commit, no limit exceeded, nothing left that fits unless the policy says
+    so; and every segment of the journal replays to the same plans.
+    """
+    with TemporaryDirectory() as folder:
+        made = engine(sharing, leaf, Path(folder))
+        for step in steps:
+            play(made, step)
+            plan = made.exchange()
+            assert plan.faults == []
+            made.commit(plan)
+            check_limits(made)
+            if sharing not in HOLDS_BACK:
+                below = ["root.b"] if leaf in HOLDS_BACK else ["root.a", "root.b"]
+                assert unserved(made, *below) == []
+        if made.session.journal is not None:
+            made.session.journal.close()
+        assert replay(Path(folder)) == []
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
+    """Nothing is granted on an empty cluster; what the engine refused is granted the next time."""
+    made = Engine(setup(queue("root", "fifo"), queue("root.a", name)))
+    made.add_app(1)
+    made.ask(1, 2)
+    assert made.round() == []
+    made.add_node(1, 4096, 4)
+    made.refuse = lambda _: "NODE_FULL"
+    assert made.round() == []
+    made.refuse = lambda _: None
+    assert len(made.round()) == 2
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_names_decide_only_ties(name):
+    """Applications that differ in demand and age get the same whatever their numbers are."""
+    found = []
+    for numbers in ((1, 2, 3), (3, 1, 2)):
+        made = Engine(setup(queue("root", "fifo"), queue("root.a", name)))
+        made.add_node(1, 8192, 9)
+        for rank, app in enumerate(numbers):
+            made.now += 1
+            size = SIZES[rank]
+            made.add_app(app, hints=hint(rank + 3, 1000.0 * (rank + 1), size))
+            made.ask(app, rank + 3, size)
+        made.round()
+        found.append([sum(g.attempt == app for g in made.containers.values()) for app in numbers])
+    assert found[0] == found[1]
+
+
+def test_a_removed_application_is_forgotten_by_every_policy():
+    """Its end leaves nothing behind in the memory of a policy that weighs work."""
+    made = Engine(setup(queue("root", "fifo"), queue("root.a", "srtf")))
+    made.add_node(1, 4096, 4)
+    made.add_app(1, hints=hint(2, 500.0, (1024, 1)))
+    made.ask(1, 2)
+    for granted in made.round():
+        made.complete(granted.number)
+    made.round()
+    memory = made.session.tree.instances[1].memory
+    assert memory == {
+        "application_1700000000000_0001": {
+            "0": [2, memory["application_1700000000000_0001"]["0"][1]]
+        }
+    }
+    made.tell(r.AttemptRemoved(made.now, 1, "FINISHED"))
+    made.tell(r.ApplicationRemoved(made.now, 1, "FINISHED"))
+    made.applications.discard(1)
+    made.round()
+    assert made.session.tree.instances[1].memory == {}

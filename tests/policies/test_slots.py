@@ -1,0 +1,68 @@
+"""Slots: containers are counted, not weighed."""
+
+from collections import Counter
+
+import pytest
+
+from engine import Engine, flat
+from loomcard.policies.slots import Slots, slots_of
+
+
+def test_a_node_runs_as_many_containers_as_it_has_slots():
+    """Two slots a node, whatever is free beside them; then the next node."""
+    engine = Engine(flat("slots", slots_per_node=2))
+    for node in (1, 2):
+        engine.add_node(node, 8192, 8)
+    engine.add_app(1)
+    engine.ask(1, 9, (512, 1))
+    assert [g.node for g in engine.round()] == [1, 1, 2, 2]
+    engine.complete(2)
+    assert [g.node for g in engine.round()] == [1]
+
+
+def test_slots_are_shared_by_number_whatever_their_size():
+    """A container of 3 GB and one of 512 MB cost their applications the same."""
+    engine = Engine(flat("slots", slots_per_node=6))
+    engine.add_node(1, 20 * 1024, 20)
+    for app, size in ((1, (3072, 2)), (2, (512, 1))):
+        engine.add_app(app)
+        engine.ask(app, 9, size)
+    engine.round()
+    assert Counter(g.attempt for g in engine.containers.values()) == {1: 3, 2: 3}
+
+
+def test_what_does_not_fit_waits_though_a_slot_is_free():
+    """The node's capacity holds too."""
+    engine = Engine(flat("slots", slots_per_node=6))
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1)
+    engine.ask(1, 9, (3072, 1))
+    assert len(engine.round()) == 1
+
+
+def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
+    """Node-local first; a node without a free slot is passed over."""
+    engine = Engine(flat("slots", slots_per_node=1))
+    for node in (1, 2, 3):
+        engine.add_node(node, 4096, 4)
+    engine.add_app(1)
+    engine.ask(1, 2, hosts={"n3": 2})
+    assert [g.node for g in engine.round()] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("slot", "want"), [((1024, 1), 4), ((1024, 0), 8), ((0, 2), 2), ((9999, 1), 0)]
+)
+def test_slots_by_size_are_as_many_as_the_capacity_holds(slot, want):
+    """The scarcest resource decides; an amount of 0 is of no account."""
+    assert slots_of((8192, 4), slot) == want
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"slots_per_node": -1}, {"slots_per_node": 0, "slot_memory_mb": 0, "slot_vcores": 0}],
+)
+def test_options_that_make_no_slot_are_refused(options):
+    """With the name of the option."""
+    with pytest.raises(ValueError, match="slots_per_node"):
+        Slots(**options)

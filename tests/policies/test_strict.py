@@ -1,0 +1,110 @@
+"""Strict shares: hard caps by weight, never lent."""
+
+from collections import Counter
+
+import pytest
+
+from engine import Engine, flat, queue, setup
+from loomcard.policies.strict import hard_share
+
+
+def held(engine: Engine) -> list[int]:
+    """Containers held, by application."""
+    counts = Counter(g.attempt for g in engine.containers.values())
+    return [counts[app] for app in sorted(engine.applications)]
+
+
+def greedy(engine: Engine, *apps: tuple[int, tuple[int, int]]) -> None:
+    """One application for each (containers wanted, size), in the first queue."""
+    for app, (count, size) in enumerate(apps, 1):
+        engine.add_app(app)
+        engine.ask(app, count, size)
+
+
+def test_nobody_gets_more_than_its_part_though_room_is_left():
+    """Two that demand: half each; the one that wants little lends nothing."""
+    engine = Engine(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
+    engine.round()
+    assert held(engine) == [4, 1]
+
+
+def test_shares_grow_when_an_application_ends():
+    """Who is left alone may have all, and gets it in the round that hears of it."""
+    engine = Engine(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
+    engine.round()
+    engine.complete(next(n for n, g in engine.containers.items() if g.attempt == 2))
+    engine.round()
+    assert held(engine) == [8, 0]
+
+
+def test_the_share_binds_in_every_resource():
+    """Half of 8 vcores is two containers of 2, however little memory they take."""
+    engine = Engine(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (20, (256, 2)), (20, (1024, 1)))
+    engine.round()
+    assert held(engine) == [2, 4]
+
+
+def test_a_container_larger_than_the_share_runs_alone():
+    """Three thirds of 9 GB; a container of 4 GB is more: one at a time, so that all come to an
+    end.
+    """
+    engine = Engine(flat("strict"))
+    engine.add_node(1, 9216, 9)
+    greedy(engine, (5, (4096, 1)), (5, (1024, 1)), (1, (1024, 1)))
+    engine.round()
+    assert held(engine) == [1, 3, 1]
+
+
+@pytest.mark.parametrize(("over", "want"), [("demanding", [8]), ("all", [4])])
+def test_an_idle_queue_counts_only_where_all_do(over, want):
+    """Of two queues one is empty: its half idles under ``all``."""
+    engine = Engine(
+        setup(
+            queue("root", "strict", options={"over": over}),
+            queue("root.a", "drf"),
+            queue("root.b", "fifo"),
+        )
+    )
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (20, (1024, 1)))
+    engine.round()
+    assert held(engine) == want
+
+
+def test_queues_have_their_part_by_weight():
+    """3 to 1; the policy below decides who in it."""
+    engine = Engine(
+        setup(queue("root", "strict"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
+    )
+    engine.add_node(1, 8192, 8)
+    for app in (1, 2):
+        engine.add_app(app, leaf=app)
+        engine.ask(app, 20)
+    engine.round()
+    assert held(engine) == [6, 2]
+    assert hard_share((8192, 8), 3.0, 4.0) == (6144, 6)
+
+
+def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
+    """drf gives a half of the cluster to a; strict divides that between its two applications."""
+    engine = Engine(setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo")))
+    engine.add_node(1, 8192, 8)
+    for app, leaf in ((1, 1), (2, 1), (3, 2)):
+        engine.add_app(app, leaf=leaf)
+        engine.ask(app, 20 if app != 2 else 1)
+    engine.round()
+    assert held(engine)[:2] == [2, 1]
+
+
+def test_the_reason_for_waiting_is_the_share():
+    """`loomcard status` shows why nothing is granted though the cluster has room."""
+    engine = Engine(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
+    assert engine.exchange().waits == [(1, 20, 0, "SHARE")]

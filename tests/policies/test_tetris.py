@@ -1,0 +1,156 @@
+"""Tetris: alignment, remaining work, the fairness knob, remote tasks."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import Engine, flat
+from loomcard.model.dag import HINT, DagStage, write_dag
+from loomcard.policies.alignment import alignment
+from loomcard.policies.tetris import Tetris, competing, work_price
+
+
+def tetris(**options: object) -> Engine:
+    """One queue under tetris."""
+    return Engine(flat("tetris", **options))
+
+
+def hint(tasks: int) -> dict[str, str]:
+    """One stage of so many tasks of a second."""
+    return {HINT: write_dag([DagStage("s", 20, tasks, 1000.0, (1024, 1))])}
+
+
+def test_alignment_is_the_dot_product_in_parts_of_the_cluster():
+    """Half the memory on a node that has half of it free, a fifth of the cores on a fifth."""
+    assert alignment((5, 2), (5, 2), (10, 10)) == pytest.approx(0.5 * 0.5 + 0.2 * 0.2)
+
+
+def test_a_task_goes_to_the_node_that_its_shape_aligns_with():
+    """Hungry for memory: to the node rich in memory; hungry for cores: to the other."""
+    engine = tetris()
+    engine.add_node(1, 2048, 20)
+    engine.add_node(2, 20480, 4)
+    for app, size in ((1, (2048, 1)), (2, (512, 4))):
+        engine.add_app(app)
+        engine.ask(app, 1, size)
+    assert {g.attempt: g.node for g in engine.round()} == {1: 2, 2: 1}
+
+
+def test_by_alignment_alone_the_large_task_is_packed_first():
+    """work_weight 0: what uses most of what is free goes first, whoever asked before."""
+    engine = tetris(work_weight=0.0)
+    engine.add_node(1, 8192, 8)
+    for app, size in ((1, (1024, 1)), (2, (6144, 6))):
+        engine.add_app(app)
+        engine.ask(app, 5, size)
+    assert [g.attempt for g in engine.round()] == [2, 1, 1]
+
+
+def test_equal_tasks_go_to_whom_is_nearly_done():
+    """Alignment is equal, so remaining work decides."""
+    engine = tetris()
+    engine.add_node(1, 2048, 2)
+    for app, tasks in ((1, 50), (2, 5)):
+        engine.add_app(app, hints=hint(tasks))
+        engine.ask(app, 5)
+    assert {g.attempt for g in engine.round()} == {2}
+
+
+def test_a_little_less_alignment_is_paid_by_much_less_work():
+    """The smaller task of an application nearly done goes before a larger one of a long one; a
+    work_weight of 0 turns that round.
+    """
+    for weight, want in ((1.0, 2), (0.0, 1)):
+        engine = tetris(work_weight=weight)
+        engine.add_node(1, 2048, 8)
+        for app, tasks, size in ((1, 50, (2048, 1)), (2, 1, (1024, 1))):
+            engine.add_app(app, hints=hint(tasks))
+            engine.ask(app, 1, size)
+        assert [g.attempt for g in engine.round()] == [want]
+
+
+def test_a_remote_task_gives_way_to_a_local_one():
+    """On node 1, where it is remote, the first's alignment is a tenth less than the second's."""
+    engine = tetris(work_weight=0.0)
+    engine.add_node(1, 1024, 1)
+    engine.add_node(2, 512, 1)
+    for app, hosts in ((1, {"n2": 1}), (2, {"n1": 1})):
+        engine.add_app(app)
+        engine.ask(app, 1, hosts=hosts)
+    assert [(g.attempt, g.node) for g in engine.round()] == [(2, 1)]
+
+
+def test_a_task_prefers_its_node_unless_another_aligns_much_better():
+    """Penalty 10 %: a little freer node does not draw the task away, a much freer one does."""
+    for elsewhere, want in ((4300, 1), (20480, 2)):
+        engine = tetris()
+        engine.add_node(1, 4096, 4)
+        engine.add_node(2, elsewhere, 4)
+        engine.add_app(1)
+        engine.ask(1, 1, hosts={"n1": 1})
+        assert [g.node for g in engine.round()] == [want]
+
+
+def test_the_knob_lets_only_the_most_deprived_compete():
+    """f near 1: shares stay equal though alignment would serve the large tasks alone."""
+    counts = {}
+    for fairness in (0.0, 0.99):
+        engine = tetris(fairness=fairness, work_weight=0.0)
+        engine.add_node(1, 8192, 8)
+        for app, size in ((1, (1024, 1)), (2, (2048, 2))):
+            engine.add_app(app)
+            engine.ask(app, 8, size)
+        counts[fairness] = Counter(g.attempt for g in engine.round())
+    assert counts == {0.0: {2: 4}, 0.99: {1: 4, 2: 2}}
+
+
+@given(st.floats(0, 1), st.integers(1, 1000))
+def test_someone_always_competes_and_never_more_than_there_are(fairness, count):
+    """max(1, ceil((1 - f) n)): all at f = 0, one at f = 1."""
+    assert 1 <= competing(fairness, count) <= count
+    assert competing(0.0, count) == count
+    assert competing(1.0, count) == 1
+
+
+def test_the_price_makes_both_terms_weigh_alike():
+    """mean alignment 0.2 over two candidates, mean work 100: 0.002 a unit; no work, no price."""
+    assert work_price([(0.1, 1), (0.3, 1)], 200) == pytest.approx(0.002)
+    assert work_price([(0.1, 1)], 0) == 0.0
+
+
+@pytest.mark.parametrize("options", [{"fairness": 1.5}, {"remote_penalty": -0.1}])
+def test_options_out_of_range_are_refused(options):
+    """With the name of the option."""
+    with pytest.raises(ValueError, match=next(iter(options))):
+        Tetris(**options)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.sampled_from([(1024, 1), (2048, 1), (512, 3)])),
+        min_size=1, max_size=5,
+    ),
+    st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), min_size=1, max_size=4),
+)  # fmt: skip
+def test_each_choice_has_the_highest_score_of_all(asks, nodes):
+    """Against the definition, worked out pair by pair (work_weight 0, nothing but alignment)."""
+    engine = tetris(work_weight=0.0)
+    for number, (gb, vcores) in enumerate(nodes, 1):
+        engine.add_node(number, gb * 1024, vcores)
+    for app, (count, size) in enumerate(asks, 1):
+        engine.add_app(app)
+        engine.ask(app, count, size)
+    capacity = [sum(n[i] for n in engine.nodes.values()) for i in (0, 1)]
+    free = {number: list(whole) for number, whole in engine.nodes.items()}
+    left = {app: count for app, (count, _) in enumerate(asks, 1)}
+    for granted in engine.round():
+        scores = [
+            alignment(asks[app - 1][1], room, capacity)
+            for room in free.values() for app, count in left.items()
+            if count and all(s <= f for s, f in zip(asks[app - 1][1], room, strict=True))
+        ]  # fmt: skip
+        assert alignment(granted.size, free[granted.node], capacity) == max(scores)
+        left[granted.attempt] -= 1
+        free[granted.node] = [f - s for f, s in zip(free[granted.node], granted.size, strict=True)]
