@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from loomcard.cluster import places
-from loomcard.cluster.local_conf import LocalSettings, render_conf
+from loomcard.cluster.local_conf import LocalSettings, Machine, render_conf
 from loomcard.cluster.rest import ResourceManagerClient, RestError
 
 _MARK = "@loomcard "
@@ -192,7 +192,7 @@ class LocalCluster:
         home = places.java_home()
         command = [
             str(home / "bin" / "java"),
-            "-Xmx512m",
+            f"-Xmx{512 + 16 * len(self.settings.machines)}m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "--add-opens=java.base/java.lang=ALL-UNNAMED",
@@ -201,8 +201,8 @@ class LocalCluster:
             "-cp",
             f"{self.conf_dir}:{places.jars()}/*",
             _MAIN,
-            "--nodes",
-            str(self.settings.nodes),
+            "--machines",
+            str(self.conf_dir / "machines.json"),
             "--work",
             str(self.run_dir),
             *(["--stay"] if detached else []),
@@ -273,7 +273,7 @@ class LocalCluster:
         state = {
             "pid": self.pid,
             "web": self.web,
-            "nodes": self.settings.nodes,
+            "nodes": len(self.settings.cluster_machines),
             "scheduler": self.settings.scheduler,
         }
         written = self.run_dir / "state.json.new"
@@ -307,7 +307,7 @@ def _is_ours(pid: int, run_dir: Path) -> bool:
 
 def _kill_containers(run_dir: Path) -> None:
     """Ends containers that outlived a NodeManager which could not stop them itself."""
-    for file in (run_dir / "nodes").glob("n*/local/nmPrivate/**/*.pid"):
+    for file in (run_dir / "nodes").glob("*/local/nmPrivate/**/*.pid"):
         with contextlib.suppress(OSError, ValueError):
             pid = int(file.read_text())
             # Only if the number still belongs to a container of this cluster.
@@ -330,4 +330,4 @@ def default_url() -> str:
         return "http://127.0.0.1:8088"
 
 
-__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "clear", "default_url"]
+__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "Machine", "clear", "default_url"]

@@ -1,7 +1,9 @@
 """The configuration of an embedded cluster: what the templates need beside their defaults."""
 
 import contextlib
+import json
 import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +18,25 @@ from loomcard.cluster.render import (
 )
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A node of an embedded cluster: its host name, its rack (`/r1`), and what it declares to have,
+    by resource type (`memory_mb`, `vcores`, others by name), whatever the machine below has.
+    """
+
+    name: str
+    rack: str
+    capacity: Mapping[str, int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LocalSettings:
     """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
+
+    `machines`, where given, say in place of `nodes`, `racks`, `node_memory_mb` and `node_vcores`
+    what the nodes are; `virtual`: a workload's containers are no processes, but wait inside their
+    NodeManager. `heartbeat_ms`: how often nodes speak. `minimum_memory_mb`, `minimum_vcores`: what
+    requests are rounded up to multiples of.
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
     YAML set-up that Loomcard starts with (None: fifo). `yarn` and `mapred` are further properties,
@@ -30,12 +48,31 @@ class LocalSettings:
     racks: int = 2
     node_memory_mb: int = 2048
     node_vcores: int = 8
+    machines: tuple[Machine, ...] = ()
+    virtual: bool = False
+    heartbeat_ms: int = 200
+    minimum_memory_mb: int = 128
+    minimum_vcores: int = 1
     scheduler: str = "loomcard"
     policy: Path | None = None
     policy_path: tuple[Path, ...] = ()
     yarn: dict[str, str] = field(default_factory=dict)
     mapred: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cluster_machines(self) -> tuple[Machine, ...]:
+        """The nodes, however they were given."""
+        size = {"memory_mb": self.node_memory_mb, "vcores": self.node_vcores}
+        return self.machines or tuple(
+            Machine(f"n{i + 1}", f"/rack{i % self.racks + 1}", size) for i in range(self.nodes)
+        )
+
+    @property
+    def resource_types(self) -> tuple[str, ...]:
+        """The names of resource types beside memory and vcores, sorted."""
+        names = {name for machine in self.machines for name in machine.capacity}
+        return tuple(sorted(names - {"memory_mb", "vcores"}))
 
     @property
     def scheduler_class(self) -> str:
@@ -56,23 +93,35 @@ def render_conf(settings: LocalSettings) -> list[Path]:
     missing.
     """
     conf_dir = settings.run_dir / "conf"
-    hosts = {f"n{i}": f"127.0.2.{i}" for i in range(1, settings.nodes + 1)}
+    machines = settings.cluster_machines
+    hosts = {machine.name: _address(i) for i, machine in enumerate(machines, 1)}
     client, scheduler, tracker, admin, web = free_ports(5)
     rendered = embedded_settings(
         settings.run_dir,
         places.jars(),
         settings.scheduler_class,
         ports=Ports(client=client, scheduler=scheduler, tracker=tracker, admin=admin, web=web),
-        racks=_racks(hosts, settings.racks),
-        node_memory_mb=settings.node_memory_mb,
-        node_vcores=settings.node_vcores,
+        racks=_racks(machines, hosts),
+        node_memory_mb=max(machine.capacity["memory_mb"] for machine in machines),
+        node_vcores=max(machine.capacity["vcores"] for machine in machines),
+        minimum_memory_mb=settings.minimum_memory_mb,
+        resource_types=settings.resource_types,
         policy_path=tuple(str(path) for path in settings.policy_path),
-        heartbeat_ms=200,
+        heartbeat_ms=settings.heartbeat_ms,
+        # Dozens of nodes would write more about their containers than they do for them.
+        log_level="WARN" if settings.virtual else "INFO",
         extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
     )
     written = render(conf_dir, rendered, settings.policy)
     _write_hosts(conf_dir / "hosts", hosts)
-    return [*written, conf_dir / "hosts"]
+    listed = [{"name": machine.name, "capacity": dict(machine.capacity)} for machine in machines]
+    (conf_dir / "machines.json").write_text(json.dumps(listed))
+    return [*written, conf_dir / "hosts", conf_dir / "machines.json"]
+
+
+def _address(number: int) -> str:
+    # 127.0.2.0/24 for the first 254, then the nets behind it.
+    return f"127.0.{2 + (number - 1) // 254}.{(number - 1) % 254 + 1}"
 
 
 # Small jobs on two cores: an AM that asks four times a second, a client that notices the end soon,
@@ -96,6 +145,7 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
             "org.loomcard.yarn.embedded.ContainerTimes"
         ),
         "loomcard.container-times.file": str(settings.run_dir / "containers.jsonl"),
+        "yarn.scheduler.minimum-allocation-vcores": str(settings.minimum_vcores),
         "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": "250",
         "yarn.nodemanager.process-kill-wait.ms": "1000",
@@ -108,14 +158,32 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
             # The ResourceManager listens on loopback only.
             "loomcard.apply.any-admin": "true",
         }
+    if settings.virtual:
+        properties |= _VIRTUAL
     return properties | settings.yarn
 
 
-def _racks(hosts: dict[str, str], racks: int) -> dict[str, str]:
+# Dozens of NodeManagers in one JVM: what serves real processes and MapReduce is left out.
+_VIRTUAL = {
+    "yarn.nodemanager.containers-launcher.class": (
+        "org.loomcard.yarn.embedded.VirtualContainersLauncher"
+    ),
+    "yarn.nodemanager.aux-services": "",
+    "yarn.nodemanager.container-monitor.enabled": "false",
+    "yarn.nodemanager.container-manager.thread-count": "2",
+    "yarn.nodemanager.localizer.client.thread-count": "1",
+    "yarn.nodemanager.localizer.fetch.thread-count": "1",
+    "yarn.nodemanager.delete.thread-count": "1",
+    "yarn.nodemanager.collector-service.thread-count": "1",
+    "yarn.nodemanager.process-kill-wait.ms": "100",
+}
+
+
+def _racks(machines: Sequence[Machine], hosts: dict[str, str]) -> dict[str, str]:
     # Hadoop asks for a rack by name or by address, as it comes.
     table = {}
-    for i, (name, address) in enumerate(hosts.items()):
-        table[name] = table[address] = f"/rack{i % racks + 1}"
+    for machine in machines:
+        table[machine.name] = table[hosts[machine.name]] = machine.rack
     return table
 
 

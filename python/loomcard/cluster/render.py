@@ -105,6 +105,8 @@ class Settings(BaseModel):
     node_memory_mb: int = Field(default=1536, gt=0)
     node_vcores: int = Field(default=4, gt=0)
     minimum_memory_mb: int = Field(default=128, ge=0)
+    resource_types: tuple[str, ...] = ()
+    """Beside memory and vcores, by name."""
     am_memory_mb: int = Field(default=384, gt=0)
     am_heap_mb: int = Field(default=256, gt=0)
     task_memory_mb: int = Field(default=256, gt=0)
@@ -251,13 +253,20 @@ def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
     return texts
 
 
+def _site(file_name: str) -> str:
+    """Whose names may stand in a file: `yarn` for yarn-site.xml; "" for one that is not checked."""
+    if file_name == "resource-types.xml":  # YARN reads its resource types from a file of their own
+        return "yarn"
+    return file_name.removesuffix("-site.xml") if file_name.endswith("-site.xml") else ""
+
+
 def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
     known = KnownNames.load(line_dir)
     complaints = [
         complaint
         for file_name, text in texts.items()
-        if file_name.endswith("-site.xml")
-        for complaint in known.unknown(file_name.removesuffix("-site.xml"), property_names(text))
+        if (site := _site(file_name))
+        for complaint in known.unknown(site, property_names(text))
     ]
     if complaints:
         raise RenderError(

@@ -3,6 +3,7 @@ package org.loomcard.yarn.embedded;
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
@@ -42,13 +43,13 @@ public final class EmbeddedCluster {
   private ResourceManager resourceManager;
   private boolean stopped;
 
-  private EmbeddedCluster(Options options) {
+  private EmbeddedCluster(Options options) throws IOException {
     conf = new YarnConfiguration();
     if (options.scheduler() != null) {
       conf.set(YarnConfiguration.RM_SCHEDULER, options.scheduler());
     }
-    for (int i = 1; i <= options.nodes(); i++) {
-      nodes.add(new NodeHost("n" + i, conf, new File(options.work(), "nodes")));
+    for (Machine machine : options.machines()) {
+      nodes.add(new NodeHost(machine, conf, new File(options.work(), "nodes")));
     }
   }
 
@@ -164,7 +165,7 @@ public final class EmbeddedCluster {
         return node;
       }
     }
-    throw new IllegalArgumentException("no node " + name + "; there are n1 to n" + nodes.size());
+    throw new IllegalArgumentException("no node " + name + " among " + nodes.size());
   }
 
   /** Nodes first, so that their containers are killed while somebody still listens. */

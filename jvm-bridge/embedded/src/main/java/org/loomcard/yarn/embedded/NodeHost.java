@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
+import org.apache.hadoop.yarn.util.resource.ResourceUtils;
 
 /**
  * One real NodeManager with a host name and folders of its own.
@@ -13,27 +14,29 @@ import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
  * that the launcher passes as {@code jdk.net.hosts.file} sees to that.
  */
 final class NodeHost {
-  private final String name;
+  private final Machine machine;
   private final Configuration shared;
   private final File home;
   private final AtomicReference<NodeManager> running = new AtomicReference<>();
 
-  NodeHost(String name, Configuration shared, File home) {
-    this.name = name;
+  NodeHost(Machine machine, Configuration shared, File home) {
+    this.machine = machine;
     this.shared = shared;
     this.home = home;
   }
 
   String name() {
-    return name;
+    return machine.name;
   }
 
   /** Starts the NodeManager; it registers with the ResourceManager while it starts. */
   void start() {
     NodeManager node = new NodeManager();
     if (!running.compareAndSet(null, node)) {
-      throw new IllegalStateException("node " + name + " runs already");
+      throw new IllegalStateException("node " + name() + " runs already");
     }
+    // What a node offers is read once for a whole JVM, and here each offers something else.
+    ResourceUtils.resetNodeResources();
     node.init(configuration());
     // Guice keeps one table of pages for a whole JVM: the pages of the last daemon to start, a
     // NodeManager, would replace the ResourceManager's.
@@ -51,19 +54,20 @@ final class NodeHost {
 
   private Configuration configuration() {
     YarnConfiguration conf = new YarnConfiguration(shared);
-    conf.set(YarnConfiguration.NM_ADDRESS, name + ":0");
-    conf.set(YarnConfiguration.NM_LOCALIZER_ADDRESS, name + ":0");
-    conf.set(YarnConfiguration.NM_COLLECTOR_SERVICE_ADDRESS, name + ":0");
-    conf.set(YarnConfiguration.NM_WEBAPP_ADDRESS, name + ":0");
+    conf.set(YarnConfiguration.NM_ADDRESS, name() + ":0");
+    conf.set(YarnConfiguration.NM_LOCALIZER_ADDRESS, name() + ":0");
+    conf.set(YarnConfiguration.NM_COLLECTOR_SERVICE_ADDRESS, name() + ":0");
+    conf.set(YarnConfiguration.NM_WEBAPP_ADDRESS, name() + ":0");
     conf.set(YarnConfiguration.NM_LOCAL_DIRS, folder("local"));
     conf.set(YarnConfiguration.NM_LOG_DIRS, folder("logs"));
     conf.set(YarnConfiguration.NM_REMOTE_APP_LOG_DIR, folder("aggregated"));
     // The shuffle handler of each node listens on a port of its own.
     conf.setInt("mapreduce.shuffle.port", 0);
+    machine.declare(conf);
     return conf;
   }
 
   private String folder(String kind) {
-    return new File(new File(home, name), kind).getAbsolutePath();
+    return new File(new File(home, name()), kind).getAbsolutePath();
   }
 }

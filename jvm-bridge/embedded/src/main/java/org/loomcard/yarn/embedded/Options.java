@@ -1,13 +1,17 @@
 package org.loomcard.yarn.embedded;
 
 import java.io.File;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 
 /** The command line of {@link EmbeddedCluster}. */
 final class Options {
   static final String USAGE =
-      "EmbeddedCluster --nodes N --work FOLDER [--scheduler CLASS] [--stay]";
+      "EmbeddedCluster (--nodes N | --machines FILE) --work FOLDER [--scheduler CLASS] [--stay]";
 
   private int nodes = 3;
+  private File machines;
   private File work;
   private String scheduler;
   private boolean stay;
@@ -26,6 +30,9 @@ final class Options {
       switch (args[i]) {
         case "--nodes":
           options.nodes = positive(value(args, ++i), args[i - 1]);
+          break;
+        case "--machines":
+          options.machines = new File(value(args, ++i));
           break;
         case "--work":
           options.work = new File(value(args, ++i));
@@ -46,9 +53,20 @@ final class Options {
     return options;
   }
 
-  /** How many NodeManagers, named n1, n2 and so on. */
-  int nodes() {
-    return nodes;
+  /**
+   * The nodes: those of the file of machines, or so many as were asked for, n1, n2 and so on.
+   *
+   * @throws IOException if that file cannot be read
+   */
+  List<Machine> machines() throws IOException {
+    if (machines != null) {
+      return Machine.read(machines);
+    }
+    List<Machine> named = new ArrayList<>();
+    for (int i = 1; i <= nodes; i++) {
+      named.add(Machine.named("n" + i));
+    }
+    return named;
   }
 
   /** Where the nodes keep their folders. */
