@@ -1,0 +1,200 @@
+package org.loomcard.yarn.player;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+
+/**
+ * One attempt: registers, asks, starts containers, hears of their ends, and unregisters. One thread
+ * runs it; what others have to say comes through its mail.
+ */
+final class ApplicationMaster implements Course.Master {
+  /** "Every change is seen at once", as near as a real cluster comes to it. */
+  private static final long AT_ONCE_MS = 50;
+  /** Then a change that an answer brought about is told at once, but not for ever. */
+  private static final int WORDS_A_BEAT = 4;
+  /** Nobody reads it. */
+  private static final float PROGRESS = 0.5f;
+
+  private final Scenario.Application application;
+  private final Surroundings around;
+  private final Asks asks;
+  private final Course course;
+  private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
+  private final Map<ContainerId, Use> uses = new HashMap<>();
+  /** Containers that were given back and have not ended yet. */
+  private final Set<ContainerId> back = new HashSet<>();
+  private final List<ContainerId> releases = new ArrayList<>();
+  private final ResourceManagerLink manager;
+  private final NodeLink nodes;
+  private boolean demanding;
+
+  ApplicationMaster(Scenario.Application application, Surroundings around, ResourceManagerLink manager,
+      NodeLink nodes) {
+    this.application = application;
+    this.around = around;
+    this.manager = manager;
+    this.nodes = nodes;
+    asks = new Asks(around.topology());
+    course = Courses.of(application, around, asks, this);
+  }
+
+  /** Plays the application to its end; returns its final status. */
+  FinalApplicationStatus play() throws Exception {
+    manager.register();
+    course.begin();
+    long beatMs = around.heartbeatMs() > 0 ? around.heartbeatMs() : AT_ONCE_MS;
+    long next = System.currentTimeMillis();
+    while (!course.hasEnded() && !course.hasFailed()) {
+      talk();
+      next += beatMs;
+      awaitMail(next);
+    }
+    boolean failed = course.hasFailed();
+    FinalApplicationStatus status =
+        failed ? FinalApplicationStatus.FAILED : FinalApplicationStatus.SUCCEEDED;
+    finish(failed);
+    manager.waitUnregistered(status, failed ? "a task failed too often" : "");
+    return status;
+  }
+
+  /** One heartbeat; what an answer changes in the asks is told with the next one. */
+  private void talk() throws Exception {
+    int words = around.heartbeatMs() > 0 ? 1 : WORDS_A_BEAT;
+    for (int word = 0; word < words; word++) {
+      List<ResourceRequest> changes = asks.changes();
+      if (word > 0 && changes.isEmpty() && releases.isEmpty()) {
+        return;
+      }
+      List<ContainerId> released = new ArrayList<>(releases);
+      releases.clear();
+      hear(manager.allocate(changes, released, PROGRESS));
+      noteDemand();
+      if (course.hasEnded() || course.hasFailed()) {
+        return;
+      }
+    }
+  }
+
+  private void hear(AllocateResponse response) {
+    nodes.learn(response.getNMTokens());
+    for (ContainerStatus status : response.getCompletedContainersStatuses()) {
+      ended(status);
+    }
+    for (Container container : response.getAllocatedContainers()) {
+      granted(container);
+    }
+    course.heard(response.getAvailableResources(), manager.withVcores());
+  }
+
+  private void granted(Container container) {
+    int key = asks.keyOf(container.getPriority().getPriority(),
+        container.getAllocationRequestId());
+    String host = around.topology().name(container.getNodeId().getHost());
+    asks.rows(key).granted(host);
+    Use use = course.granted(key, host);
+    Task task = use == null ? null : use.task;
+    around.log().write(line("granted", container.getId()).put("node", host)
+        .put("stage", application.executors == null ? application.stages.get(key).id : "")
+        .put("task", task == null ? -1 : task.index)
+        .put("attempt", task == null ? 1 : task.attempt));
+    if (use == null) {
+      back.add(container.getId());
+      releases.add(container.getId());
+    } else {
+      use.container = container;
+      use.host = host;
+      uses.put(container.getId(), use);
+      start(use);
+    }
+  }
+
+  private void start(Use use) {
+    String name = use.container.getId().toString();
+    String command;
+    if (use.held) {
+      command = around.command().held(name);
+      around.held().expect(name, nothing -> mail.add(() -> course.started(use)));
+    } else {
+      command = around.command().timed(use.task.runMs, use.task.fails);
+    }
+    use.launchedMs = System.currentTimeMillis();
+    // A node that cannot start it is one that goes: the container is given back, the task waits.
+    nodes.start(use.container, command,
+        () -> mail.add(() -> releases.add(use.container.getId())));
+  }
+
+  private void ended(ContainerStatus status) {
+    ContainerId id = status.getContainerId();
+    End end = End.of(status, back.remove(id));
+    around.log().write(line("ended", id).put("kind", end.word())
+        .put("exit", status.getExitStatus()));
+    Use use = uses.remove(id);
+    if (use != null) {
+      course.ended(use, end);
+    }
+  }
+
+  /** Held containers are told to go; an application that failed leaves all to be killed. */
+  private void finish(boolean failed) {
+    for (Map.Entry<ContainerId, Use> entry : uses.entrySet()) {
+      ObjectNode line = line("ended", entry.getKey());
+      boolean held = entry.getValue().held && !failed;
+      if (held) {
+        around.held().end(entry.getKey().toString(), 0);
+      }
+      around.log().write(line.put("kind", (held ? End.COMPLETED : End.KILLED).word()));
+    }
+    uses.clear();
+    asks.forget();
+    noteDemand();
+  }
+
+  /** Tells where the intervals begin and end in which the application demands. */
+  private void noteDemand() {
+    boolean now = !uses.isEmpty() || asks.count() > 0;
+    if (now != demanding) {
+      demanding = now;
+      around.log().write(PlayerLog.line("demand").put("application", application.id)
+          .put("on", now));
+    }
+  }
+
+  private ObjectNode line(String event, ContainerId container) {
+    return PlayerLog.line(event).put("application", application.id)
+        .put("container", container.toString());
+  }
+
+  @Override
+  public void later(long ms, Runnable what) {
+    around.after(ms, () -> mail.add(what));
+  }
+
+  @Override
+  public void end(Use use) {
+    around.held().end(use.container.getId().toString(), 0);
+  }
+
+  private void awaitMail(long untilMs) throws InterruptedException {
+    long left = untilMs - System.currentTimeMillis();
+    while (left > 0 && !course.hasEnded() && !course.hasFailed()) {
+      Runnable letter = mail.poll(left, TimeUnit.MILLISECONDS);
+      if (letter != null) {
+        letter.run();
+      }
+      left = untilMs - System.currentTimeMillis();
+    }
+  }
+}

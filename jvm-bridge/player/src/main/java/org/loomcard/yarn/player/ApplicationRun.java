@@ -1,0 +1,180 @@
+package org.loomcard.yarn.player;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.security.PrivilegedExceptionAction;
+import java.util.Base64;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.Credentials;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.token.Token;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationReport;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.api.records.YarnApplicationState;
+import org.apache.hadoop.yarn.client.api.YarnClient;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One application from its submission to its end.
+ *
+ * <p>Without an AM container its attempt is an unmanaged one. With one, the ResourceManager
+ * launches a held container for it, which hands its tokens to the player: the attempt, its tokens
+ * and its container are real, only the program that speaks for it lives here.
+ */
+final class ApplicationRun {
+  private static final Logger LOG = LoggerFactory.getLogger(ApplicationRun.class);
+  private static final long LOOK_MS = 10;
+  private static final long LOOK_AT_MASTER_MS = 1000;
+
+  private final Scenario.Application application;
+  private final Map<String, String> hints;
+  private final Surroundings around;
+  private final Submissions submissions;
+  private final Configuration conf;
+  private final Executor starters;
+  private final long masterStartMs;
+  private volatile ApplicationId id;
+
+  ApplicationRun(Scenario.Application application, Map<String, String> hints, Surroundings around,
+      Submissions submissions, Configuration conf, Executor starters, long masterStartMs) {
+    this.application = application;
+    this.hints = hints;
+    this.around = around;
+    this.submissions = submissions;
+    this.conf = conf;
+    this.starters = starters;
+    this.masterStartMs = masterStartMs;
+  }
+
+  /** Plays it; whatever goes wrong is written down as the application's end. */
+  void play() {
+    String why = "";
+    String state = "FAILED";
+    try {
+      state = attempt(submit()).toString();
+    } catch (Exception e) {
+      why = String.valueOf(e.getMessage());
+      LOG.warn("{} did not reach its end: {}", application.id, e.toString());
+    } finally {
+      close(state, why);
+    }
+  }
+
+  /** Asks the ResourceManager to kill it; nothing where it was not submitted. */
+  void kill() {
+    try {
+      if (id != null) {
+        submissions.client(application.user).killApplication(id);
+      }
+    } catch (Exception e) {
+      LOG.warn("{} could not be killed: {}", application.id, e.toString());
+    }
+  }
+
+  /** Submits it and returns the user that holds the attempt's token. */
+  private UserGroupInformation submit() throws Exception {
+    ApplicationSubmissionContext context = submissions.prepare(application, hints);
+    id = context.getApplicationId();
+    CompletableFuture<String> arrived = new CompletableFuture<>();
+    around.held().expect(id.toString(), arrived::complete);
+    around.log().write(line("submitted").put("yarn", id.toString()));
+    YarnClient client = submissions.client(application.user);
+    client.submitApplication(context);
+    UserGroupInformation user = UserGroupInformation.createRemoteUser(application.user);
+    if (application.am == null) {
+      user.addToken(waitForToken(client));
+    } else {
+      user.addCredentials(waitForMaster(arrived));
+      waitForStart();
+    }
+    return user;
+  }
+
+  private Token<AMRMTokenIdentifier> waitForToken(YarnClient client) throws Exception {
+    while (true) {
+      Token<AMRMTokenIdentifier> token = client.getAMRMToken(id);
+      if (token != null) {
+        return token;
+      }
+      checkAlive();
+      Thread.sleep(LOOK_MS);
+    }
+  }
+
+  private Credentials waitForMaster(CompletableFuture<String> arrived) throws Exception {
+    while (true) {
+      try {
+        String text = arrived.get(LOOK_AT_MASTER_MS, TimeUnit.MILLISECONDS);
+        Credentials credentials = new Credentials();
+        credentials.readTokenStorageStream(new DataInputStream(
+            new ByteArrayInputStream(Base64.getDecoder().decode(text))));
+        return credentials;
+      } catch (TimeoutException e) {
+        checkAlive();
+      }
+    }
+  }
+
+  /** As long as a program of its own would take from its container's start to its first ask. */
+  private void waitForStart() throws InterruptedException {
+    Thread.sleep(masterStartMs);
+  }
+
+  private void checkAlive() throws Exception {
+    ApplicationReport report = submissions.report(application, id);
+    YarnApplicationState state = report.getYarnApplicationState();
+    if (state == YarnApplicationState.FAILED || state == YarnApplicationState.KILLED) {
+      throw new IOException(report.getDiagnostics());
+    }
+  }
+
+  private FinalApplicationStatus attempt(UserGroupInformation user) throws Exception {
+    PrivilegedExceptionAction<FinalApplicationStatus> play = () -> {
+      ResourceManagerLink manager = new ResourceManagerLink(conf);
+      NodeLink nodes = new NodeLink(conf, starters);
+      try {
+        return new ApplicationMaster(application, around, manager, nodes).play();
+      } finally {
+        manager.close();
+        nodes.close();
+      }
+    };
+    FinalApplicationStatus status = user.doAs(play);
+    around.held().end(id.toString(), 0);
+    return status;
+  }
+
+  /** Writes down how it ended, and when it began by the ResourceManager's own clock. */
+  private void close(String state, String why) {
+    ObjectNode line = line("closed").put("why", why);
+    String ended = state;
+    try {
+      ApplicationReport report = submissions.report(application, id);
+      line.put("submitted_ms", report.getStartTime());
+      if (report.getYarnApplicationState() == YarnApplicationState.KILLED) {
+        ended = "KILLED";
+      }
+    } catch (IOException | YarnException | RuntimeException e) {
+      LOG.warn("{}: no report of its end: {}", application.id, e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    around.log().write(line.put("state", ended));
+  }
+
+  private ObjectNode line(String event) {
+    return PlayerLog.line(event).put("application", application.id);
+  }
+}

@@ -1,0 +1,133 @@
+package org.loomcard.yarn.player;
+
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Set;
+import org.apache.hadoop.yarn.api.records.Resource;
+
+/**
+ * Kind mapreduce: all maps at once, reduces by MapReduce's own rule. A reduce that begins while
+ * maps run is held: it copies their outputs as they finish, and only then is its end known.
+ */
+final class MapReduceCourse implements Course {
+  private static final int MAP = 0;
+  private static final int REDUCE = 1;
+
+  private final Scenario.Application application;
+  private final TaskBook book;
+  private final Asks asks;
+  private final Master master;
+  private final ReduceRamp ramp;
+  private final Shuffle shuffle;
+  /** When each held reduce began to run is its use's launch; those whose end is not known yet. */
+  private final Set<Use> copying = new HashSet<>();
+  private final int[] assigned = new int[2];
+
+  MapReduceCourse(Scenario.Application application, TaskBook book, Asks asks, Master master) {
+    this.application = application;
+    this.book = book;
+    this.asks = asks;
+    this.master = master;
+    ramp = new ReduceRamp(application.slowstart, asks.size(MAP), asks.size(REDUCE));
+    shuffle = new Shuffle(application.msPerMap, application.stages.get(MAP).tasks());
+  }
+
+  @Override
+  public void begin() {
+    book.openAll();
+    for (int task : book.waiting(MAP)) {
+      asks.rows(MAP).add(application.stages.get(MAP).wishes(task));
+    }
+  }
+
+  @Override
+  public Use granted(int key, String host) {
+    // A reduce's ask may have been taken back while its container was on the way.
+    Task task = asks.rows(key).count() > 0 ? book.take(key, host) : null;
+    if (task == null) {
+      return null;
+    }
+    asks.rows(key).remove(application.stages.get(key).wishes(task.index));
+    assigned[key]++;
+    if (key == MAP || task.fails) {
+      return new Use(task, false);
+    }
+    return new Use(task, true);
+  }
+
+  @Override
+  public void started(Use use) {
+    use.launchedMs = System.currentTimeMillis();
+    copying.add(use);
+    endCopies();
+  }
+
+  /** Once every map is done, it is known when each reduce ends. */
+  private void endCopies() {
+    if (!shuffle.isComplete()) {
+      return;
+    }
+    for (Iterator<Use> each = copying.iterator(); each.hasNext();) {
+      Use use = each.next();
+      each.remove();
+      long now = System.currentTimeMillis();
+      long copied = Math.max(now, shuffle.copiedMs(use.launchedMs));
+      master.later(copied + use.task.runMs - now, () -> master.end(use));
+    }
+  }
+
+  @Override
+  public void ended(Use use, End end) {
+    Task task = use.task;
+    assigned[task.stage]--;
+    copying.remove(use);
+    if (end == End.COMPLETED) {
+      book.succeeded(task);
+      if (task.stage == MAP) {
+        // Its end is heard of a heartbeat late; a real reduce hears of it from the map itself.
+        shuffle.mapFinished(
+            Math.min(System.currentTimeMillis(), use.launchedMs + task.runMs));
+        endCopies();
+      }
+      return;
+    }
+    if (end == End.FAILED) {
+      book.failed(task);
+    } else {
+      book.lost(task);
+    }
+    if (task.stage == MAP && !book.hasFailed()) {
+      asks.rows(MAP).add(application.stages.get(MAP).wishes(task.index));
+    }
+  }
+
+  @Override
+  public void heard(Resource headroom, boolean withVcores) {
+    ReduceRamp.Counts now = new ReduceRamp.Counts();
+    now.totalMaps = application.stages.get(MAP).tasks();
+    now.completedMaps = now.totalMaps - book.left(MAP);
+    now.scheduledMaps = asks.rows(MAP).count();
+    now.assignedMaps = assigned[MAP];
+    now.scheduledReduces = asks.rows(REDUCE).count();
+    now.pendingReduces = book.waiting(REDUCE).size() - now.scheduledReduces;
+    now.assignedReduces = assigned[REDUCE];
+    int change = ramp.change(now, headroom, withVcores);
+    for (int i = 0; i < change; i++) {
+      asks.rows(REDUCE).add(Collections.emptyList());
+    }
+    for (int i = 0; i > change; i--) {
+      asks.rows(REDUCE).remove(Collections.emptyList());
+    }
+  }
+
+  @Override
+  public boolean hasEnded() {
+    return book.hasEnded();
+  }
+
+  @Override
+  public boolean hasFailed() {
+    return book.hasFailed();
+  }
+}

@@ -1,0 +1,73 @@
+package org.loomcard.yarn.player;
+
+import java.io.File;
+import java.util.Locale;
+
+/** The command line of {@link WorkloadPlayer}. */
+final class Options {
+  static final String USAGE =
+      "WorkloadPlayer --input FILE --log FILE [--work sleep|burn] [--address HOST]";
+
+  private File input;
+  private File log;
+  private Command.Work work = Command.Work.SLEEP;
+  private String address = "127.0.0.1";
+
+  private Options() {
+  }
+
+  /**
+   * Reads the arguments.
+   *
+   * @throws IllegalArgumentException naming the argument and what was expected
+   */
+  static Options parse(String[] args) {
+    Options options = new Options();
+    for (int i = 0; i < args.length; i += 2) {
+      if (i + 1 == args.length) {
+        throw new IllegalArgumentException(args[i] + " needs a value; usage: " + USAGE);
+      }
+      String value = args[i + 1];
+      switch (args[i]) {
+        case "--input":
+          options.input = new File(value);
+          break;
+        case "--log":
+          options.log = new File(value);
+          break;
+        case "--work":
+          options.work = Command.Work.valueOf(value.toUpperCase(Locale.ROOT));
+          break;
+        case "--address":
+          options.address = value;
+          break;
+        default:
+          throw new IllegalArgumentException("unknown argument " + args[i] + "; usage: " + USAGE);
+      }
+    }
+    if (options.input == null || options.log == null) {
+      throw new IllegalArgumentException("--input or --log is missing; usage: " + USAGE);
+    }
+    return options;
+  }
+
+  /** The scenario with its hints. */
+  File input() {
+    return input;
+  }
+
+  /** Where the player's own account goes. */
+  File log() {
+    return log;
+  }
+
+  /** What timed containers do. */
+  Command.Work work() {
+    return work;
+  }
+
+  /** The address of this machine that containers reach it by. */
+  String address() {
+    return address;
+  }
+}

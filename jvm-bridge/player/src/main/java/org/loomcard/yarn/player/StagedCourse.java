@@ -1,0 +1,73 @@
+package org.loomcard.yarn.player;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+
+/** Kinds plain and dag: the tasks of a stage are asked for when the stages before it have ended. */
+final class StagedCourse implements Course {
+  private final Scenario.Application application;
+  private final TaskBook book;
+  private final Asks asks;
+
+  StagedCourse(Scenario.Application application, TaskBook book, Asks asks) {
+    this.application = application;
+    this.book = book;
+    this.asks = asks;
+  }
+
+  @Override
+  public void begin() {
+    for (int stage : book.open()) {
+      for (int task : book.waiting(stage)) {
+        asks.rows(stage).add(application.stages.get(stage).wishes(task));
+      }
+    }
+  }
+
+  @Override
+  public Use granted(int key, String host) {
+    Task task = book.take(key, host);
+    if (task == null) {
+      return null;
+    }
+    asks.rows(key).remove(application.stages.get(key).wishes(task.index));
+    return new Use(task, false);
+  }
+
+  @Override
+  public void started(Use use) {
+    // Its containers end by themselves.
+  }
+
+  @Override
+  public void ended(Use use, End end) {
+    Task task = use.task;
+    if (end == End.COMPLETED) {
+      book.succeeded(task);
+      begin();
+      return;
+    }
+    if (end == End.FAILED) {
+      book.failed(task);
+    } else {
+      book.lost(task);
+    }
+    if (!book.hasFailed()) {
+      asks.rows(task.stage).add(application.stages.get(task.stage).wishes(task.index));
+    }
+  }
+
+  @Override
+  public void heard(Resource headroom, boolean withVcores) {
+    // It asks for all at once, whatever the room.
+  }
+
+  @Override
+  public boolean hasEnded() {
+    return book.hasEnded();
+  }
+
+  @Override
+  public boolean hasFailed() {
+    return book.hasFailed();
+  }
+}

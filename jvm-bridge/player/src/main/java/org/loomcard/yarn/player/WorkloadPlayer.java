@@ -1,0 +1,156 @@
+package org.loomcard.yarn.player;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+
+/**
+ * Plays a scenario on a real YARN: submits each application at its time and is the application
+ * master of all of them, in one process. Which cluster, says the configuration on the class path.
+ *
+ * <p>It ends when every application has; exit status 0 whatever became of them, for that is in the
+ * log. The end of standard input ends it early: what still runs is killed.
+ */
+public final class WorkloadPlayer {
+  /** The name of an application that is none of the scenario's. */
+  private static final String WARM_UP = "loomcard-warm-up";
+  private static final long LEAD_MS = 200;
+  private static final int STARTERS = 8;
+  private static final int HOOK_PRIORITY = 50;
+  private static final String POLL = "yarn.client.application-client-protocol.poll-interval-ms";
+  private static final String NODE_WAIT = "yarn.client.nodemanager-connect.max-wait-ms";
+  private static final String NODE_RETRY = "yarn.client.nodemanager-connect.retry-interval-ms";
+
+  private final Scenario.Input input;
+  private final Configuration conf = new YarnConfiguration();
+  private final PlayerLog log;
+  private final HeldContainers held;
+  private final Surroundings around;
+  private final Submissions submissions;
+  private final ExecutorService threads =
+      Executors.newCachedThreadPool(Surroundings::daemon);
+  private final ExecutorService starters =
+      Executors.newFixedThreadPool(STARTERS, Surroundings::daemon);
+  private final List<ApplicationRun> running = Collections.synchronizedList(new ArrayList<>());
+
+  private WorkloadPlayer(Options options) throws IOException {
+    input = Scenario.read(options.input());
+    log = new PlayerLog(options.log());
+    held = new HeldContainers(InetAddress.getByName(options.address()));
+    Command command = new Command(options.work(), options.address(), held.port());
+    Topology topology = new Topology(input.scenario, input.realNames);
+    around = new Surroundings(topology, log, command, held, input.scenario.amHeartbeatMs);
+    conf.setIfUnset(POLL, "10");
+    // A node that does not answer is gone; YARN's clients would wait three minutes for it.
+    conf.setLong(NODE_WAIT, 2_000);
+    conf.setLong(NODE_RETRY, 200);
+    submissions = new Submissions(conf, topology, command);
+  }
+
+  /** Plays; exits 2 for bad arguments, 1 where the scenario cannot be read or the RM not reached. */
+  public static void main(String[] args) throws Exception {
+    Options options;
+    try {
+      options = Options.parse(args);
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.exit(2);
+      return;
+    }
+    WorkloadPlayer player = new WorkloadPlayer(options);
+    ShutdownHookManager.get().addShutdownHook(player::kill, HOOK_PRIORITY);
+    Surroundings.daemon(WorkloadPlayer::obey).start();
+    player.play();
+    System.exit(0);
+  }
+
+  /** Lives no longer than whoever holds the other end of standard input. */
+  private static void obey() {
+    try {
+      while (System.in.read() >= 0) {
+        continue;
+      }
+    } catch (IOException expected) {
+      // As good as an end.
+    }
+    System.exit(3);
+  }
+
+  private void play() throws Exception {
+    List<Scenario.Application> applications = new ArrayList<>(input.scenario.applications);
+    applications.sort(Comparator.comparingLong(application -> application.submitMs));
+    warmUp(applications);
+    CountDownLatch ended = new CountDownLatch(applications.size());
+    long zero = System.currentTimeMillis() + LEAD_MS;
+    log.write(PlayerLog.line("zero").put("zero_ms", zero));
+    for (Scenario.Application application : applications) {
+      waitUntil(zero + application.submitMs);
+      ApplicationRun run = run(application);
+      running.add(run);
+      threads.execute(() -> {
+        run.play();
+        running.remove(run);
+        ended.countDown();
+      });
+    }
+    ended.await();
+    log.write(PlayerLog.line("done"));
+  }
+
+  /**
+   * Speaks once to the ResourceManager as every user, and plays an application of one container
+   * that ends at once: on every side classes are loaded before the run's zero.
+   */
+  private void warmUp(List<Scenario.Application> applications) throws Exception {
+    for (Scenario.Application application : applications) {
+      submissions.client(application.user);
+    }
+    if (!applications.isEmpty()) {
+      Scenario.Application first = new Scenario.Application();
+      first.id = WARM_UP;
+      first.queue = applications.get(0).queue;
+      first.user = applications.get(0).user;
+      first.kind = "plain";
+      first.stages = Collections.singletonList(instant(applications.get(0)));
+      run(first).play();
+    }
+  }
+
+  private static Scenario.Stage instant(Scenario.Application like) {
+    Scenario.Stage stage = new Scenario.Stage();
+    stage.id = WARM_UP;
+    stage.size = like.executors == null ? like.stages.get(0).size : like.executors.size;
+    stage.priority = 1;
+    stage.requestId = 1;
+    stage.durationsMs = new long[] {1};
+    return stage;
+  }
+
+  private ApplicationRun run(Scenario.Application application) {
+    return new ApplicationRun(application,
+        input.hints.getOrDefault(application.id, Collections.emptyMap()), around, submissions,
+        conf, starters, input.scenario.amStartMs);
+  }
+
+  private static void waitUntil(long timeMs) throws InterruptedException {
+    long left = timeMs - System.currentTimeMillis();
+    if (left > 0) {
+      Thread.sleep(left);
+    }
+  }
+
+  private void kill() {
+    for (ApplicationRun run : new ArrayList<>(running)) {
+      run.kill();
+    }
+  }
+}
