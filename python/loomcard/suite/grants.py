@@ -1,0 +1,74 @@
+"""When the ResourceManager granted each container, as Loomcard's journal tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loomcard.model import records
+from loomcard.model.journal import read_segment, segments
+from loomcard.suite.books import ContainerKey
+
+
+class _Reader:
+    """Follows who is who through the batches of one segment."""
+
+    def __init__(self, epoch_ms: int) -> None:
+        self.epoch_ms = epoch_ms
+        self.granted: dict[ContainerKey, int] = {}
+        self._applications: dict[int, str] = {}
+        self._attempts: dict[int, tuple[str, int]] = {}
+        self._plan: tuple[int, records.PlanReply] | None = None  # when it was asked for
+
+    def round(self, batch: records.Batch, plan: records.PlanReply) -> None:
+        """Reads one round."""
+        for record in batch.records:
+            self._hear(record)
+        self._plan = (batch.now_ms, plan)
+
+    def _hear(self, record: records.AnyRecord) -> None:
+        match record:
+            case records.ApplicationAdded():
+                self._applications[record.application] = record.id
+            case records.AttemptAdded():
+                owner = self._applications[record.application]
+                self._attempts[record.attempt] = (owner, record.number)
+            case records.ContainerAdded():
+                self._keep(record.attempt, record.number, record.at_ms)
+            case records.Outcomes():
+                self._outcomes(record)
+            case _:
+                pass
+
+    def _outcomes(self, outcomes: records.Outcomes) -> None:
+        if self._plan is None or self._plan[1].round != outcomes.round:
+            return  # the plan stands in the segment before
+        at_ms, plan = self._plan
+        refused = {index: count for index, count, _ in outcomes.refusals}
+        numbers = iter(outcomes.numbers)
+        for index, decision in enumerate(plan.decisions):
+            if isinstance(decision, records.Allocate):
+                for _ in range(decision.count - refused.get(index, 0)):
+                    self._keep(decision.attempt, next(numbers), at_ms)
+
+    def _keep(self, attempt: int, number: int, at_ms: int) -> None:
+        application, ordinal = self._attempts[attempt]
+        self.granted.setdefault((application, ordinal, number), self.epoch_ms + at_ms)
+
+
+def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
+    """By container, in ms since 1970, when the plan was asked for that granted it. Raises
+    JournalError.
+    """
+    found: dict[ContainerKey, int] = {}
+    for path in segments(journal_dir):
+        segment = read_segment(path)
+        if not segment.rounds:
+            continue
+        reader = _Reader(int(segment.header["hello"][2]))
+        for batch, plan in segment.rounds:
+            request, reply = records.read_request(batch), records.read_reply(plan)
+            assert isinstance(request, records.Batch)
+            assert isinstance(reply, records.PlanReply)
+            reader.round(request, reply)
+        found = reader.granted | found
+    return found

@@ -1,0 +1,167 @@
+"""Playing a scenario on a real cluster: its applications, containers and faults, in real time.
+
+    record = play(scenario, Path("policies/drf.yml"), folder=Path("run/played"))
+
+docs/player.md says what is then real and what is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from loomcard.cluster.local import LocalCluster, clear
+from loomcard.cluster.rest import RestError
+from loomcard.config import compile_setup
+from loomcard.model.journal import JournalError
+from loomcard.outcome.record import RunRecord
+from loomcard.simulator import Progress
+from loomcard.simulator.engine import refuse_unknown_queues
+from loomcard.suite.books import ContainerKey
+from loomcard.suite.faults import Faults
+from loomcard.suite.grants import granted_ms
+from loomcard.suite.play_settings import settings
+from loomcard.suite.played import application_records, container_rows, counts, refusals, zero_ms
+from loomcard.suite.player import Player, PlayError
+from loomcard.suite.times import read_runs
+from loomcard.workload.scenario import Scenario
+
+_LOOK_S = 0.1
+_SETTLE_S = 3.0  # in which nodes write down the ends of what the last application left
+
+
+def play(
+    scenario: Scenario,
+    policy: Path | str,
+    *,
+    on: Literal["local", "docker"] = "local",
+    folder: Path,
+    setup: Mapping[str, Any] | None = None,
+    executor: Literal["virtual", "process"] = "virtual",
+    work: Literal["sleep", "burn"] = "sleep",
+    policy_path: Sequence[Path] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+) -> RunRecord:
+    """Play `scenario` on an embedded cluster of its own in `folder`, and tell what happened.
+
+    `policy` is a YAML set-up, or stock:capacity, stock:fair or stock:fifo, which get the queues of
+    the compiled `setup` where it is given. `executor` virtual: containers wait inside their
+    NodeManager; process: each is a process that does `work`. Ctrl-C, also one that `on_progress`
+    raises, ends the run: the record then holds what happened so far, with `finished` False, and no
+    process is left. Raises PlayError, ClusterError and FindingsError.
+    """
+    if on != "local":
+        raise PlayError(f"a workload cannot be played on {on} yet", "play it on local")
+    began = time.monotonic()
+    if isinstance(policy, Path):
+        setup = compile_setup(policy.read_text("utf-8"), policy.name)
+        refuse_unknown_queues(scenario.applications, setup)
+    virtual = executor == "virtual"
+    folder = _cleared(folder)
+    wanted = settings(
+        scenario, policy, folder / "cluster", virtual=virtual, policy_path=policy_path
+    )
+    with LocalCluster(wanted) as cluster:
+        options = tuple(cluster.client_options)
+        player = Player(scenario, folder, cluster.conf_dir, options, work=work)
+        watch = _Watch(player, scenario, on_progress)
+        faults = Faults(scenario, cluster.command, watch.now_ms)
+        with player:
+            finished = watch.until_over(faults)
+        watch.wait_for_nodes(cluster)
+        refused = refusals(_scheduler(cluster))
+        runs = read_runs(cluster.container_times)
+        rows = container_rows(scenario, player.events, runs, _granted(cluster))
+    return RunRecord(
+        policy=policy if isinstance(policy, str) else policy.stem,
+        workload=scenario.name,
+        seed=scenario.seed,
+        engine=on,
+        resource_types=list(scenario.resource_types),
+        capacity=faults.steps,
+        applications=application_records(scenario, player.events),
+        containers=rows,
+        weights={queue["path"]: queue["weight"] for queue in (setup or {}).get("queues", [])},
+        refusals=refused,
+        ended_ms=watch.ended_ms(),
+        finished=finished,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _cleared(folder: Path) -> Path:
+    whole = folder.resolve()
+    clear(whole / "cluster")
+    whole.mkdir(parents=True, exist_ok=True)
+    return whole
+
+
+class _Watch:
+    """Follows a player to its end."""
+
+    def __init__(
+        self,
+        player: Player,
+        scenario: Scenario,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.player = player
+        self.scenario = scenario
+        self.on_progress = on_progress
+
+    def now_ms(self) -> int:
+        """The run's clock."""
+        zero = zero_ms(self.player.events)
+        return 0 if zero is None else int(time.time() * 1000) - zero
+
+    def ended_ms(self) -> int:
+        """When the last application ended, or else the last thing happened."""
+        zero = zero_ms(self.player.events) or 0
+        return max((event["at_ms"] - zero for event in self.player.events), default=0)
+
+    def until_over(self, faults: Faults) -> bool:
+        """Waits for the player's end; False where Ctrl-C came first."""
+        try:
+            while not self.player.ended():
+                fresh = self.player.follow()
+                if any(event["event"] == "zero" for event in fresh):
+                    faults.start()
+                self._tell()
+                time.sleep(_LOOK_S)
+            self.player.follow()
+            self._tell()
+        except KeyboardInterrupt:
+            return False
+        finally:
+            faults.stop()
+        return counts(self.player.events)["done"] > 0
+
+    def wait_for_nodes(self, cluster: LocalCluster) -> None:
+        """Waits until the nodes have written down every end."""
+        deadline = time.monotonic() + _SETTLE_S
+        while time.monotonic() < deadline:
+            if all(run.ended_ms is not None for run in read_runs(cluster.container_times)):
+                return
+            time.sleep(_LOOK_S)
+
+    def _tell(self) -> None:
+        if self.on_progress is not None:
+            seen = counts(self.player.events)
+            total = len(self.scenario.applications)
+            self.on_progress(Progress(self.now_ms(), seen["ended"], seen["closed"], total))
+
+
+def _scheduler(cluster: LocalCluster) -> Mapping[str, Any]:
+    with contextlib.suppress(RestError):
+        return cluster.rest.scheduler()
+    return {}
+
+
+def _granted(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
+    if cluster.settings.is_loomcard:
+        with contextlib.suppress(JournalError):
+            return granted_ms(cluster.journal_dir)
+    return {}

@@ -1,0 +1,144 @@
+"""A scenario played on a real YARN: virtual nodes of three sizes, one with further resources."""
+
+import pytest
+
+from loomcard.outcome.metrics import summary
+from loomcard.outcome.record import RunRecord
+from loomcard.suite.play import play
+from loomcard.workload.scenario import (
+    Executors,
+    Fault,
+    Scenario,
+    ScenarioApplication,
+    ScenarioNode,
+    Stage,
+)
+
+pytestmark = pytest.mark.cluster
+
+TYPES = ["memory_mb", "vcores", "gpu"]
+NODES = [
+    ScenarioNode("big", "/r1", (8192, 16, 2)),
+    ScenarioNode("n2", "/r2", (4096, 8, 0)),
+    ScenarioNode("n3", "/r2", (2048, 8, 1)),
+]
+
+
+def maps(tasks: int, ms: int) -> Stage:
+    return Stage("map", (512, 1, 0), 20, 1, [ms] * tasks)
+
+
+APPLICATIONS = [
+    ScenarioApplication(
+        "dag", 0, "root.default", "alice", "dag",
+        [
+            Stage("a", (512, 1, 0), 20, 1, [1000] * 4, nodes=[["n2"]] * 4),
+            Stage("b", (512, 1, 1), 20, 2, [800] * 3, after=[0], fails_ms={1: [300]}),
+        ],
+    ),
+    ScenarioApplication(
+        "mapreduce", 500, "root.default", "bob", "mapreduce",
+        [maps(6, 1500), Stage("reduce", (1024, 1, 0), 10, 2, [500] * 2, after=[0])],
+        slowstart=0.2, ms_per_map=100, am=(256, 1, 0),
+    ),
+    ScenarioApplication(
+        "spark", 1000, "root.default", "bob", "spark",
+        [maps(6, 600), Stage("join", (512, 1, 0), 20, 2, [400], after=[0])],
+        executors=Executors(2, (1024, 2, 0)),
+    ),
+    ScenarioApplication(
+        "hopeless", 1500, "root.default", "alice", "plain",
+        [Stage("s", (512, 1, 0), 20, 1, [9000] * 2, fails_ms={0: [200, 200]})],
+        max_attempts=2,
+    ),
+    ScenarioApplication(
+        "long", 0, "root.default", "alice", "plain",
+        [Stage("s", (512, 1, 0), 20, 1, [6000] * 2, nodes=[["n3"], ["n3"]])], am=(256, 1, 0),
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    """One run: five applications under drf, and a node that goes for a while."""
+    folder = tmp_path_factory.mktemp("play")
+    policy = folder / "drf.yml"
+    policy.write_text("version: 1\nkind: policy\npolicy: drf\n")
+    scenario = Scenario(
+        "mixed", 7, TYPES, NODES, APPLICATIONS, heartbeat_ms=200, am_heartbeat_ms=200,
+        am_start_ms=200, minimum=(128, 1, 0), faults=[Fault(3500, "n3", 1000)],
+    )  # fmt: skip
+    return play(scenario, policy, folder=folder)
+
+
+def rows(record: RunRecord, application: str, stage: str) -> list[tuple[int, int, str, str]]:
+    """(task, attempt, node, kind) of each container of a stage."""
+    return sorted(
+        (row.task, row.attempt, row.node, row.kind)
+        for row in record.containers
+        if row.application == application and row.stage == stage and not row.is_am
+    )
+
+
+def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
+    """Each in its state, and each container RUNNING for as long as its task takes."""
+    assert played.finished
+    assert played.engine == "local"
+    assert {app.id: app.state for app in played.applications} == {
+        "dag": "SUCCEEDED",
+        "mapreduce": "SUCCEEDED",
+        "spark": "SUCCEEDED",
+        "hopeless": "FAILED",
+        "long": "SUCCEEDED",
+    }
+    for row in played.containers:
+        if row.application == "dag" and row.kind == "completed":
+            assert row.allocated_ms is not None
+            assert row.started_ms is not None
+            assert row.finished_ms is not None
+            assert row.allocated_ms <= row.started_ms + 50
+            assert 0 <= row.finished_ms - row.started_ms - (1000 if row.stage == "a" else 800) < 500
+
+
+def test_tasks_go_where_they_want_and_where_the_gpus_are(played: RunRecord) -> None:
+    """Locality rows and further resource types reach the scheduler; a failed task runs again."""
+    assert {node for _, _, node, _ in rows(played, "dag", "a")} == {"n2"}
+    second = rows(played, "dag", "b")
+    assert {node for _, _, node, _ in second} <= {"big", "n3"}
+    assert [(t, a, kind) for t, a, _, kind in second if t == 1] == [
+        (1, 1, "failed"),
+        (1, 2, "completed"),
+    ]
+    assert [kind for _, _, _, kind in rows(played, "hopeless", "s")][:2] == ["failed", "failed"]
+
+
+def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> None:
+    """Lengths that only the application master knows are held."""
+    seen = {
+        name: [row for row in played.containers if row.application == name and not row.is_am]
+        for name in ("mapreduce", "spark")
+    }
+    last_map = max(row.finished_ms or 0 for row in seen["mapreduce"] if row.stage == "map")
+    for row in seen["mapreduce"]:
+        if row.stage == "reduce":
+            assert (row.finished_ms or 0) >= last_map + 500
+    assert len(seen["spark"]) == 2
+    assert all((row.finished_ms or 0) - (row.started_ms or 0) >= 1500 for row in seen["spark"])
+    masters = [row for row in played.containers if row.is_am]
+    assert sorted((row.application, row.size, row.kind) for row in masters) == [
+        ("long", (256, 1, 0), "completed"),
+        ("mapreduce", (256, 1, 0), "completed"),
+    ]
+
+
+def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
+    """Its containers are lost, their tasks run again, and the cluster was smaller meanwhile."""
+    first = [(t, kind) for t, a, node, kind in rows(played, "long", "s") if node == "n3" and a == 1]
+    assert (0, "lost") in first
+    assert (1, "lost") in first
+    assert [amounts for _, amounts in played.capacity] == [
+        (14336, 32, 3),
+        (12288, 24, 2),
+        (14336, 32, 3),
+    ]
+    assert summary(played)["makespan_ms"] > 9000
