@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def test_the_package_offers_what_is_built_in():
     offered = project["entry-points"][registry.GROUP]
     assert offered == {n: f"loomcard.policies.{at}" for n, at in registry.BUILT_IN.items()}
     assert all(find(name).decide for name in registry.BUILT_IN)
+
+
+@pytest.mark.parametrize("name", sorted(registry.BUILT_IN))
+def test_the_guide_and_a_set_up_show_every_policy(name):
+    """docs/policies.md has a section with its options, policies/ a set-up that names it."""
+    root = Path(__file__).parents[2]
+    sections = (root / "docs" / "policies.md").read_text().split("\n## ")[1:]
+    [section] = [s for s in sections if name in s.partition("\n")[0].split(", ")]
+    options = [field.name for field in fields(find(name))]
+    assert [option for option in options if f"`{option}`" not in section] == []
+    assert f"policy: {name}\n" in (root / "policies" / f"{name}.yml").read_text()
 
 
 def test_a_file_names_a_class(tmp_path):

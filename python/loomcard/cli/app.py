@@ -14,18 +14,41 @@ from loomcard.cli.cluster import cluster
 from loomcard.cli.demo import demo
 from loomcard.cli.jobs import status, submit
 from loomcard.cli.policy import policy
+from loomcard.cli.replay import replay
 from loomcard.cli.schema import schema
+from loomcard.cli.simulate import simulate
 from loomcard.cluster.docker import ComposeError
 from loomcard.cluster.local import ClusterError
 from loomcard.cluster.places import PlaceError
 from loomcard.cluster.render import RenderError
 from loomcard.cluster.rest import AddressError, RestError
 from loomcard.config import FindingsError
+from loomcard.experiments.inputs import InputError
+from loomcard.model.journal import JournalError
+from loomcard.outcome.files import ResultError
+from loomcard.simulator import InvariantError, PolicyFaultError, UnknownQueueError
 from loomcard.suite.programs import ProgramError
 from loomcard.suite.submission import SubmissionError
 
-BAD_INPUT = (AddressError, ProgramError, RenderError, FindingsError)
-FAILURES = (ClusterError, ComposeError, PlaceError, RestError, SubmissionError)
+BAD_INPUT = (
+    AddressError,
+    FindingsError,
+    InputError,
+    JournalError,
+    ProgramError,
+    RenderError,
+    ResultError,
+    UnknownQueueError,
+)
+FAILURES = (
+    ClusterError,
+    ComposeError,
+    InvariantError,
+    PlaceError,
+    PolicyFaultError,
+    RestError,
+    SubmissionError,
+)
 
 app = typer.Typer(
     name="loomcard",
@@ -40,6 +63,8 @@ app.command()(submit)
 app.command()(status)
 app.command()(demo)
 app.command()(schema)
+app.command()(simulate)
+app.command()(replay)
 
 
 def run(arguments: list[str] | None = None) -> int:

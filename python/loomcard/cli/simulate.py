@@ -1,0 +1,146 @@
+"""``loomcard simulate``: a workload under one or more policies, on a cluster of events."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import mean, median
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from loomcard.cli.output import Json, console, print_json
+from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.outcome.files import write_run
+from loomcard.outcome.manifest import manifest
+from loomcard.outcome.metrics import summary
+from loomcard.outcome.record import RunRecord
+from loomcard.simulator.engine import Progress as Step
+from loomcard.simulator.engine import refuse_unknown_queues
+from loomcard.simulator.parallel import Run, simulate_all
+from loomcard.workload.loading import find, load
+
+STOPPED = 130
+
+
+def simulate(
+    workload: Annotated[str, typer.Argument(help="A workload's file, or a shipped one's name.")],
+    policy: Annotated[
+        list[str],
+        typer.Option("--policy", help="A set-up's file, or a policy's name; repeatable."),
+    ],
+    seed: Annotated[int, typer.Option("--seed", help="Of every die that the workload casts.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A folder for results, containers, journals and manifest."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="At a time. Default: one a core.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is."""
+    chosen = choices(policy, Path.cwd())
+    only_ours(chosen)
+    setups = [choice.compiled({}) or {} for choice in chosen]
+    file = find(workload)
+    scenario = load(file, seed=seed)
+    for setup in setups:
+        refuse_unknown_queues(scenario.applications, setup)
+    runs = [
+        Run(choice.name, setup, None if out is None else out / "journal" / f"{choice.name}-{seed}")
+        for choice, setup in zip(chosen, setups, strict=True)
+    ]
+    with _bars([run.policy for run in runs], len(scenario.applications)) as tell:
+        records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, tell)
+    if out is not None:
+        inputs = {file.name: file.read_bytes()}
+        inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}
+        write_run(out, records, manifest(inputs, command=["simulate"], seeds=[seed]))
+    summaries = [summary(record) for record in records]
+    if as_json:
+        print_json(summaries)
+    else:
+        _print(records, summaries)
+    if len(records) < len(runs) or not all(record.finished for record in records):
+        kept = "what there was is shown" if out is None else f"what there was is in {out}"
+        print(f"error: interrupted; {kept}", file=sys.stderr)
+        raise typer.Exit(STOPPED)
+
+
+def only_ours(chosen: Sequence[Choice]) -> None:
+    """Stock schedulers run on real YARN only. Raises InputError."""
+    stock = [choice.name for choice in chosen if choice.text is None]
+    if stock:
+        raise InputError(
+            [
+                f"{name}: YARN's own scheduler is not simulated (take"
+                f" {name.removeprefix('stock:')}, or `loomcard run --on local`)"
+                for name in stock
+            ]
+        )
+
+
+@contextmanager
+def _bars(names: list[str], total: int) -> Iterator[Callable[[int, Step], None]]:
+    """A bar a run on standard error: simulated time, applications, containers a second."""
+    screen = Console(stderr=True)
+    text = TextColumn("{task.fields[said]}")
+    columns = [TextColumn("{task.description}"), BarColumn(), text, TimeElapsedColumn()]
+    with Progress(
+        *columns, console=screen, transient=True, disable=not screen.is_terminal
+    ) as progress:
+        bars = [progress.add_task(name, total=total, said="waits") for name in names]
+
+        def tell(index: int, step: Step) -> None:
+            elapsed = progress.tasks[index].elapsed or 1e-9
+            said = (
+                f"{step.now_ms / 1000:,.0f} s simulated, {step.finished} of {step.applications}"
+                f" applications, {step.containers / elapsed:,.0f} containers/s"
+            )
+            progress.update(bars[index], completed=step.finished, said=said)
+
+        yield tell
+
+
+def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:
+    out = console()
+    if summaries:
+        first = summaries[0]
+        out.print(f"{first['workload']}, seed {first['seed']}: {len(first['applications'])} apps")
+        out.print(figures(summaries))
+    refused = sum(sum(record.refusals.values()) for record in records)
+    if refused:
+        out.print(f"{refused} decisions were refused: see refusals in --json")
+
+
+def figures(summaries: list[dict[str, Any]]) -> Table:
+    """A row a run; times in seconds."""
+    table = Table("policy", title="times in seconds")
+    for name in ("makespan", "wait mean", "median", "complete mean", "median", "used", "Jain"):
+        table.add_column(name, justify="right")
+    table.add_column("not ended", justify="right")
+    for each in summaries:
+        apps = each["applications"]
+        waits = [a["waiting_ms"] for a in apps if a["waiting_ms"] is not None]
+        ends = [a["completion_ms"] for a in apps if a["completion_ms"] is not None]
+        table.add_row(
+            each["policy"],
+            _seconds(each["makespan_ms"]),
+            _seconds(mean(waits) if waits else None),
+            _seconds(median(waits) if waits else None),
+            _seconds(mean(ends) if ends else None),
+            _seconds(median(ends) if ends else None),
+            f"{max(each['utilization'].values(), default=0):.0%}",
+            f"{each['jain']['mean']:.2f}",
+            str(len(apps) - len(ends)),
+        )
+    return table
+
+
+def _seconds(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds / 1000:,.1f}"

@@ -1,0 +1,117 @@
+"""What another policy would have done on what a cluster saw: round by round, and to the end.
+
+Round by round the cluster stays as it was (``shadow``). To the end, what ran is a workload: each
+container a task with its measured run time, simulated under the other policy and under the one that
+ran, so that the simulator's own error can be told from the policy's effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from loomcard.experiments.shadow import Grants, ShadowRound, shadow
+from loomcard.model import records as r
+from loomcard.model.journal import JournalError, read_segment, segments
+from loomcard.outcome.record import RunRecord
+from loomcard.simulator import simulate
+from loomcard.workload.loading import build
+from loomcard.workload.scenario import Scenario
+
+SHOWN: Final = 10
+
+
+@dataclass(slots=True)
+class Rounds:
+    """All rounds of a journal beside another set-up's: counts of rounds and containers, and the
+    first rounds that differ.
+    """
+
+    rounds: int = 0
+    same: int = 0
+    same_but_for_nodes: int = 0
+    recorded: int = 0
+    other: int = 0
+    preempted: int = 0
+    other_preempted: int = 0
+    first: list[ShadowRound] = field(default_factory=list)
+
+    def add(self, one: ShadowRound) -> None:
+        """Count one round."""
+        self.rounds += 1
+        self.same += one.same
+        self.same_but_for_nodes += one.same_but_for_nodes
+        self.recorded += sum(one.recorded.values())
+        self.other += sum(one.other.values())
+        self.preempted += one.recorded_preempted
+        self.other_preempted += one.other_preempted
+        if not one.same and len(self.first) < SHOWN:
+            self.first.append(one)
+
+
+def compare_rounds(folder: Path, setup: Mapping[str, Any]) -> Rounds:
+    """Every round of the journal beside what ``setup`` would have decided. Raises JournalError."""
+    found = Rounds()
+    for one in shadow(folder, setup):
+        found.add(one)
+    return found
+
+
+def as_scenario(folder: Path, seed: int) -> Scenario:
+    """What ran, as a workload. Run times are as the ResourceManager saw them, hence its nodes
+    report at once. Raises FindingsError.
+    """
+    document = {
+        "version": 1,
+        "kind": "workload",
+        "cluster": {"heartbeat_ms": 0},
+        "trace": {"format": "journal", "file": str(folder.absolute())},
+    }
+    return build(yaml.safe_dump(document), folder.name, folder, seed=seed, file=str(folder))
+
+
+def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
+    """The scenario simulated under each of the compiled set-ups, by their names."""
+    return {name: simulate(scenario, setup, policy=name) for name, setup in setups.items()}
+
+
+def recorded_setup(folder: Path) -> dict[str, Any]:
+    """The set-up that governed when the journal ended. Raises JournalError where it names none."""
+    for path in reversed(segments(folder)):
+        segment = read_segment(path)
+        for batch, _ in reversed(segment.rounds):
+            asked = r.read_request(batch)
+            for record in reversed(asked.records if isinstance(asked, r.Batch) else []):
+                if isinstance(record, r.Setup):
+                    return record.setup
+        state = segment.header.get("mirror")
+        if state is not None and state.get("setup") is not None:
+            return dict(state["setup"])
+    raise JournalError(f"{folder}: no set-up in any segment; the journal holds no finished round")
+
+
+def said(grants: Grants) -> str:
+    """Grants in words: ``2 x j1 on n3``."""
+    return ", ".join(f"{count} x {app} on {node}" for (app, node), count in sorted(grants.items()))
+
+
+def as_document(rounds: Rounds) -> dict[str, Any]:
+    """The counts and the first differences, ready for JSON."""
+    document: dict[str, Any] = msgspec.to_builtins(
+        {name: getattr(rounds, name) for name in Rounds.__slots__ if name != "first"}
+    )
+    document["first"] = [
+        {
+            "round": one.round,
+            "at_ms": one.at_ms,
+            "recorded": said(one.recorded),
+            "other": said(one.other),
+        }
+        for one in rounds.first
+    ]
+    return document

@@ -1,0 +1,137 @@
+"""``loomcard simulate`` and ``loomcard replay``, as typed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from loomcard.cli.app import run
+
+KEYS = {"policy", "seed", "makespan_ms", "jain", "utilization", "applications"}
+
+
+def command(*arguments):
+    return [sys.executable, "-c", "from loomcard.cli import main; main()", *arguments]
+
+
+def test_json_is_one_list_with_an_object_a_policy(capsys):
+    assert run(["simulate", "demo", "--policy", "drf", "--policy", "fifo", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert set(first) >= KEYS
+    assert (first["policy"], second["policy"]) == ("drf", "fifo")
+    assert set(first["applications"][0]) >= {
+        "id", "queue", "submitted_ms", "first_container_ms", "finished_ms", "waiting_ms",
+        "completion_ms",
+    }  # fmt: skip
+    assert all(app["finished_ms"] is not None for app in first["applications"])
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path, capsys):
+    for processes in ("1", "2"):
+        out = tmp_path / processes
+        arguments = ["simulate", "demo", "--policy", "drf", "--policy", "fair", "--seed", "7"]
+        assert run([*arguments, "--out", str(out), "--processes", processes]) == 0
+    for name in ("results.json", "containers.parquet", "journal/drf-7"):
+        one, two = tmp_path / "1" / name, tmp_path / "2" / name
+        pairs = [(one, two)]
+        if one.is_dir():
+            pairs = [(file, two / file.name) for file in one.iterdir()]
+        assert pairs
+        assert all(mine.read_bytes() == other.read_bytes() for mine, other in pairs)
+    assert "drf" in capsys.readouterr().out
+    manifest = json.loads((tmp_path / "1" / "manifest.json").read_text())
+    assert manifest["seeds"] == [7]
+    assert set(manifest["inputs"]) == {"demo.yml", "drf", "fair"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["demo", "--policy", "stock:fair"], "YARN's own scheduler is not simulated (take fair"),
+        (["demo", "--policy", "dfr"], "there is no policy 'dfr' (did you mean 'drf'"),
+        (["nowhere.yml", "--policy", "drf"], "there is no such file"),
+        (["two-queues", "--policy", "drf"], "the set-up has no leaf queue 'root.adhoc'"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_place_and_remedy(arguments, said, capsys):
+    assert run(["simulate", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_policy_that_raises_is_told_with_the_line_that_raised(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Mine:\n"
+        "    def decide(self, view):\n"
+        "        return view.nodes[999]\n"
+    )
+    setup = tmp_path / "mine.yml"
+    setup.write_text(f"version: 1\npolicy: {file}:Mine\n")
+    assert run(["simulate", "demo", "--policy", str(setup)]) == 1
+    error = capsys.readouterr().err
+    assert "IndexError" in error
+    assert "return view.nodes[999]" in error
+
+
+def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path):
+    workload = tmp_path / "long.yml"
+    workload.write_text(
+        "version: 1\nkind: workload\n"
+        "cluster: {heartbeat_ms: 0, nodes: [{name: n, memory_mb: 8192, vcores: 8}]}\n"
+        "applications:\n  - id: j\n    kind: plain\n"
+        "    stages: [{id: s, tasks: 300000, memory_mb: 1024, vcores: 1, duration_ms: 1000}]\n"
+    )
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        command("simulate", str(workload), "--policy", "drf", "--policy", "fifo",
+                "--out", str(out), "--processes", "2"),
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    wait_for_journals(process, out / "journal", 2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error
+    assert "interrupted" in error
+    assert "Traceback" not in error
+    results = json.loads((out / "results.json").read_text())
+    assert [each["finished"] for each in results] == [False, False]
+    assert pl.read_parquet(out / "containers.parquet").height > 100
+
+
+def wait_for_journals(process, folder: Path, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("*/*-0000001001.jsonl"))) < count:
+        assert time.monotonic() < deadline, "no journal was begun"
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def test_replay_tells_rounds_and_simulates_to_the_end(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert run(["simulate", "demo", "--policy", "fifo", "--out", str(out)]) == 0
+    journal = str(out / "journal" / "fifo-1")
+    capsys.readouterr()
+    assert run(["replay", journal, "--policy", "fifo", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rounds"]["rounds"] == found["rounds"]["same"] > 0
+    recorded, other = found["to_the_end"]
+    assert recorded["applications"] == other["applications"]
+    assert run(["replay", journal, "--policy", "drf"]) == 0
+    said = capsys.readouterr().out
+    assert "as recorded" in said
+    assert "rounds: drf would have decided" in said
+
+
+def test_replay_of_no_journal_says_so(tmp_path, capsys):
+    assert run(["replay", str(tmp_path), "--policy", "drf"]) == 2
+    assert "no journal segment" in capsys.readouterr().err
