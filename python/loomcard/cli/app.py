@@ -17,6 +17,7 @@ from loomcard.cli.policy import policy
 from loomcard.cli.replay import replay
 from loomcard.cli.schema import schema
 from loomcard.cli.simulate import simulate
+from loomcard.cli.trace import trace
 from loomcard.cluster.docker import ComposeError
 from loomcard.cluster.local import ClusterError
 from loomcard.cluster.places import PlaceError
@@ -59,6 +60,7 @@ app = typer.Typer(
 )
 app.add_typer(cluster)
 app.add_typer(policy)
+app.add_typer(trace)
 app.command()(submit)
 app.command()(status)
 app.command()(demo)

@@ -1,0 +1,151 @@
+"""What is inside a workload, and a workload written out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from loomcard.document import FindingsError
+from loomcard.workload import load
+from loomcard.workload.inspection import inspected
+from loomcard.workload.loading import build, shipped_names
+from loomcard.workload.opening import guessed, opened
+from loomcard.workload.picture import bar, columns, duration
+from loomcard.workload.scenario import Scenario
+from loomcard.workload.writing import written
+
+HERE = Path(__file__).parent
+LOCAL = [name for name in shipped_names() if not name.startswith(("facebook", "tpch"))]
+
+
+def again(scenario: Scenario) -> Scenario:
+    """The scenario written and read, under its own name and seed."""
+    read = build(written(scenario), scenario.name, Path(), seed=99)
+    return replace(read, seed=scenario.seed)
+
+
+@pytest.mark.parametrize("name", [*LOCAL, str(HERE / "example.yml")])
+def test_a_workload_survives_being_written(name: str) -> None:
+    """Nothing is left to draw: another seed reads the same scenario."""
+    scenario = load(Path(name), seed=7)
+    assert again(scenario) == scenario
+
+
+def test_figures_by_hand(loaded: Any) -> None:
+    """Two applications whose sums anyone can check."""
+    scenario = loaded(
+        """\
+        version: 1
+        cluster: {nodes: [{count: 2, rack: a, memory_mb: 4000, vcores: 4}]}
+        applications:
+        - {id: a, tags: [x], stages: [{id: s, tasks: 2, memory_mb: 1000, duration_ms: 1800000}]}
+        - id: b
+          submit_ms: 3600000
+          stages: [{id: s, memory_mb: 500, vcores: 2, duration_ms: [3, 3600000]}]
+        """
+    )
+    figures = inspected(scenario)
+    assert (figures["applications"], figures["stages"], figures["tasks"]) == (2, 2, 4)
+    assert (figures["span_ms"], figures["container_hours"]) == (3600000, 2.0)
+    assert figures["resource_hours"] == {"memory_mb": 1500.0, "vcores": 3.0}
+    assert figures["load"] == {"memory_mb": 0.1875, "vcores": 0.375}
+    assert figures["cluster"]["racks"] == 1
+    assert [(c["class"], c["tasks"]) for c in figures["classes"]] == [("plain", 2), ("x", 2)]
+    assert figures["duration_ms"]["p50"] == 1800000
+    assert figures["gap_ms"]["p50"] == 3600000
+    assert [sum(f["counts"]) for f in (figures["arrivals"],)] == [2]
+    assert [d["tasks"] for d in figures["durations"] if d["tasks"]] == [1, 2, 1]
+    assert figures["durations"][0] == {"from_ms": 2, "to_ms": 5, "tasks": 1}
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=50))
+@settings(max_examples=50, deadline=None)
+def test_nothing_falls_out_of_the_plots(times: list[int]) -> None:
+    """Every submission is in a slice, every task in a bin that holds its time."""
+    stages = f"{{id: s, memory_mb: 1, duration_ms: {times}}}"
+    lines = [f"- {{id: a{i}, submit_ms: {t}, stages: [{stages}]}}" for i, t in enumerate(times)]
+    head = "version: 1\ncluster: {nodes: [{memory_mb: 1, vcores: 1}]}\napplications:\n"
+    figures = inspected(build(head + "\n".join(lines), "w", Path(), seed=1))
+    assert sum(figures["arrivals"]["counts"]) == len(times)
+    assert sum(one["tasks"] for one in figures["durations"]) == len(times) ** 2
+    for one in figures["durations"]:
+        within = sum(one["from_ms"] <= ms < one["to_ms"] for ms in times)
+        assert one["tasks"] == within * len(times)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("example.yml", "workload"),
+        ("data/swim.tsv", "swim"),
+        ("data/sls.json", "sls"),
+        ("data/synth.json", "synth"),
+        ("data/tpch", "tpch"),
+        ("data/tpch/cloudlab_22query_tpch_profiles.json", "tpch"),
+    ],
+)
+def test_formats_are_guessed(path: str, kind: str) -> None:
+    """By the name first, then by what the file begins with."""
+    assert guessed(HERE / path) == kind
+
+
+def test_any_of_them_opens() -> None:
+    """A trace without nodes is put on a hundred."""
+    kind, scenario = opened(HERE / "data" / "swim.tsv", seed=1)
+    assert (kind, len(scenario.nodes), len(scenario.applications)) == ("swim", 100, 3)
+    kind, scenario = opened(HERE / "data" / "sls.json", seed=1)
+    assert (kind, len(scenario.nodes)) == ("sls", 2)
+    assert opened(Path("demo"), seed=1)[1] == load(Path("demo"), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "part"),
+    [("data", None, "neither a workload"), ("data/swim.tsv", "tape", "no format 'tape'")],
+)
+def test_what_is_no_trace_is_one_finding(name: str, format_: str | None, part: str) -> None:
+    """With the formats there are."""
+    with pytest.raises(FindingsError, match=part) as error:
+        opened(HERE / name, seed=1, format=format_)
+    assert "swim" in error.value.findings[0].hint
+
+
+def test_what_is_too_large_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that could not be read again is refused, with the remedy."""
+    monkeypatch.setattr("loomcard.workload.writing.MOST_TASKS", 10)
+    with pytest.raises(FindingsError, match="too many for a file"):
+        written(load(Path("demo"), seed=1))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One plot of characters."""
+
+    counts: list[int]
+    width: int
+    height: int
+    lines: list[str]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Picture([0, 1, 2], 3, 1, [" ▄█"]),
+        Picture([0, 8, 16], 3, 2, ["  █", " ██"]),
+        Picture([1, 1, 2, 2], 2, 1, ["▄█"]),
+        Picture([1], 3, 1, ["███"]),
+    ],
+)
+def test_columns(case: Picture) -> None:
+    """The highest count fills the height; neighbours are summed up where there is no room."""
+    assert columns(case.counts, case.width, case.height) == case.lines
+
+
+def test_bars_and_durations() -> None:
+    """The largest fills the width, and what is not nothing is seen."""
+    assert [bar(count, 16, 2) for count in (0, 1, 8, 16)] == ["", "▏", "█", "██"]
+    told = [duration(ms) for ms in (0, 250, 1500, 90_000, 86_400_000)]
+    assert told == ["0 ms", "250 ms", "1.5 s", "1.5 min", "24 h"]
