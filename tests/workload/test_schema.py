@@ -27,7 +27,7 @@ def test_the_published_schema_is_the_models() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_what_loads_validates(file: Path) -> None:
     """An editor that knows the schema finds nothing wrong with what is shipped."""
-    WHOLE.validate(yaml.safe_load(file.read_text()))
+    assert list(WHOLE.iter_errors(yaml.safe_load(file.read_text()))) == []
 
 
 @pytest.mark.parametrize(
