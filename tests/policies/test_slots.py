@@ -50,6 +50,24 @@ def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
     assert [g.node for g in engine.round()] == [3, 1]
 
 
+def test_masters_are_told_of_free_slots_not_of_free_memory():
+    """Of 8 slots of 1 GB six are free; then none, though most of the memory is: else MapReduce's
+    reduces would take every slot and wait there for their maps.
+    """
+    engine = Engine(flat("slots", slots_per_node=8))
+    engine.add_node(1, 8192, 8)
+    engine.add_app(1)
+    engine.ask(1, 2, (128, 1))
+    plan = engine.exchange()
+    assert plan.headroom == [(1, (6144, 6))]
+    engine.commit(plan)
+    engine.ask(1, 9, (128, 1), priority=10)
+    plan = engine.exchange()
+    assert plan.headroom == [(1, (0, 0))]
+    engine.commit(plan)
+    assert engine.exchange().headroom == []
+
+
 @pytest.mark.parametrize(
     ("slot", "want"), [((1024, 1), 4), ((1024, 0), 8), ((0, 2), 2), ((9999, 1), 0)]
 )

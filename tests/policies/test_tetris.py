@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, flat
@@ -127,6 +127,7 @@ def test_options_out_of_range_are_refused(options):
         Tetris(**options)
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.sampled_from([(1024, 1), (2048, 1), (512, 3)])),

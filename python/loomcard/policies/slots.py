@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard.model.cluster import Application, Ask, Node
+from loomcard.model.events import AttemptAdded
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import fits
+from loomcard.model.resource import Resource, fits
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import Full, tell
 from loomcard.policies.registry import register
@@ -42,8 +43,16 @@ class Slots:
         if not self.slots_per_node and self.slot_memory_mb <= 0 and self.slot_vcores <= 0:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
-    def decide(self, view: ClusterView) -> Plan:
-        """A slot to the application that holds fewest by its weight, till none is free."""
+    def initial(self, _view: ClusterView, _saved: Any) -> int:
+        """Nothing was told yet."""
+        return -1
+
+    def decide(self, view: ClusterView, told: int) -> tuple[Plan, int]:
+        """A slot to the application that holds fewest by its weight, till none is free.
+
+        The memory is the count of free slots that AMs were told as their headroom: an AM that sees
+        free memory where no slot is would start reduces that wait for ever for its maps.
+        """
         plan, ledger = Plan(view), view._ledger
         if "slots" not in view._indexes:
             view._indexes["slots"] = FreeSlots(ledger, self), Level(view.queue, by_slots)
@@ -62,7 +71,10 @@ class Slots:
         level.put_back()
         if not plan.spent:
             tell(plan, level.untold)
-        return plan
+        newcomers = [change.attempt.application for change in view.changes_of(AttemptAdded)]
+        for app in newcomers if free.count == told else level.queue.applications.values():
+            plan.headroom(app, free.room(view.cluster_capacity))
+        return plan, free.count
 
 
 def by_slots(app: Application) -> float:
@@ -80,6 +92,9 @@ class FreeSlots:
 
     def __init__(self, ledger: Ledger, slots: Slots) -> None:
         self.numbers: list[int] = []
+        self.count = 0  # of free slots
+        self.total = 0  # of all slots
+        self._counted: dict[int, tuple[int, int]] = {}  # free and all slots, by node number
         self._ledger = ledger
         self._fixed = slots.slots_per_node
         self._slot = (slots.slot_memory_mb, slots.slot_vcores)
@@ -89,22 +104,39 @@ class FreeSlots:
     def update(self) -> None:
         """Look at the nodes that changed."""
         for node in self._changed:
-            at = bisect_left(self.numbers, node.number)
-            inside = at < len(self.numbers) and self.numbers[at] == node.number
-            free = self._ledger.nodes.get(node.number) is node and self._has_slot(node)
-            if free and not inside:
-                insort(self.numbers, node.number)
-            elif inside and not free:
-                del self.numbers[at]
+            number = node.number
+            before_free, before = self._counted.pop(number, (0, 0))
+            alive = self._ledger.nodes.get(number) is node
+            slots = self._slots(node) if alive else 0
+            free = max(0, slots - len(node.containers))
+            if alive:
+                self._counted[number] = free, slots
+            self.count += free - before_free
+            self.total += slots - before
+            if free and not before_free:
+                insort(self.numbers, number)
+            elif before_free and not free:
+                del self.numbers[bisect_left(self.numbers, number)]
         self._changed.clear()
 
-    def _has_slot(self, node: Node) -> bool:
-        return len(node.containers) < (self._fixed or slots_of(node.capacity, self._slot))
+    def _slots(self, node: Node) -> int:
+        return self._fixed or slots_of(node.capacity, self._slot)
+
+    def room(self, capacity: Resource) -> Resource:
+        """The free slots as amounts, each an equal part of the cluster."""
+        return Resource(amount * self.count // max(1, self.total) for amount in capacity)
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """Where the ask's next container goes: node-local, rack, any; None where it may not."""
         if ask.hosts or ask.racks or ask.attempt.blacklist or not ask.relax_locality:
-            return next((n for n in plan.nodes_fitting(ask) if self._has_slot(n)), None)
+            return next(
+                (
+                    n
+                    for n in plan.nodes_fitting(ask)
+                    if n.number in self._counted and self._counted[n.number][0]
+                ),
+                None,
+            )
         nodes = map(self._ledger.nodes.__getitem__, self.numbers)
         return next((n for n in nodes if n.label == ask.label and fits(ask.size, n.free)), None)
 

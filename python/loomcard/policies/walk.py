@@ -106,6 +106,6 @@ def _serve_application(plan: Plan, level: Level, app: Application, full: Full) -
     reason = level.forbids(app)
     if reason is None:
         return serve(plan, app, full, level.limit_of(app))
-    for ask in app.asks:
-        plan.wait(ask, plan.limited(ask) or reason)
+    for ask in app.asks:  # this reason, whatever limits say too: held back, it is not told again
+        plan.wait(ask, reason)
     return False
