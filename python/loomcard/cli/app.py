@@ -15,6 +15,8 @@ from loomcard.cli.demo import demo
 from loomcard.cli.jobs import status, submit
 from loomcard.cli.policy import policy
 from loomcard.cli.replay import replay
+from loomcard.cli.report import report
+from loomcard.cli.run import run as run_experiment
 from loomcard.cli.schema import schema
 from loomcard.cli.simulate import simulate
 from loomcard.cli.trace import trace
@@ -67,6 +69,8 @@ app.command()(demo)
 app.command()(schema)
 app.command()(simulate)
 app.command()(replay)
+app.command("run")(run_experiment)
+app.command()(report)
 
 
 def run(arguments: list[str] | None = None) -> int:

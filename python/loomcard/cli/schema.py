@@ -7,6 +7,7 @@ import typer
 
 from loomcard.cli.output import print_json
 from loomcard.config import schema as policy_schema
+from loomcard.experiments.schema import schema as experiment_schema
 from loomcard.workload.schema import schema as workload_schema
 
 
@@ -15,10 +16,18 @@ class Kind(StrEnum):
 
     POLICY = "policy"
     WORKLOAD = "workload"
+    EXPERIMENT = "experiment"
+
+
+SCHEMAS = {
+    Kind.POLICY: policy_schema,
+    Kind.WORKLOAD: workload_schema,
+    Kind.EXPERIMENT: experiment_schema,
+}
 
 
 def schema(
     kind: Annotated[Kind, typer.Argument(help="What the file is.")] = Kind.POLICY,
 ) -> None:
-    """Print the JSON Schema of set-ups or workloads."""
-    print_json(policy_schema() if kind is Kind.POLICY else workload_schema())
+    """Print the JSON Schema of set-ups, workloads or experiments."""
+    print_json(SCHEMAS[kind]())

@@ -1,0 +1,44 @@
+"""``loomcard report``: tables and one HTML page from run folders."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loomcard.cli.output import Json, console, print_json, waiting
+from loomcard.report.files import write_page, write_tables
+from loomcard.report.study import read_study
+from loomcard.report.terminal import numbers, tables
+
+
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders of `loomcard run` or `simulate --out`.")
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help="The policy to compare with. Default: the experiment's."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The HTML page. Default: report.html in the first folder."),
+    ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Write the numbers as CSV and Parquet beside the page.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare policies: waiting, completion, slowdown, makespan, utilization and fairness."""
+    told = numbers(read_study(folders, baseline))
+    file = out or folders[0] / "report.html"
+    with waiting("drawing"):
+        write_page(told, file)
+    written = [file, *(write_tables(told, file) if csv else [])]
+    if as_json:
+        found = {"summary": told.summary.to_dicts(), "comparison": told.comparison.to_dicts()}
+        print_json(found | {"files": [str(each) for each in written]})
+        return
+    out_to = console()
+    for table in tables(told):
+        out_to.print(table)
+    out_to.print("\n" + "\n".join(str(each) for each in written), soft_wrap=True)

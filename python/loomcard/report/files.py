@@ -1,0 +1,40 @@
+"""A study's numbers as files: CSV or Parquet for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from loomcard.outcome.files import whole, write_parquet
+from loomcard.report.page import page
+from loomcard.report.terminal import Numbers
+
+
+def write_page(told: Numbers, file: Path) -> None:
+    """Writes the HTML page, whole or not at all."""
+    text = page(told)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole(file) as temporary:
+        temporary.write_text(text, "utf-8")
+
+
+def write_tables(told: Numbers, beside: Path) -> list[Path]:
+    """Writes, beside the page and named after it, what its tables are made of, as CSV and Parquet:
+    the summary, the comparison with the baseline (if there is one) and every application's figures.
+    """
+    tables = {"summary": told.summary, "applications": told.study.applications}
+    if told.study.baseline:
+        tables["comparison"] = told.comparison
+    written = []
+    for name, frame in tables.items():
+        file = beside.with_name(f"{beside.stem}-{name}.csv")
+        _csv(file, frame)
+        write_parquet(file.with_suffix(".parquet"), frame)
+        written += [file, file.with_suffix(".parquet")]
+    return written
+
+
+def _csv(file: Path, frame: pl.DataFrame) -> None:
+    with whole(file) as temporary:
+        frame.write_csv(temporary)

@@ -1,0 +1,224 @@
+"""A study as one HTML page that needs nothing else: no script, no file, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from loomcard.report.figures import application_wins, figures_of
+from loomcard.report.plots import Plot, plots
+from loomcard.report.terminal import Numbers, Row, columns, short
+
+LARGEST: Final = 1_500_000
+_TEXT: Final = 150_000  # kept for what is not a plot
+
+Cell = list[str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table: each cell a list of lines, the first one large."""
+
+    cells: list[Cell]
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page."""
+
+    title: str
+    headings: list[str]
+    rows: list[Line]
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page says of one setting."""
+
+    title: str
+    tables: list[Table]
+    plots: list[Plot] = field(default_factory=list)
+
+
+def page(told: Numbers) -> str:
+    """The page's HTML: at most 1.5 MB; plots for which there is no room are left out, and a note
+    says so.
+    """
+    study = told.study
+    sections, left_out = _sections(told)
+    experiments = [each.get("experiment", {}) for each in study.manifests.values()]
+    names = dict.fromkeys(each["name"] for each in experiments if each.get("name"))
+    described = dict.fromkeys(each.get("description", "") for each in experiments)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    text = environment.get_template("page.html.j2").render(
+        title=", ".join(names) or "Loomcard report",
+        description=" ".join(each for each in described if each),
+        counts=_counts(told),
+        notes=list(_notes(told, left_out)),
+        settings=sections,
+        figures=figures_of(study),
+        folders=[
+            {"name": Path(name).name or name, "rows": list(_manifest(made))}
+            for name, made in study.manifests.items()
+        ],
+    )
+    assert len(text.encode()) <= LARGEST
+    return text
+
+
+def _sections(told: Numbers) -> tuple[list[Section], int]:
+    """The sections, and how many plots found no room."""
+    numbers = count(1)
+    room, left_out = LARGEST - _TEXT, 0
+    sections = []
+    for setting in told.study.settings:
+        section = Section(setting, list(_tables(told, setting)))
+        room -= sum(300 * len(row.cells) for table in section.tables for row in table.rows)
+        if room > 0:
+            for plot in plots(told, setting, lambda: next(numbers)):
+                size = len(plot.svg.encode())
+                left_out += size > room
+                if size <= room:
+                    section.plots.append(plot)
+                    room -= size
+        else:
+            left_out += 1
+        sections.append(section)
+    return sections, left_out
+
+
+def _counts(told: Numbers) -> str:
+    runs, study = told.study.runs, told.study
+    engines = ", ".join(dict.fromkeys(run.facts.get("engine", "") for run in runs))
+    seeds = len({run.seed for run in runs})
+    return (
+        f"{len(runs)} runs ({len(study.policies())} policies, {len(study.settings)} settings,"
+        f" {seeds} seeds) of {study.applications.height} applications in all; engine: {engines}."
+    )
+
+
+def _notes(told: Numbers, left_out: int) -> Iterator[str]:
+    study = told.study
+    lost = study.applications.height - study.applications["ended"].sum()
+    if lost:
+        yield f"{lost} applications did not succeed. They count in no figure of applications."
+    if study.stopped:
+        yield f"{len(study.stopped)} runs were stopped before their end and are left out."
+    if left_out:
+        yield f"{left_out} plots found no room on a page of 1.5 MB: report fewer folders at once."
+
+
+def _tables(told: Numbers, setting: str) -> Iterator[Table]:
+    shown = columns(told, setting)
+    study = told.study
+    seeds = len(study.seeds(setting))
+    over = (
+        f"the median over n = {seeds} seeds, small its 95 % bootstrap interval"
+        if seeds > 1
+        else "one seed, so no interval"
+    )
+    policies = study.policies(setting)
+    rows = [
+        Line([[p], *(_value(told.find(told.summary, setting, p, f, s)) for _, f, s in shown)],
+             p == study.baseline)
+        for p in policies
+    ]  # fmt: skip
+    caption = (
+        "Times in s. Waiting, completion and slowdown are the median (p95: 95th percentile) of a"
+        f" run's applications; each value is {over}. Utilization in %."
+    )
+    yield Table("Figures", ["policy", *(_flat(h) for h, _, _ in shown)], rows, caption)
+    rivals = [policy for policy in policies if policy != study.baseline]
+    if study.baseline in policies and rivals:
+        yield _against(told, setting, rivals)
+    tags = told.classes(setting)
+    if tags:
+        yield _by_class(told, setting, tags)
+
+
+def _against(told: Numbers, setting: str, rivals: list[str]) -> Table:
+    shown = [(h, f, s) for h, f, s in columns(told, setting) if f != "slowdown"]
+    wins = {(s, p): rest for s, p, *rest in application_wins(told.study).iter_rows()}
+    rows = []
+    for policy in rivals:
+        cells = [_ratio(told.find(told.comparison, setting, policy, f, s)) for _, f, s in shown]
+        sooner, same, later = wins.get((setting, policy), [0, 0, 0])
+        rows.append(Line([[policy], *cells, [f"{sooner} / {same} / {later}"]]))
+    headings = ["policy", *(_flat(h) for h, _, _ in shown), "applications sooner / same / later"]
+    caption = (
+        f"Each policy's figure over that of {told.study.baseline} on the same seed: the geometric"
+        " mean of the ratios (where one is 0: the mean difference), its 95 % bootstrap interval,"
+        " and seeds on which it is better / the same within 0.1 % / worse. The last column counts"
+        " applications by completion, seed by seed."
+    )
+    return Table(f"Against {told.study.baseline}", headings, rows, caption)
+
+
+def _by_class(told: Numbers, setting: str, tags: list[str]) -> Table:
+    kinds = [("waiting", "median"), ("completion", "median"), ("slowdown", "mean")]
+    rows = []
+    for policy in told.study.policies(setting):
+        cells = [
+            _value(told.find(told.summary, setting, policy, figure, statistic, tag))
+            for tag in tags
+            for figure, statistic in kinds
+        ]
+        rows.append(Line([[policy], *cells], policy == told.study.baseline))
+    headings = ["policy", *(f"{tag}: {s} {f}" for tag in tags for f, s in kinds)]
+    caption = "By the first tag of an application. Times in s; values and intervals as above."
+    return Table("By class", headings, rows, caption)
+
+
+def _flat(heading: str) -> str:
+    return heading.replace("-\n", "").replace("\n", " ")
+
+
+def _value(cell: Row | None) -> Cell:
+    if cell is None:
+        return ["-"]
+    percent = " %" if cell["figure"].startswith("utilization") else ""
+    return [short(cell["value"]) + percent, *_spread(cell["low"], cell["high"])]
+
+
+def _ratio(cell: Row | None) -> Cell:
+    if cell is None:
+        return ["-"]
+    counts = f"{cell['wins']} / {cell['ties']} / {cell['losses']}"
+    if cell["ratio"] is None:
+        low, high = cell["difference_low"], cell["difference_high"]
+        return [short(cell["difference"], "+"), *_spread(low, high), counts]
+    return [f"{cell['ratio']:.3g} x", *_spread(cell["ratio_low"], cell["ratio_high"]), counts]
+
+
+def _spread(low: float | None, high: float | None) -> Cell:
+    return [] if low is None or high is None else [f"{short(low)} to {short(high)}"]
+
+
+def _manifest(made: dict[str, Any]) -> Iterator[tuple[str, str | list[str]]]:
+    """What a manifest says, in the words of a reader."""
+    if made.get("command"):
+        yield "command", " ".join(made["command"])
+    for name in ("engine", "cells"):
+        if name in made:
+            yield name, str(made[name])
+    if made.get("seeds"):
+        yield "seeds", ", ".join(map(str, made["seeds"]))
+    varied = made.get("experiment", {}).get("vary", {})
+    if varied:
+        yield "varied", [f"{k}: {', '.join(map(str, v))}" for k, v in varied.items()]
+    if "versions" in made:
+        yield "versions", ", ".join(f"{k} {v}" for k, v in made["versions"].items())
+    if "inputs" in made:
+        yield "SHA-256 of inputs", [f"{name}: {digest}" for name, digest in made["inputs"].items()]
+    if made.get("failures"):
+        yield "failed", list(made["failures"])

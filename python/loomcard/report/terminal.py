@@ -1,0 +1,175 @@
+"""A study as tables for the terminal, legible at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loomcard.report.figures import ALL, application_wins, compare, figures_of, samples, summarise
+from loomcard.report.study import Study
+
+Row = dict[str, Any]
+COLUMNS = (
+    ("waiting", "waiting", "median"),
+    ("comple-\ntion", "completion", "median"),
+    ("p95", "completion", "p95"),
+    ("slow-\ndown", "slowdown", "median"),
+    ("make-\nspan", "makespan", "value"),
+    ("Jain", "jain", "value"),
+)
+"""Heading, figure, statistic; utilization of the fullest resource comes before Jain's index."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A study's tables of numbers: over seeds, and against the baseline."""
+
+    study: Study
+    summary: pl.DataFrame
+    comparison: pl.DataFrame
+
+    def find(
+        self, table: pl.DataFrame, setting: str, policy: str, figure: str, statistic: str,
+        tag: str = ALL,
+    ) -> Row | None:  # fmt: skip
+        """The row of one figure; None where there is none."""
+        found = table.filter(
+            (pl.col("setting") == setting)
+            & (pl.col("policy") == policy)
+            & (pl.col("class") == tag)
+            & (pl.col("figure") == figure)
+            & (pl.col("statistic") == statistic)
+        )
+        return found.row(0, named=True) if found.height else None
+
+    def classes(self, setting: str) -> list[str]:
+        """The classes of a setting besides all."""
+        here = self.summary.filter(pl.col("setting") == setting)
+        return [tag for tag in here["class"].unique(maintain_order=True) if tag != ALL]
+
+
+def numbers(study: Study) -> Numbers:
+    """All the numbers of a study."""
+    values = samples(study)
+    return Numbers(study, summarise(values), compare(study, values))
+
+
+def tables(told: Numbers) -> Iterator[RenderableType]:
+    """For each setting: the figures, the comparison with the baseline, and the classes."""
+    for setting in told.study.settings:
+        seeds = len(told.study.seeds(setting))
+        over = f"median of {seeds} seeds, 95 % interval below" if seeds > 1 else "one seed"
+        yield Text(f"\n{setting}", style="bold") + Text(f" (times in s; {over})", style="dim")
+        yield _overview(told, setting)
+        applications = told.study.applications.filter(pl.col("setting") == setting)
+        lost = applications.filter(~pl.col("ended")).height
+        if lost:
+            said = f"{lost} of {applications.height} applications did not succeed: left out above"
+            yield Text(said, style="yellow")
+        if told.study.baseline in told.study.policies(setting)[:1] and _rivals(told, setting):
+            said = " (ratio, 95 % interval; seeds, then jobs, better/same/worse)"
+            yield Text(f"against {told.study.baseline}", style="bold") + Text(said, style="dim")
+            yield _against(told, setting)
+        if told.classes(setting):
+            yield Text("by class", style="bold") + Text(" (median completion in s)", style="dim")
+            yield _by_class(told, setting)
+
+
+def _rivals(told: Numbers, setting: str) -> list[str]:
+    return [policy for policy in told.study.policies(setting) if policy != told.study.baseline]
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    table.add_column("policy", overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right", overflow="fold")
+    return table
+
+
+def columns(told: Numbers, setting: str) -> list[tuple[str, str, str]]:
+    """What the overview shows: heading, figure, statistic."""
+    rows = told.summary.filter(
+        (pl.col("setting") == setting) & pl.col("figure").str.starts_with("utilization ")
+    )
+    if not rows.height:
+        return list(COLUMNS)
+    fullest = rows.sort("value", descending=True, maintain_order=True)["figure"][0]
+    name = str(fullest).removeprefix("utilization ").removesuffix("_mb")
+    return [*COLUMNS[:-1], (f"{name}\nused", str(fullest), "value"), COLUMNS[-1]]
+
+
+def _overview(told: Numbers, setting: str) -> Table:
+    shown = columns(told, setting)
+    table = _table(*(heading for heading, _, _ in shown))
+    for policy in told.study.policies(setting):
+        cells = [told.find(told.summary, setting, policy, f, s) for _, f, s in shown]
+        table.add_row(_marked(told, policy), *(_value(told, cell) for cell in cells))
+    return table
+
+
+def _against(told: Numbers, setting: str) -> Table:
+    shown = [(h, f, s) for h, f, s in columns(told, setting) if f != "slowdown"]
+    table = _table(*(heading for heading, _, _ in shown), "jobs")
+    wins = {(s, p): rest for s, p, *rest in application_wins(told.study).iter_rows()}
+    for policy in _rivals(told, setting):
+        cells = [told.find(told.comparison, setting, policy, f, s) for _, f, s in shown]
+        counts = "/".join(map(str, wins.get((setting, policy), [0, 0, 0])))
+        table.add_row(policy, *(_ratio(cell) for cell in cells), counts)
+    return table
+
+
+def _by_class(told: Numbers, setting: str) -> Table:
+    tags = told.classes(setting)
+    table = _table(*tags)
+    for policy in told.study.policies(setting):
+        cells = [
+            told.find(told.summary, setting, policy, "completion", "median", tag) for tag in tags
+        ]
+        table.add_row(_marked(told, policy), *(_value(told, cell) for cell in cells))
+    return table
+
+
+def _marked(told: Numbers, policy: str) -> str:
+    return f"{policy} *" if policy == told.study.baseline else policy
+
+
+def _value(told: Numbers, cell: Row | None) -> str:
+    if cell is None:
+        return "-"
+    unit = next(f.unit for f in figures_of(told.study) if f.key == cell["figure"])
+    percent = "%" if unit == "%" else ""
+    return f"{short(cell['value'])}{percent}" + _spread(cell["low"], cell["high"])
+
+
+def _ratio(cell: Row | None) -> str:
+    if cell is None:
+        return "-"
+    counts = f"\n{cell['wins']}/{cell['ties']}/{cell['losses']}"
+    if cell["ratio"] is None:
+        return f"{short(cell['difference'], '+')} s{counts}"
+    return f"{cell['ratio']:.3g}x" + _spread(cell["ratio_low"], cell["ratio_high"]) + counts
+
+
+def _spread(low: float | None, high: float | None) -> str:
+    """The interval on a line of its own, or on two where it is long."""
+    if low is None or high is None:
+        return ""
+    text = f"{short(low)}-{short(high)}"
+    text = text if len(text) <= 8 else text.replace("-", "-\n", 1)
+    return f"\n[dim]{text}[/dim]"
+
+
+def short(value: float, sign: str = "") -> str:
+    """A number in about four characters."""
+    if abs(value) >= 9_999.5:
+        return f"{value / 1000:{sign}.1f}k"
+    digits = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:{sign}.{digits}f}"
