@@ -207,7 +207,7 @@ def _application(app: _App) -> ScenarioApplication | None:
     keys = sorted(done, key=lambda key: (app.asks[key].first_ms if key in app.asks else 0, key))
     if not keys:
         return None
-    real = app.told.type == "MAPREDUCE" and {priority for priority, _ in keys} <= {20, 10}
+    real = app.told.type.upper() == "MAPREDUCE" and {priority for priority, _ in keys} <= {20, 10}
     keys = sorted(keys, reverse=True) if real and len(keys) == 2 else keys
     real = real and [priority for priority, _ in keys] in ([20], [20, 10])
     if real and len(keys) == 2:

@@ -1,0 +1,114 @@
+"""Applications by the dozen."""
+
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loomcard.document import FindingsError
+from loomcard.workload import load
+from loomcard.workload.loading import build
+from loomcard.workload.scenario import Scenario
+
+STAGES = (
+    "stages: [{id: s, tasks: {uniform: {low: 1, high: 9}}, memory_mb: 64,"
+    " duration_ms: {exponential: {mean: 500}}}]"
+)
+HEAD = "version: 1\ncluster: {nodes: [{memory_mb: 4096, vcores: 8}]}\n"
+
+
+def workload(classes: list[str], more: str = "") -> str:
+    """A workload whose classes have these keys."""
+    lines = [
+        f"  - {{id: c{index}, {keys} application: {{{STAGES}}}}}"
+        for index, keys in enumerate(classes)
+    ]
+    return "\n".join([HEAD + "generate:", *more.splitlines(), "  classes:", *lines]) + "\n"
+
+
+def made(text: str, seed: int = 1) -> Scenario:
+    return build(text, "w", Path(), seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("classes", "more", "counts"),
+    [
+        (["count: 3,", "count: 4,"], "", [3, 4]),
+        (["share: 0.3,", ""], "  count: 30", [9, 21]),
+        (["share: 0.5,", "share: 0.5,"], "  count: 7", [4, 3]),
+        (["count: 2,", "share: 0.25,", ""], "  count: 8", [2, 2, 4]),
+        (["", "", ""], "  count: 10", [4, 3, 3]),
+        (["share: 0.3333,", "share: 0.3333,", ""], "  count: 3", [1, 1, 1]),
+        (["share: 0,", ""], "  count: 2", [0, 2]),
+    ],
+)
+def test_classes_have_exact_counts(classes: list[str], more: str, counts: list[int]) -> None:
+    """Shares are rounded by largest remainder; who states nothing takes the rest."""
+    applications = made(workload(classes, more)).applications
+    ids = [one.tags[0] for one in applications]
+    assert [ids.count(f"c{index}") for index in range(len(classes))] == counts
+
+
+@pytest.mark.parametrize(
+    ("classes", "more", "part"),
+    [
+        ([""], "", "how many applications"),
+        (["count: 3,"], "  count: 2", "take 3 of 2"),
+        (["share: 0.4,", "share: 0.4,"], "  count: 10", "take 8 of 10"),
+        (["share: 0.7,", "share: 0.7,"], "  count: 10", "take 14 of 10"),
+        (["share: 0.5, count: 1,"], "  count: 1", "not both"),
+        (["count: 2,"], "  arrivals: {exponential: {mean: 0}}", "mean must be above 0"),
+    ],
+)
+def test_what_does_not_add_up_is_a_finding(classes: list[str], more: str, part: str) -> None:
+    """In the place of the generator."""
+    with pytest.raises(FindingsError, match=part) as error:
+        made(workload(classes, more))
+    assert error.value.findings[0].line >= 4
+
+
+@given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 1 << 32))
+@settings(max_examples=40, deadline=None)
+def test_what_is_generated_is_valid(count: int, share: float, seed: int) -> None:
+    """As many as wanted, by time, each named once, and the same again."""
+    text = workload([f"share: {share:.6f},", ""], f"  count: {count}\n  arrivals: 100")
+    scenario = made(text, seed)
+    applications = scenario.applications
+    assert len({one.id for one in applications}) == count
+    assert [one.submit_ms for one in applications] == [100 * n for n in range(count)]
+    assert all(1 <= len(s.durations_ms) <= 9 for one in applications for s in one.stages)
+    assert made(text, seed) == scenario
+
+
+@given(st.integers(0, 1 << 32), st.integers(2, 30))
+@settings(max_examples=30, deadline=None)
+def test_more_applications_leave_the_first_alone(seed: int, count: int) -> None:
+    """Dice belong to names: small-3 is what it is however many come after it."""
+    few = made(workload(["count: 2,"]), seed).applications
+    many = made(workload([f"count: {count},"]), seed).applications
+    stages = {one.id: one.stages for one in many}
+    assert {one.id: one.stages for one in few}.items() <= stages.items()
+
+
+def test_arrivals_have_their_mean() -> None:
+    """Gaps, not times, are drawn; the first comes at start_ms."""
+    more = "  start_ms: 50\n  arrivals: {exponential: {mean: 1000}}"
+    times = [one.submit_ms for one in made(workload(["count: 3000,"], more)).applications]
+    assert times[0] == 50
+    assert fmean(b - a for a, b in pairwise(times)) == pytest.approx(1000, rel=0.1)
+
+
+def test_mixed_30_follows_its_parameters() -> None:
+    """What experiments vary: shares by count, gaps by time."""
+    few = load(Path("mixed-30"), seed=1, vary={"small_share": 0.1, "mean_gap_ms": 0.001})
+    many = load(Path("mixed-30"), seed=1, vary={"parameters.small_share": 0.4})
+
+    def small(scenario: Any) -> int:
+        return sum("small" in one.tags for one in scenario.applications)
+
+    assert (small(few), small(many)) == (3, 12)
+    assert few.applications[-1].submit_ms == 0 < many.applications[-1].submit_ms
