@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench clean
+.PHONY: help setup environment demo test lint unit java lines bench agreement clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -65,6 +65,9 @@ unit: setup  ## the fast part: lint and the Python tests without a cluster
 
 bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.bench
+
+agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.reality
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target
