@@ -16,7 +16,10 @@ from loomcard.policies.session import replay
 LEAVES = sorted(BUILT_IN)
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
 HOLDS_BACK = {"strict", "slots"}  # they leave room free on purpose
-OPTIONS = {"capacity": {"user_limit_factor": -1}}  # YARN's default keeps a lone user small
+OPTIONS: dict[str, dict] = {
+    "capacity": {"user_limit_factor": -1},  # the default keeps a lone user small
+    "slots": {"slots_per_node": 2},
+}
 HALF = {"ppm": 500_000}
 SIZES = [(1024, 1), (2048, 1), (512, 3)]
 
@@ -105,6 +108,23 @@ def test_any_leaf_policy_works_under_any_sharing_policy(sharing, leaf, steps):
         if made.session.journal is not None:
             made.session.journal.close()
         assert replay(Path(folder)) == []
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_everything_is_served_in_the_end(sharing, leaf):
+    """As containers end, in either queue, the rest comes on: nobody waits for ever for a change
+    that happens elsewhere.
+    """
+    made = engine(sharing, leaf)
+    for app, count in ((2, 30), (1, 9), (3, 2), (4, 9)):
+        made.add_app(app, leaf=1 + app % 2)
+        made.ask(app, count, SIZES[app % 3])
+    for _ in range(80):
+        made.round()
+        for number in list(made.containers)[:3]:
+            made.complete(number)
+    assert made.asks == {}
 
 
 @pytest.mark.parametrize("name", LEAVES)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from engine import Engine, flat
+from engine import Engine, flat, queue, setup
 from loomcard.policies.slots import Slots, slots_of
 
 
@@ -66,6 +66,20 @@ def test_masters_are_told_of_free_slots_not_of_free_memory():
     assert plan.headroom == [(1, (0, 0))]
     engine.commit(plan)
     assert engine.exchange().headroom == []
+
+
+def test_a_slot_that_another_queue_frees_is_taken():
+    """Nothing changed in a but the room: it is offered a turn again all the same."""
+    slots = queue("root.a", "slots", options={"slots_per_node": 1})
+    engine = Engine(setup(queue("root", "drf"), slots, queue("root.b", "fifo")))
+    engine.add_node(1, 4096, 4)
+    for app in (2, 1):
+        engine.add_app(app, leaf=app)
+        engine.ask(app, 1)
+        engine.round()
+    assert [g.attempt for g in engine.containers.values()] == [2]
+    engine.complete(1)
+    assert [g.attempt for g in engine.round()] == [1]
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,22 @@ def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
     assert held(engine)[:2] == [2, 1]
 
 
+def test_what_another_queue_gives_back_is_shared_out_at_once():
+    """b wants nothing any more: a is entitled to all, though nothing changed in it."""
+    engine = Engine(setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo")))
+    engine.add_node(1, 8192, 8)
+    for app in (1, 2):
+        engine.add_app(app, leaf=app)
+        engine.ask(app, 4 if app == 2 else 20)
+    engine.round()
+    engine.round()
+    assert held(engine) == [4, 4]
+    for number in [n for n, g in engine.containers.items() if g.attempt == 2]:
+        engine.complete(number)
+    engine.round()
+    assert held(engine) == [8, 0]
+
+
 def test_the_reason_for_waiting_is_the_share():
     """`loomcard status` shows why nothing is granted though the cluster has room."""
     engine = Engine(flat("strict"))

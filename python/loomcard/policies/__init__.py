@@ -16,9 +16,10 @@ class Policy(Protocol):
     makes the memory at first, and again after a failure or a snapshot; absent, the memory starts as
     None. ``save(memory)``
     names the small durable part that survives a restart. Class attributes, all optional:
-    ``walks_tree`` (governs its
-    subtree), ``leaf_only`` (only on a queue without children), ``needs``
-    (``frozenset({"heartbeats"})``).
+    ``walks_tree`` (governs its subtree), ``leaf_only`` (only on a queue without children),
+    ``needs`` (``frozenset({"heartbeats"})``), ``asks_again`` (it may hold back for a reason outside
+    its scope, so a turn that took nothing is offered again in the next round, not only after its
+    next change or timer).
     """
 
     def decide(self, view: ClusterView, memory: Any) -> tuple[Plan, Any]:

@@ -36,6 +36,7 @@ class Slots:
     slot_vcores: int = 1
 
     leaf_only = True
+    asks_again = True  # containers of other queues free slots too
 
     def __post_init__(self) -> None:
         if self.slots_per_node < 0:

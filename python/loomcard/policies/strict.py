@@ -30,6 +30,8 @@ class StrictShares:
 
     over: Literal["demanding", "all"] = "demanding"
 
+    asks_again = True  # what the scope is entitled to depends on other queues
+
     def decide(self, view: ClusterView) -> Plan:
         """Fill by dominant share, each member up to its share."""
         plan = Plan(view)

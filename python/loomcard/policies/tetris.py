@@ -100,12 +100,14 @@ class _Packing:
     def __init__(self, tetris: Tetris, plan: Plan, candidates: Candidates) -> None:
         self._tetris = tetris
         self._plan = plan
-        self._candidates = candidates
         self._out: list[tuple[Group, Entry]] = []
-        open_ = [(g, b[0]) for g in candidates.groups.values() if g.entries and (b := g.best())]
-        rows = [(best, len(group.entries)) for group, best in open_]
+        self._full = plan.view._draft.full  # what other instances found to fit nowhere any more
+        asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
+        open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
+        rows = [(aligned, len(group.entries)) for group, aligned in open_]
         price = work_price(rows, sum(group.work for group, _ in open_))
         self._price = tetris.work_weight * price
+        self._groups = [group for group, _ in open_]
 
     def best(self) -> Choice | None:
         """The candidate of the highest score; ties by less work, submission, number, and
@@ -113,7 +115,7 @@ class _Packing:
         """
         found: Choice | None = None
         among = self._furthest_below() if self._tetris.fairness else None
-        for group in self._candidates.groups.values():
+        for group in self._groups:
             best = group.best() if group.entries else None
             if best is None:
                 continue
@@ -180,7 +182,7 @@ class _Packing:
         return -score, ledger.nodes[number]
 
     def _furthest_below(self) -> dict[Application, None]:
-        groups = [g for g in self._candidates.groups.values() if g.entries and g.best()]
+        groups = [group for group in self._groups if group.entries and group.best()]
         apps = dict.fromkeys(app for group in groups for app in group.entries)
         count = competing(self._tetris.fairness, len(apps))
         order = self._plan.dominant_share

@@ -37,6 +37,7 @@ class Instance:
         self.policy = policy
         self.key = f"{queue.path}:{queue.policy}"
         self.takes_memory = registry.takes_memory(policy)
+        self.asks_again = bool(getattr(policy, "asks_again", False))
         self.memory: Any = None
         self.has_memory = False
         self.faulty = False  # it raised in this round
@@ -166,7 +167,9 @@ class PolicyTree:
         """It took nothing: nothing fits, or its policy would not."""
         ledger, allowance = self.mirror.ledger, instance.view._allowance
         assert allowance is not None
-        if all(ledger.rooms.of(*shape).first() is None for shape in ledger.shapes):
+        if instance.asks_again or all(
+            ledger.rooms.of(*shape).first() is None for shape in ledger.shapes
+        ):
             return NO_FIT
         for ask in instance.view.asks:
             if allowance.allows(ask.size) and _fits_somewhere(ledger, ask):
