@@ -201,8 +201,7 @@ class LocalCluster:
             "-cp",
             f"{self.conf_dir}:{places.jars()}/*",
             _MAIN,
-            "--machines",
-            str(self.conf_dir / "machines.json"),
+            *self._nodes(),
             "--work",
             str(self.run_dir),
             *(["--stay"] if detached else []),
@@ -221,6 +220,11 @@ class LocalCluster:
                 env=environment,
                 start_new_session=True,
             )
+
+    def _nodes(self) -> list[str]:
+        if self.settings.machines:
+            return ["--machines", str(self.conf_dir / "machines.json")]
+        return ["--nodes", str(self.settings.nodes)]
 
     @property
     def _events_file(self) -> Path:

@@ -6,9 +6,12 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from loomcard.cluster import places
 from loomcard.cluster.render import (
+    CAPACITY_SCHEDULER,
+    FAIR_SCHEDULER,
     LOOMCARD_SCHEDULER,
     SCHEDULERS,
     Extra,
@@ -16,6 +19,7 @@ from loomcard.cluster.render import (
     embedded_settings,
     render,
 )
+from loomcard.cluster.stock_queues import capacity_options, stock_queues
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,10 @@ class LocalSettings:
     requests are rounded up to multiples of.
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
-    YAML set-up that Loomcard starts with (None: fifo). `yarn` and `mapred` are further properties,
-    `environment` further variables of the cluster's processes, the policy process among them.
+    YAML set-up that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose queues
+    stock:capacity and stock:fair are given (None: one queue, root.default). `yarn` and `mapred` are
+    further properties, `environment` further variables of the cluster's processes, the policy
+    process among them.
     """
 
     run_dir: Path
@@ -55,6 +61,7 @@ class LocalSettings:
     minimum_vcores: int = 1
     scheduler: str = "loomcard"
     policy: Path | None = None
+    stock_setup: Mapping[str, Any] | None = None
     policy_path: tuple[Path, ...] = ()
     yarn: dict[str, str] = field(default_factory=dict)
     mapred: dict[str, str] = field(default_factory=dict)
@@ -110,6 +117,7 @@ def render_conf(settings: LocalSettings) -> list[Path]:
         heartbeat_ms=settings.heartbeat_ms,
         # Dozens of nodes would write more about their containers than they do for them.
         log_level="WARN" if settings.virtual else "INFO",
+        **_stock(settings),
         extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
     )
     written = render(conf_dir, rendered, settings.policy)
@@ -117,6 +125,20 @@ def render_conf(settings: LocalSettings) -> list[Path]:
     listed = [{"name": machine.name, "capacity": dict(machine.capacity)} for machine in machines]
     (conf_dir / "machines.json").write_text(json.dumps(listed))
     return [*written, conf_dir / "hosts", conf_dir / "machines.json"]
+
+
+def _stock(settings: LocalSettings) -> dict[str, Any]:
+    setup = settings.stock_setup
+    if setup is None:
+        return {}
+    types = ["memory_mb", "vcores", *settings.resource_types]
+    machines = settings.cluster_machines
+    capacity = [sum(machine.capacity.get(name, 0) for machine in machines) for name in types]
+    whole = settings.scheduler_class == CAPACITY_SCHEDULER
+    return {
+        "stock_queues": stock_queues(setup, types, capacity, whole=whole),
+        "stock_options": capacity_options(setup),
+    }
 
 
 def _address(number: int) -> str:
@@ -160,6 +182,13 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
         }
     if settings.virtual:
         properties |= _VIRTUAL
+    if settings.scheduler_class == FAIR_SCHEDULER:
+        properties |= {
+            "yarn.scheduler.fair.allocation.file": str(conf_dir / "fair-scheduler.xml"),
+            # As our own scheduler: what is not a queue is refused, sizes stay as they are.
+            "yarn.scheduler.fair.allow-undeclared-pools": "false",
+            "yarn.resource-types.memory-mb.increment-allocation": str(settings.minimum_memory_mb),
+        }
     return properties | settings.yarn
 
 

@@ -118,6 +118,10 @@ class Settings(BaseModel):
 
     scheduler_class: str = LOOMCARD_SCHEDULER
     stock_am_share: float = 0.5
+    stock_queues: Any = None
+    """The queues of a stock scheduler, a `stock_queues.StockQueue`; None: one, `default`."""
+    stock_options: Mapping[str, Any] = Field(default_factory=dict)
+    """Options of our `capacity` policy, for the stock one."""
     loomcard: Mapping[str, str] = Field(default_factory=dict)
     """The `loomcard.*` properties without their prefix; only where Loomcard is the scheduler."""
     policy_path: tuple[str, ...] = ()

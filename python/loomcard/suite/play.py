@@ -58,11 +58,17 @@ def play(
     began = time.monotonic()
     if isinstance(policy, Path):
         setup = compile_setup(policy.read_text("utf-8"), policy.name)
+    if setup is not None:
         refuse_unknown_queues(scenario.applications, setup)
     virtual = executor == "virtual"
     folder = _cleared(folder)
     wanted = settings(
-        scenario, policy, folder / "cluster", virtual=virtual, policy_path=policy_path
+        scenario,
+        policy,
+        folder / "cluster",
+        virtual=virtual,
+        setup=setup,
+        policy_path=policy_path,
     )
     with LocalCluster(wanted) as cluster:
         options = tuple(cluster.client_options)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from loomcard.cluster.local_conf import LocalSettings, Machine
+from loomcard.cluster.stock_queues import setup_of_queues
 from loomcard.suite.player import PlayError
 from loomcard.workload.scenario import Amounts, Scenario, ScenarioApplication
 
@@ -19,11 +21,13 @@ def settings(
     run_dir: Path,
     *,
     virtual: bool,
+    setup: Mapping[str, Any] | None = None,
     policy_path: Sequence[Path] = (),
 ) -> LocalSettings:
     """The scenario's nodes, racks, amounts, rounding and heartbeats as an embedded cluster.
 
-    `policy` is the YAML set-up of a Loomcard policy, or a stock scheduler such as stock:capacity.
+    `policy` is the YAML set-up of a Loomcard policy, or a stock scheduler such as stock:capacity,
+    which gets the queues of the compiled `setup`, or else just those that applications name.
     Raises PlayError where a real cluster cannot be what the scenario says.
     """
     stock = isinstance(policy, str)
@@ -43,6 +47,7 @@ def settings(
         minimum_vcores=0 if free else max(1, minimum.get("vcores", 0)),
         scheduler=str(policy) if stock else "loomcard",
         policy=None if isinstance(policy, str) else policy,
+        stock_setup=(setup or _queues(scenario)) if stock else None,
         policy_path=tuple(policy_path),
         yarn=_SHORT_LIVED,
     )
@@ -54,6 +59,10 @@ _SHORT_LIVED = {
     # A node with logs to delete later waits ten seconds when it is to stop.
     "yarn.nodemanager.log.retain-seconds": "0",
 }
+
+
+def _queues(scenario: Scenario) -> dict[str, Any]:
+    return setup_of_queues([app.queue for app in scenario.applications])
 
 
 def capacity(scenario: Scenario, absent: Sequence[str] = ()) -> Amounts:

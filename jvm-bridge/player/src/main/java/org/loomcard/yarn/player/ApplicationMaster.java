@@ -41,8 +41,8 @@ final class ApplicationMaster implements Course.Master {
   private final NodeLink nodes;
   private boolean demanding;
 
-  ApplicationMaster(Scenario.Application application, Surroundings around, ResourceManagerLink manager,
-      NodeLink nodes) {
+  ApplicationMaster(Scenario.Application application, Surroundings around,
+      ResourceManagerLink manager, NodeLink nodes) {
     this.application = application;
     this.around = around;
     this.manager = manager;
@@ -147,15 +147,13 @@ final class ApplicationMaster implements Course.Master {
     }
   }
 
-  /** Held containers are told to go; an application that failed leaves all to be killed. */
+  /** What still runs goes with the application: held containers by themselves, others killed. */
   private void finish(boolean failed) {
     for (Map.Entry<ContainerId, Use> entry : uses.entrySet()) {
-      ObjectNode line = line("ended", entry.getKey());
-      boolean held = entry.getValue().held && !failed;
-      if (held) {
+      if (entry.getValue().held && !failed) {
         around.held().end(entry.getKey().toString(), 0);
       }
-      around.log().write(line.put("kind", (held ? End.COMPLETED : End.KILLED).word()));
+      around.log().write(line("ended", entry.getKey()).put("kind", End.RELEASED.word()));
     }
     uses.clear();
     asks.forget();

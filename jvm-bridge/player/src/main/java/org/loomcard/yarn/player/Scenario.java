@@ -71,9 +71,10 @@ final class Scenario {
     public Executors executors;
   }
 
-  /** What the player is given: the scenario, by application what it tells its scheduler, and names. */
+  /** What the player is given: the scenario, and what goes beside it. */
   static final class Input {
     public Scenario scenario;
+    /** What each application tells its scheduler of itself. */
     public Map<String, Map<String, String>> hints = Collections.emptyMap();
     /** What the cluster calls the scenario's nodes and racks, where that is not the same. */
     public Map<String, String> realNames = Collections.emptyMap();

@@ -56,7 +56,7 @@ public final class WorkloadPlayer {
     submissions = new Submissions(conf, topology, command);
   }
 
-  /** Plays; exits 2 for bad arguments, 1 where the scenario cannot be read or the RM not reached. */
+  /** Plays; exits 2 for bad arguments, 1 where the scenario or the cluster cannot be reached. */
   public static void main(String[] args) throws Exception {
     Options options;
     try {

@@ -1,0 +1,126 @@
+"""A set-up's queues in the words of YARN's own schedulers."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from loomcard.cluster.local_conf import LocalSettings, Machine, render_conf
+from loomcard.cluster.render import RenderError
+from loomcard.cluster.stock_queues import setup_of_queues, stock_queues
+from loomcard.config import compile_setup
+
+GUARANTEED = """
+version: 1
+kind: policy
+policy: capacity
+options: {minimum_user_limit_percent: 50, user_limit_factor: 2, ordering: fair}
+queues:
+  prod: {guaranteed: 75%, maximum: 80%, am_share: 20%}
+  research:
+    guaranteed: 25%
+    queues:
+      a: {weight: 3, submit: [alice, "group:lab"]}
+      b: {}
+"""
+FAIR = """
+version: 1
+kind: policy
+policy: fair
+options: {default: drf, levels: {root.a: fifo}}
+queues: {a: {weight: 3, guaranteed: 20%}, b: {maximum: 50%}}
+"""
+
+
+def setup(text: str) -> dict[str, Any]:
+    return compile_setup(text, "x.yml")
+
+
+def rendered(tmp_path: Path, scheduler: str, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    (jars / "loomcard-yarn-0.jar").touch()
+    monkeypatch.setenv("LOOMCARD_JARS", str(jars))
+    machine = Machine("m1", "/r1", {"memory_mb": 1000, "vcores": 10, "gpu": 4})
+    render_conf(
+        LocalSettings(
+            run_dir=tmp_path, machines=(machine,), scheduler=scheduler, stock_setup=setup(text)
+        )
+    )
+    return tmp_path / "conf"
+
+
+def properties(file: Path) -> dict[str, str]:
+    root = ElementTree.fromstring(file.read_text())  # noqa: S314 (rendered a moment ago)
+    return {p.findtext("name", ""): p.findtext("value", "") for p in root.iter("property")}
+
+
+def test_capacity_scheduler_gets_guarantees_weights_and_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Percent where guarantees are stated, weights where none is; options under YARN's names."""
+    conf = rendered(tmp_path, "stock:capacity", GUARANTEED, monkeypatch)
+    said = properties(conf / "capacity-scheduler.xml")
+    assert said["yarn.scheduler.capacity.root.queues"] == "prod,research"
+    found = {
+        name.removeprefix("yarn.scheduler.capacity.root."): value for name, value in said.items()
+    }
+    assert found["prod.capacity"] == "75"
+    assert found["prod.maximum-capacity"] == "80"
+    assert found["prod.maximum-am-resource-percent"] == "0.2"
+    assert found["prod.acl_submit_applications"] == "*"
+    assert found["research.capacity"] == "25"
+    assert found["research.acl_submit_applications"] == " "
+    assert found["research.a.capacity"] == "3w"
+    assert found["research.a.acl_submit_applications"] == "alice lab"
+    assert found["research.b.user-limit-factor"] == "2"
+    assert found["research.b.minimum-user-limit-percent"] == "50"
+    assert found["research.b.ordering-policy"] == "fair"
+    types = properties(conf / "resource-types.xml")
+    assert types == {"yarn.resource-types": "gpu"}
+
+
+def test_fair_scheduler_gets_rules_weights_and_amounts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its allocation file is found through yarn-site.xml."""
+    conf = rendered(tmp_path, "stock:fair", FAIR, monkeypatch)
+    file = properties(conf / "yarn-site.xml")["yarn.scheduler.fair.allocation.file"]
+    root = ElementTree.fromstring(Path(file).read_text())[0]  # noqa: S314 (ours)
+    assert (root.get("name"), root.findtext("schedulingPolicy")) == ("root", "drf")
+    a, b = root.findall("queue")
+    assert [a.get("name"), a.findtext("weight"), a.findtext("schedulingPolicy")] == [
+        "a", "3.0", "fifo",
+    ]  # fmt: skip
+    assert a.findtext("minResources") == "memory-mb=200, vcores=2, gpu=0"
+    assert b.findtext("maxResources") == "memory-mb=500, vcores=5, gpu=2"
+    assert b.findtext("minResources") is None
+
+
+@pytest.mark.parametrize(
+    ("queues", "said"),
+    [
+        ("a: {guaranteed: 20%}", "guaranteed 20 % of it: stock:capacity wants 100 %"),
+        ("a: {maximum: {memory_mb: 10}}", "queue root.a: maximum is stated in amounts"),
+    ],
+)
+def test_what_stock_schedulers_cannot_say_is_refused(queues: str, said: str) -> None:
+    """With the queue's name, and what to do instead."""
+    text = f"version: 1\nkind: policy\npolicy: capacity\nqueues:\n  {queues}\n"
+    with pytest.raises(RenderError, match=said) as caught:
+        stock_queues(setup(text), ["memory_mb", "vcores"], [100, 10], whole=True)
+    assert caught.value.hint
+
+
+def test_queues_without_a_set_up_are_alike() -> None:
+    """A run under a stock scheduler alone needs no set-up: the queues are those of the workload."""
+    made = setup_of_queues(["root.x.a", "root.x.b", "root.y", "root.y"])
+    tree = stock_queues(made, ["memory_mb", "vcores"], [100, 10], whole=True)
+    assert [(queue.path, queue.capacity) for queue in tree.all] == [
+        ("root", "100"),
+        ("root.x", "1w"),
+        ("root.x.a", "1w"),
+        ("root.x.b", "1w"),
+        ("root.y", "1w"),
+    ]
