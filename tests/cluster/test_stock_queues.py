@@ -74,7 +74,7 @@ def test_capacity_scheduler_gets_guarantees_weights_and_lists(
     assert found["research.acl_submit_applications"] == " "
     assert found["research.a.capacity"] == "3w"
     assert found["research.a.acl_submit_applications"] == "alice lab"
-    assert found["research.b.user-limit-factor"] == "2"
+    assert found["research.b.user-limit-factor"] == "2.0"
     assert found["research.b.minimum-user-limit-percent"] == "50"
     assert found["research.b.ordering-policy"] == "fair"
     types = properties(conf / "resource-types.xml")
