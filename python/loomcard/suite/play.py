@@ -60,41 +60,51 @@ def play(
         setup = compile_setup(policy.read_text("utf-8"), policy.name)
     if setup is not None:
         refuse_unknown_queues(scenario.applications, setup)
-    virtual = executor == "virtual"
     folder = _cleared(folder)
     wanted = settings(
         scenario,
         policy,
         folder / "cluster",
-        virtual=virtual,
+        virtual=executor == "virtual",
         setup=setup,
         policy_path=policy_path,
     )
     with LocalCluster(wanted) as cluster:
         options = tuple(cluster.client_options)
         player = Player(scenario, folder, cluster.conf_dir, options, work=work)
-        watch = _Watch(player, scenario, on_progress)
-        faults = Faults(scenario, cluster.command, watch.now_ms)
-        with player:
-            finished = watch.until_over(faults)
-        watch.wait_for_nodes(cluster)
-        refused = refusals(_scheduler(cluster))
-        runs = read_runs(cluster.container_times)
-        rows = container_rows(scenario, player.events, runs, _granted(cluster))
+        record = _watched(scenario, cluster, player, on_progress)
+    record.policy = policy if isinstance(policy, str) else policy.stem
+    record.engine = on
+    record.weights = {queue["path"]: queue["weight"] for queue in (setup or {}).get("queues", [])}
+    record.seconds = time.monotonic() - began
+    return record
+
+
+def _watched(
+    scenario: Scenario,
+    cluster: LocalCluster,
+    player: Player,
+    on_progress: Callable[[Progress], None] | None,
+) -> RunRecord:
+    """Play to the end, with faults, and collect what everybody saw."""
+    watch = _Watch(player, scenario, on_progress)
+    faults = Faults(scenario, cluster.command, watch.now_ms)
+    with player:
+        finished = watch.until_over(faults)
+    watch.wait_for_nodes(cluster)
+    runs = read_runs(cluster.container_times)
     return RunRecord(
-        policy=policy if isinstance(policy, str) else policy.stem,
+        policy="",
         workload=scenario.name,
         seed=scenario.seed,
-        engine=on,
+        engine="",
         resource_types=list(scenario.resource_types),
         capacity=faults.steps,
         applications=application_records(scenario, player.events),
-        containers=rows,
-        weights={queue["path"]: queue["weight"] for queue in (setup or {}).get("queues", [])},
-        refusals=refused,
+        containers=container_rows(scenario, player.events, runs, _granted(cluster)),
+        refusals=refusals(_scheduler(cluster)),
         ended_ms=watch.ended_ms(),
         finished=finished,
-        seconds=time.monotonic() - began,
     )
 
 
