@@ -144,9 +144,13 @@ class Drawing:
         dice = self.dice(*key, "failures")
         fails: dict[int, list[int]] = {}
         for task, ms in enumerate(durations):
-            stream = Random(dice.random())  # noqa: S311 - a task's own: as many as it needs
-            while len(runs := fails.get(task, [])) < most and stream.random() < chance:
-                fails[task] = [*runs, int(stream.random() * ms)]
+            first = dice.random()
+            if first >= chance:
+                continue
+            stream = Random(first)  # noqa: S311 - a task's own: as many dice as it needs
+            fails[task] = [int(stream.random() * ms)]
+            while len(fails[task]) < most and stream.random() < chance:
+                fails[task].append(int(stream.random() * ms))
         return fails
 
     def _wishes(
@@ -154,8 +158,8 @@ class Drawing:
     ) -> list[list[str]]:
         wishes = given.nodes
         if isinstance(wishes, Replicas):
-            names = wishes.of if wishes.of is not None else [n.name for n in self._layout.nodes]
-            self._layout.check_names((*path, "of"), names)
+            names = self._layout.ordered if wishes.of is None else wishes.of
+            self._layout.check_names((*path, "of"), wishes.of or [])
             if wishes.replicas > len(names):
                 message = f"{wishes.replicas} replicas of {len(names)} nodes"
                 self._document.report(path, message, "draw from more, or draw fewer")

@@ -18,6 +18,7 @@ class Layout:
 
     def __init__(self, cluster: Cluster, document: Document, traced: Traced | None) -> None:
         self._document = document
+        self._checked: set[tuple[str | int, ...]] = set()
         recorded = traced.types if traced else []
         self.types = list(dict.fromkeys([*TYPES, *cluster.resources, *recorded]))
         self.minimum: Amounts = (
@@ -34,7 +35,8 @@ class Layout:
                 "the cluster has no nodes",
                 "for example nodes: [{count: 5, memory_mb: 20480, vcores: 20}]",
             )
-        self.names = {node.name for node in self.nodes}
+        self.ordered = [node.name for node in self.nodes]
+        self.names = set(self.ordered)
         self.faults = self._faults(cluster)
 
     def size(self, amounts: Mapping[str, int]) -> Amounts:
@@ -52,7 +54,10 @@ class Layout:
         )
 
     def check_names(self, path: tuple[str | int, ...], names: Iterable[str]) -> None:
-        """Report hosts that the cluster has not."""
+        """Report hosts that the cluster has not; once, however many are drawn by the place."""
+        if path in self._checked:
+            return
+        self._checked.add(path)
         for index, name in enumerate(names):
             if name not in self.names:
                 hint = nearest(name, sorted(self.names)[:20])
