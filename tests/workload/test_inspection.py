@@ -35,6 +35,40 @@ def test_a_workload_survives_being_written(name: str) -> None:
     assert again(scenario) == scenario
 
 
+def test_everything_survives_being_written(loaded: Any) -> None:
+    """Minimum, lost nodes, drawn failures, wishes of single tasks, names that need quotes."""
+    scenario = loaded(
+        """\
+        version: 1
+        cluster:
+          minimum: {memory_mb: 100, vcores: 1}
+          nodes: [{count: 2, memory_mb: 4000, vcores: 4}]
+          faults: [{at_ms: 5, node: n1}, {at_ms: 7, node: n2, down_ms: 1}]
+        applications:
+        - id: "1"
+          user: "null"
+          tags: ["a: b", "it's"]
+          max_attempts: 2
+          stages:
+          - {id: s, tasks: 9, memory_mb: 50, duration_ms: 9, failures: 0.5, nodes: {replicas: 1}}
+        """
+    )
+    assert scenario.applications[0].stages[0].fails_ms
+    assert again(scenario) == scenario
+
+
+def test_bins_begin_at_their_edges(loaded: Any) -> None:
+    """A task of exactly 5 ms is in the bin from 5 to 10."""
+    times = [0, 1, 2, 5, 10, 20, 50, 100]
+    text = f"""\
+        version: 1
+        cluster: {{nodes: [{{memory_mb: 1, vcores: 1}}]}}
+        applications: [{{id: a, stages: [{{id: s, memory_mb: 1, duration_ms: {times}}}]}}]
+        """
+    bins = inspected(loaded(text))["durations"]
+    assert [(one["from_ms"], one["tasks"]) for one in bins] == [(ms, 1) for ms in times]
+
+
 def test_figures_by_hand(loaded: Any) -> None:
     """Two applications whose sums anyone can check."""
     scenario = loaded(

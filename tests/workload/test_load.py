@@ -132,6 +132,16 @@ def test_what_another_draws_changes_nothing(loaded: Any) -> None:
     more = loaded(stage(**random | {"tasks": 9, "stragglers": {"share": 0, "factor": 1}}))
     assert more.applications[0].stages[0].durations_ms[:3] == alone.stages[0].durations_ms
     assert loaded(stage(**random), seed=2).applications[0] != alone
+    twin = loaded(stage(**random).replace('"id": "a"', '"id": "b"')).applications[0]
+    assert twin.stages[0].durations_ms != alone.stages[0].durations_ms
+
+
+def test_stages_that_need_not_wait_keep_the_files_order(loaded: Any) -> None:
+    """Only what follows another moves behind it."""
+    size = {"memory_mb": 1, "duration_ms": 1, "tasks": 1}
+    stages = [{"id": "m", "after": ["z"]}, {"id": "b"}, {"id": "a"}, {"id": "z"}]
+    (one,) = loaded(application(kind="dag", stages=[s | size for s in stages])).applications
+    assert [s.id for s in one.stages] == ["b", "a", "z", "m"]
 
 
 @pytest.mark.parametrize(

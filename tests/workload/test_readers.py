@@ -9,6 +9,7 @@ import pytest
 
 from loomcard.config import compile_setup
 from loomcard.document import FindingsError
+from loomcard.model import records as r
 from loomcard.simulator import simulate
 from loomcard.workload import load
 from loomcard.workload.loading import build
@@ -52,6 +53,14 @@ def test_swim_cuts_and_seeds() -> None:
     assert cut.stages[0].durations_ms == whole.stages[0].durations_ms[:4]
     other = traced("{format: swim, file: swim.tsv}", seed=2).applications[1]
     assert other.stages[0].durations_ms != whole.stages[0].durations_ms
+
+
+def test_swim_writes_with_enough_reduces(tmp_path: Path) -> None:
+    """A job that shuffles little and writes much does not write all of it in one reduce."""
+    (tmp_path / "a.tsv").write_text(f"j\t0\t0\t1\t1\t{5 * 2**30}\n")
+    text = f"version: 1\n{NODES}trace: {{format: swim, file: a.tsv}}\n"
+    (one,) = build(text, "w", tmp_path, seed=1).applications
+    assert len(one.stages[1].durations_ms) == 5
 
 
 def test_every_trace_can_be_shaped() -> None:
@@ -184,6 +193,56 @@ def test_a_journal_becomes_the_workload_that_ran(tmp_path: Path) -> None:
             assert sorted(now.durations_ms) == sorted(was.durations_ms)
     assert again.applications[0].stages[0].nodes == [["n1"]] * 8
     assert [list(runs) for runs in again.applications[1].stages[0].fails_ms.values()] == [[300]]
+
+
+def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
+    """Refusals take no number; what was preempted, never ran or still runs is no task; a restart's
+    numbers are its own.
+    """
+    setup = {"queues": [{"path": "root"}, {"path": "root.default"}]}
+    opening = [
+        r.Snapshot(0, "first"),
+        r.Setup(0, 1, setup),
+        r.NodeAdded(0, 3, "h1:45454", "/r", (4096, 4)),
+        r.ApplicationAdded(100, 7, "application_1_0001", 1, "ann", "n", "TEZ", ["t"], 0, 100, {}),
+        r.AttemptAdded(100, 5, 7, 1, unmanaged=True),
+        r.AskChanged(200, 5, 4, 0, False, (512, 1), 5, {"h1": 2, "h2": 2}, {}, True, ""),
+    ]
+    grant = r.PlanReply(1, [r.Allocate(5, 4, 0, 3, 5, 0)])
+    later = [
+        r.Outcomes(300, 1, 10, [2, 3, 4, 5], [(0, 1, "NODE_FULL")]),
+        *[r.ContainerStarted(400, number) for number in (10, 11, 12)],
+        r.ContainerCompleted(450, 11, "preempted", -102),
+        r.ContainerCompleted(500, 12, "completed", 1),
+        r.ContainerCompleted(1400, 10, "completed", 0),
+        r.ContainerCompleted(1500, 13, "released", -100),
+        r.ContainerAdded(1500, 14, 5, 6, 3, (512, 1), 4, 0, False, "allocated", "fallback"),
+        r.ContainerStarted(1600, 14),
+        r.ContainerCompleted(1900, 14, "killed", 143),
+        r.ContainerAdded(1900, 15, 5, 7, 3, (512, 1), 4, 0, False, "running", "fallback"),
+    ]
+    after = [*opening[:3],
+             r.ApplicationAdded(50, 9, "application_2_0001", 1, "ann", "n", "TEZ", [], 0, 50, {}),
+             r.AttemptAdded(50, 5, 9, 1, unmanaged=True),
+             r.ContainerAdded(60, 10, 5, 1, 3, (256, 1), 6, 0, False, "allocated", "fallback"),
+             r.ContainerStarted(60, 10), r.ContainerCompleted(90, 10, "completed", 0)]  # fmt: skip
+    for epoch, batches in (
+        (1000, [(opening, grant), (later, r.PlanReply(2))]),
+        (6000, [(after, r.PlanReply(1))]),
+    ):
+        hello = r.Hello(1, epoch, "", "", ["memory_mb", "vcores"], [], {})
+        lines = [r.write(["segment", {"hello": hello}])]  # type: ignore[list-item]
+        for number, (records, plan) in enumerate(batches, 1):
+            batch = r.Batch(number, 1, 0, r.Check(0, 0, 0, 0), records)
+            lines += [r.write(batch), r.write(plan)]
+        (tmp_path / f"{epoch}-0000000001.jsonl").write_text("\n".join(lines) + "\n")
+    text = f"version: 1\ntrace: {{format: journal, file: '{tmp_path}'}}\n"
+    first, second = build(text, "w", Path("/"), seed=1).applications
+    (stage,) = first.stages
+    assert (stage.id, stage.size, stage.durations_ms) == ("p4-0", (512, 1), [1000, 300])
+    assert (stage.fails_ms, stage.nodes) == ({1: [100]}, [["h1"], ["h1"]])
+    assert (first.user, first.tags, first.kind, first.am) == ("ann", ["t"], "dag", None)
+    assert (second.submit_ms, second.stages[0].durations_ms) == (4950, [30])
 
 
 @pytest.mark.parametrize(

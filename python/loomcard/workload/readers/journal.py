@@ -82,6 +82,7 @@ class _Container:
 class _App:
     told: r.ApplicationAdded
     queue: str
+    submit_ms: int
     asks: dict[Key, _Ask] = field(default_factory=dict)
     containers: list[_Container] = field(default_factory=list)
 
@@ -95,6 +96,7 @@ class _Past:
         self.applications: dict[str, _App] = {}
         self.line = 1
         self._epoch: int | None = None
+        self._shift = 0  # times are from the epoch's own zero
 
     def segment(self, path: Path) -> None:
         segment = read_segment(path)
@@ -103,6 +105,7 @@ class _Past:
         hello = msgspec.convert(segment.header["hello"], r.Hello)
         self.types = hello.resource_types
         if self._epoch != hello.epoch:  # numbers are of an epoch
+            self._shift += 0 if self._epoch is None else hello.epoch - self._epoch
             self._epoch = hello.epoch
             self._hosts: dict[int, str] = {}
             self._queues: list[str] = []
@@ -146,14 +149,16 @@ class _Past:
                 self.nodes[host] = ScenarioNode(host, record.rack, size)
             case r.ApplicationAdded():
                 app = self.applications.get(record.id)
-                app = app or _App(record, self._queues[record.queue])
+                app = app or _App(
+                    record, self._queues[record.queue], record.submitted_ms + self._shift
+                )
                 self._apps[record.application] = self.applications[record.id] = app
             case r.AttemptAdded():
                 self._of_attempt[record.attempt] = self._apps[record.application]
             case r.AskChanged():
                 key = (record.priority, record.allocation_request_id)
                 asks = self._of_attempt[record.attempt].asks
-                ask = asks.setdefault(key, _Ask(record.at_ms, record.size))
+                ask = asks.setdefault(key, _Ask(record.at_ms + self._shift, record.size))
                 ask.hosts.update(record.hosts)
             case r.Outcomes():
                 for number, granted in enumerate(self._granted(record), record.first_container):
@@ -164,9 +169,9 @@ class _Past:
                     self._place(record.container, record.attempt, key, record.node, record.is_am)
                     self._containers[record.container].size = record.size
             case r.ContainerStarted():
-                self._containers[record.container].started_ms = record.at_ms
+                self._containers[record.container].started_ms = record.at_ms + self._shift
             case r.ContainerCompleted():
-                self._end(self._containers[record.container], record)
+                self._end(self._containers[record.container], record, record.at_ms + self._shift)
 
     def _granted(self, outcomes: r.Outcomes) -> Iterator[tuple[int, Key, int, bool | None]]:
         refused: dict[int, int] = {}
@@ -188,11 +193,11 @@ class _Past:
         app.containers.append(made)
 
     @staticmethod
-    def _end(container: _Container, record: r.ContainerCompleted) -> None:
-        container.ended_ms = record.at_ms
+    def _end(container: _Container, record: r.ContainerCompleted, at_ms: int) -> None:
+        container.ended_ms = at_ms
         if container.started_ms is None or record.kind in ("preempted", "lost", "expired"):
             return
-        container.ran_ms = record.at_ms - container.started_ms
+        container.ran_ms = at_ms - container.started_ms
         status = record.exit_status
         container.failed = record.kind == "completed" and status > 0 and status not in _KILLED
 
@@ -231,7 +236,7 @@ def _application(app: _App) -> ScenarioApplication | None:
     am = next((one.size for one in app.containers if one.is_am), None)
     return ScenarioApplication(
         id=app.told.id,
-        submit_ms=app.told.submitted_ms,
+        submit_ms=app.submit_ms,
         queue=app.queue,
         user=app.told.user,
         kind="mapreduce" if real else "dag",
