@@ -216,7 +216,7 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
         r.ContainerCompleted(500, 12, "completed", 1),
         r.ContainerCompleted(1400, 10, "completed", 0),
         r.ContainerCompleted(1500, 13, "released", -100),
-        r.ContainerAdded(1500, 14, 5, 6, 3, (512, 1), 4, 0, False, "allocated", "fallback"),
+        r.ContainerAdded(1500, 14, 5, 6, 3, (512, 1), 8, 0, False, "allocated", "fallback"),
         r.ContainerStarted(1600, 14),
         r.ContainerCompleted(1900, 14, "killed", 143),
         r.ContainerAdded(1900, 15, 5, 7, 3, (512, 1), 4, 0, False, "running", "fallback"),
@@ -238,9 +238,10 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
         (tmp_path / f"{epoch}-0000000001.jsonl").write_text("\n".join(lines) + "\n")
     text = f"version: 1\ntrace: {{format: journal, file: '{tmp_path}'}}\n"
     first, second = build(text, "w", Path("/"), seed=1).applications
-    (stage,) = first.stages
-    assert (stage.id, stage.size, stage.durations_ms) == ("p4-0", (512, 1), [1000, 300])
-    assert (stage.fails_ms, stage.nodes) == ({1: [100]}, [["h1"], ["h1"]])
+    other, stage = first.stages
+    assert (other.id, other.durations_ms, other.after) == ("p8-0", [300], [])
+    assert (stage.id, stage.size, stage.durations_ms) == ("p4-0", (512, 1), [1000])
+    assert (stage.fails_ms, stage.nodes) == ({0: [100]}, [["h1"]])
     assert (first.user, first.tags, first.kind, first.am) == ("ann", ["t"], "dag", None)
     assert (second.submit_ms, second.stages[0].durations_ms) == (4950, [30])
 
