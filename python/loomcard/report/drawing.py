@@ -25,7 +25,10 @@ COLOURS: Final = (
 """Okabe and Ito's palette, told apart by all common forms of colour vision; the yellow, which
 paper swallows, is left out for a grey."""
 LINES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
-HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "/", "\\", "x", "+")
+REST: Final = "#e4e4e4"
+"""What is not told apart."""
+MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "d", "*")
+HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "/", "\\", "x", "")
 """A second sign beside the colour, for prints in grey."""
 WIDTH: Final = 8.2
 
@@ -81,10 +84,15 @@ def svg(figure: Figure, number: int) -> str:
     found = re.sub(r'\bid="', f'id="f{number}-', found)
     found = re.sub(r"url\(#", f"url(#f{number}-", found)
     found = re.sub(r'href="#', f'href="#f{number}-', found)
-    found = re.sub(r"(\d\.\d\d)\d+", r"\1", found)  # a hundredth of a point is enough for anyone
+    found = re.sub(r"(\d\.\d\d)\d+", r"\1", found)  # a hundredth of a point is fine enough,
+    found = re.sub(r'(?<= d=")[^"]*', _coarser, found)  # in a long path a tenth
     found = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", found, count=1)
     found = re.sub(r'(<svg [^>]*?)height="[^"]*"', r"\1", found, count=1)
     return re.sub(r'(<svg [^>]*?)width="[^"]*"', r"\1", found, count=1)
+
+
+def _coarser(path: re.Match[str]) -> str:
+    return re.sub(r"(\d\.\d)\d", r"\1", path[0]).replace("\n", " ")
 
 
 def styled() -> Any:

@@ -101,9 +101,12 @@ def _counts(told: Numbers) -> str:
     runs, study = told.study.runs, told.study
     engines = ", ".join(dict.fromkeys(run.facts.get("engine", "") for run in runs))
     seeds = len({run.seed for run in runs})
+    counts = (("policy", "policies"), ("setting", "settings"), ("seed", "seeds"))
+    found = (len(study.policies()), len(study.settings), seeds)
+    of = [f"{n} {one if n == 1 else more}" for n, (one, more) in zip(found, counts, strict=True)]
     return (
-        f"{len(runs)} runs ({len(study.policies())} policies, {len(study.settings)} settings,"
-        f" {seeds} seeds) of {study.applications.height} applications in all; engine: {engines}."
+        f"{len(runs)} runs ({', '.join(of)}) of {study.applications.height} applications in all;"
+        f" engine: {engines}."
     )
 
 

@@ -17,7 +17,7 @@ from loomcard.report.series import Floats
 from loomcard.report.study import Run, Study
 from loomcard.report.terminal import Numbers
 
-STEPS, AREAS, PANELS, POINTS = 240, 120, 8, 300
+STEPS, AREAS, PANELS, POINTS = 200, 100, 8, 200
 TOP = 9
 
 
@@ -104,7 +104,7 @@ RATIOS = (
 
 def _ratios(told: Numbers, setting: str, number: int) -> Plot:
     rivals = [p for p in told.study.policies(setting) if p != told.study.baseline]
-    figure, (panel,) = drawing.panels(1, 1, 1.6 + 0.16 * len(RATIOS) * max(2, len(rivals)))
+    figure, (panel,) = drawing.panels(1, 1, 1.5 + 0.1 * len(RATIOS) * max(2.5, len(rivals)))
     height = 0.8 / len(rivals)
     for index, policy in enumerate(rivals, 1):
         for row, (key, statistic, _) in enumerate(RATIOS):
@@ -115,15 +115,17 @@ def _ratios(told: Numbers, setting: str, number: int) -> Plot:
             look = drawing.line(index)
             low, high = cell["ratio_low"] or cell["ratio"], cell["ratio_high"] or cell["ratio"]
             panel.plot([low, high], [y, y], color=look["color"], linewidth=1.4)
-            marker = "osD^vP*X"[(index - 1) % 8]
+            marker = drawing.MARKERS[index % len(drawing.MARKERS)]
             panel.plot(
                 [cell["ratio"]], [y], marker, color=look["color"], markersize=5,
                 label=policy if row == 0 else None,
             )  # fmt: skip
+    for row in range(0, len(RATIOS), 2):
+        panel.axhspan(row - 0.5, row + 0.5, color="#f4f4f4", zorder=0)
     panel.axvline(1, color="black", linewidth=0.8)
     panel.set_xscale("log")
     panel.set_yticks(range(len(RATIOS)), [name for _, _, name in RATIOS])
-    panel.invert_yaxis()
+    panel.set_ylim(len(RATIOS) - 0.5, -0.5)
     panel.set_xlabel(f"ratio to {told.study.baseline}; left of 1 is better")
     _plain_ticks(panel)
     drawing.legend(figure, panel)
@@ -292,12 +294,14 @@ def _label(panels: list[Axes], count: int, y: str, x: str) -> None:
 
 
 def _stack(panel: Axes, rows: list[Floats], borders: Floats, labels: list[str]) -> None:
-    below = np.zeros(len(rows[0]) + 1)
+    """Areas from one step's middle to the next one's: half the points that steps would need."""
+    middles = (borders[:-1] + borders[1:]) / 2
+    below = np.zeros(len(rows[0]))
     for index, (row, label) in enumerate(zip(rows, labels, strict=True)):
-        above = below + np.append(row, row[-1])
+        above = below + row
         panel.fill_between(
-            borders, below, above, step="post", label=label, linewidth=0.3, edgecolor="white",
-            facecolor=drawing.COLOURS[index % len(drawing.COLOURS)],
+            middles, below, above, label=label, linewidth=0.3, edgecolor="white",
+            facecolor=drawing.REST if index == TOP else drawing.COLOURS[index % 8],
             hatch=drawing.HATCHES[index % len(drawing.HATCHES)],
         )  # fmt: skip
         below = above
