@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loomcard.config import FindingsError, canonical_json
+from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.engines import Engine, Task
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import code, foreign_code
@@ -64,6 +65,7 @@ def run_cell(
         )  # fmt: skip
         record = engine(task)
         _name(record, cell)
+        keep_bounds(record, scenario)
         write_run(work, [record], made)
         _put(work, folder)
     except (KeyboardInterrupt, SystemExit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,15 +51,30 @@ def simulated(task: Task) -> RunRecord:
 
 
 def played(task: Task) -> RunRecord:
-    """On a real cluster."""
-    play = importlib.import_module("loomcard.suite.play").play
+    """On a real cluster of its own; what the cluster wrote stays beside the results."""
+    from loomcard.suite.play import play
+
     policy: Path | str = task.source
     if task.text is not None:
         policy = task.folder / "policy.yml"
         policy.write_text(task.text, "utf-8")
-    record: RunRecord = play(task.scenario, policy, on=task.engine, folder=task.folder)
+    record = play(
+        task.scenario,
+        policy,
+        on="docker" if task.engine == "docker" else "local",
+        folder=task.folder,
+        policy_path=_policy_path(task.setup),
+        on_progress=lambda progress: task.tell(progress.now_ms),
+    )
     record.policy = task.policy
     return record
+
+
+def _policy_path(setup: dict[str, Any] | None) -> list[Path]:
+    """Where the set-up's policies in files lie: the offline reading of their paths."""
+    named = sorted({queue["policy"] or "" for queue in (setup or {"queues": []})["queues"]})
+    files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]
+    return list(dict.fromkeys([*(file.resolve().parent for file in files), Path.cwd()]))
 
 
 def engine_of(name: str) -> Engine:

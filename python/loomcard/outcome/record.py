@@ -46,7 +46,8 @@ class RunRecord:
 
     ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``weights``: the queues'
     parts beside their siblings, by path. ``finished``: False where the run was stopped before its
-    end.
+    end. ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
+    ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not told.
     """
 
     policy: str
@@ -60,6 +61,8 @@ class RunRecord:
     weights: dict[str, float] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
+    ideals_ms: dict[str, int] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)
     ended_ms: int = 0
     finished: bool = True
     seconds: float = 0.0  # wall clock that the run took; never part of results.json

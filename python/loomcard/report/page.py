@@ -140,6 +140,8 @@ def _tables(told: Numbers, setting: str) -> Iterator[Table]:
         "Times in s. Waiting, completion and slowdown are the median (p95: 95th percentile) of a"
         f" run's applications; each value is {over}. Utilization in %."
     )
+    if bound := told.bound(setting):
+        caption += f" {bound[0].upper()}{bound[1:]}."
     yield Table("Figures", ["policy", *(_flat(h) for h, _, _ in shown)], rows, caption)
     rivals = [policy for policy in policies if policy != study.baseline]
     if study.baseline in policies and rivals:

@@ -147,7 +147,8 @@ def _applications(runs: Sequence[Run]) -> tuple[pl.DataFrame, str]:
     kept = ["setting", "label", "seed", "class", "id", "queue", "ended"]
     figures = ["waiting_ms", "completion_ms", "slowdown"]
     ideal = (
-        "its critical path, with the whole cluster to itself"
+        "its lower bound with the whole cluster to itself: the larger of its critical path and its"
+        " work over the cluster's capacity"
         if told
         else "the shortest that any policy here gave it with the same seed"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -49,6 +50,16 @@ class Numbers:
         )
         return found.row(0, named=True) if found.height else None
 
+    def bound(self, setting: str) -> str:
+        """A sentence on the makespan that no schedule can beat; "" where the results hold none."""
+        here = [run for run in self.study.runs if run.setting == setting]
+        by_seed = {run.seed: run.facts.get("bounds", {}).get("makespan_ms") for run in here}
+        known = [value / 1000 for value in by_seed.values() if value is not None]
+        if not known:
+            return ""
+        over = f", median of {len(known)} seeds" if len(known) > 1 else ""
+        return f"no schedule has a makespan below {short(median(known))} s (a lower bound{over})"
+
     def classes(self, setting: str) -> list[str]:
         """The classes of a setting besides all."""
         here = self.summary.filter(pl.col("setting") == setting)
@@ -70,6 +81,8 @@ def tables(told: Numbers) -> Iterator[RenderableType]:
         yield _overview(told, setting)
         applications = told.study.applications.filter(pl.col("setting") == setting)
         lost = applications.filter(~pl.col("ended")).height
+        if bound := told.bound(setting):
+            yield Text(bound, style="dim")
         if lost:
             said = f"{lost} of {applications.height} applications did not succeed: left out above"
             yield Text(said, style="yellow")

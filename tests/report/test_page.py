@@ -1,0 +1,170 @@
+"""The page, the terminal's tables and the files: whole, self-contained and legible."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from loomcard.report import series
+from loomcard.report.files import write_page, write_tables
+from loomcard.report.page import LARGEST, page
+from loomcard.report.study import read_study
+from loomcard.report.terminal import Numbers, numbers, short, tables
+
+VOID = {"meta", "br"}
+
+
+class Checked(HTMLParser):
+    """Every tag is closed in turn, every id stands once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, _: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(text: str) -> None:
+    """Well-formed, no script, no link, no address but the namespaces of SVG."""
+    checked = Checked()
+    checked.feed(text)
+    assert checked.open == []
+    assert len(checked.ids) == len(set(checked.ids))
+    assert not {"script", "link", "img", "iframe", "object"} & set(checked.seen)
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+[^\s\"'<>]*", text))
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert not re.search(r"url\((?!#f\d+-)", text)
+    assert "@import" not in text
+    for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        ElementTree.fromstring(drawing)  # noqa: S314 - our own text
+    assert len(text.encode()) < LARGEST
+
+
+def test_every_plot_says_what_it_shows(text: str) -> None:
+    """A caption each, with units, and n or the seed."""
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", text, re.DOTALL)
+    assert len(captions) == text.count("<svg") == 5
+    assert all(re.search(r"n = \d|seed \d", caption) for caption in captions)
+    assert all(re.search(r"seconds|minutes|No units", caption) for caption in captions)
+    for said in ("tiny", "By hand.", "SHA-256 of inputs", "versions", "seeds", "w.yml: 2d711642b"):
+        assert said in text
+
+
+def test_names_are_text_and_not_markup(folder: Path) -> None:
+    """Whoever names an application does not write the page."""
+    file = folder / "results.json"
+    evil = "<script>alert(1)</script>"
+    file.write_text(file.read_text().replace('"workload":"w"', f'"workload":"{evil}"'))
+    text = page(numbers(read_study([folder])))
+    assert evil not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_too_many_plots_are_left_out_with_a_note(
+    told: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page stays one that can be mailed."""
+    monkeypatch.setattr("loomcard.report.page._TEXT", LARGEST - 40_000)
+    text = page(told)
+    assert 0 < text.count("<svg") < 5
+    assert "found no room" in text
+
+
+def test_tables_are_legible_at_80_columns(told: Numbers) -> None:
+    """No line is longer, and nothing is cut off."""
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    for table in tables(told):
+        console.print(table)
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for said in ("old *", "waiting", "against old", "by class", "2/1/0", "4/1/1", "18.0"):
+        assert said in text
+
+
+def test_the_bound_of_the_makespan_is_told(folder: Path, told: Numbers) -> None:
+    """The median over seeds, each seed once; nothing where results hold none."""
+    assert told.bound("w") == ""
+    file = folder / "results.json"
+    runs = json.loads(file.read_text())
+    for run in runs:
+        run["bounds"] = {"makespan_ms": run["seed"] * 10_000}
+    file.write_text(json.dumps(runs))
+    assert numbers(read_study([folder])).bound("w") == (
+        "no schedule has a makespan below 20.0 s (a lower bound, median of 3 seeds)"
+    )
+
+
+def test_a_run_without_containers_has_its_other_plots(folder: Path) -> None:
+    """Large experiments keep containers with the cells only."""
+    (folder / "containers.parquet").unlink()
+    assert page(numbers(read_study([folder]))).count("<svg") == 3
+
+
+def test_numbers_go_to_files(told: Numbers, text: str, tmp_path: Path) -> None:
+    """CSV and Parquet of the same numbers, beside the page, which is the same bytes each time."""
+    write_page(told, tmp_path / "deep" / "r.html")
+    assert (tmp_path / "deep" / "r.html").read_text("utf-8") == text
+    written = write_tables(told, tmp_path / "deep" / "r.html")
+    assert {file.name for file in written} == {
+        f"r-{name}.{ending}"
+        for name in ("summary", "applications", "comparison")
+        for ending in ("csv", "parquet")
+    }
+    csv = pl.read_csv(tmp_path / "deep" / "r-comparison.csv")
+    assert csv["wins"].to_list() == told.comparison["wins"].to_list()
+    assert json.loads(pl.read_parquet(written[1]).write_json())[0]["setting"] == "w"
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [(0.123, "0.12"), (9.999, "10.0"), (99.96, "100"), (9999.4, "9999"), (86_400, "86.4k")],
+)
+def test_short_numbers(value: float, want: str) -> None:
+    """About four characters, and no digit that nobody can read."""
+    assert short(value) == want
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 900), st.integers(1, 300), st.integers(1, 9)), min_size=1)
+
+
+@given(SPANS, st.integers(1, 12))
+def test_what_is_held_in_a_step_is_its_mean(spans: list[tuple[int, int, int]], steps: int) -> None:
+    """Sums over sorted arrays equal the integral of each container over each step."""
+    frame = pl.DataFrame(
+        {
+            "started_ms": [begin for begin, _, _ in spans],
+            "finished_ms": [begin + length for begin, length, _ in spans],
+        }
+    )
+    borders = np.linspace(0, 1200, steps + 1)
+    found = series.held(frame, [float(amount) for _, _, amount in spans], borders)
+    for value, low, high in zip(found, borders, borders[1:], strict=False):
+        inside = (max(0.0, min(b + n, high) - max(b, low)) * amount for b, n, amount in spans)
+        assert value == pytest.approx(sum(inside) / (high - low), abs=1e-6)
+
+
+def test_capacity_in_a_step_is_its_mean() -> None:
+    """A node lost half way through a step."""
+    facts = {"capacity": [[0, [8]], [150, [4]]]}
+    assert series.capacity(facts, 0, np.array([0.0, 100, 200, 300])).tolist() == [8, 6, 4]
