@@ -1,5 +1,6 @@
 """Experiments read and expanded: the cells, and every finding with its line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,24 @@ def test_shipped_experiments_are_right(name: str) -> None:
     experiment, _ = read_experiment(file.read_text(), file)
     assert experiment.name == name
     Draft202012Validator(schema()).validate(read(file.read_text()).data)
+
+
+def test_the_published_schema_is_this_one() -> None:
+    """`loomcard schema experiment > docs/schema/experiment.schema.json` makes it anew."""
+    file = Path(__file__).parents[2] / "docs" / "schema" / "experiment.schema.json"
+    assert json.loads(file.read_text()) == schema()
+
+
+def test_the_file_of_the_guide_is_right(tmp_path: Path) -> None:
+    """What docs/experiments.md shows can be run as it stands."""
+    guide = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    file = tmp_path / "small-jobs.yml"
+    file.write_text(guide.split("```yaml\n")[1].split("```")[0])
+    prepared = prepare(Request(str(file), seeds=(1,)))
+    assert {(cell.policy, *cell.parameters) for cell in prepared.cells} == {
+        ("drf", "workload.small_share"),
+        ("capacity", "workload.small_share", "policy.ordering"),
+    }
 
 
 def test_the_schema_refuses_what_the_reader_refuses() -> None:
