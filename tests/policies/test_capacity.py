@@ -97,14 +97,14 @@ def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
 
 
 def test_a_user_held_back_goes_on_when_the_limit_rises():
-    """Nobody else wants anything any more: the limit of who is left rises, in the same round."""
-    engine = Engine(flat("capacity", minimum_user_limit_percent=50, user_limit_factor=-1))
+    """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
+    options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
+    engine = Engine(setup(queue("root", "capacity", options=options), queue("root.a", None)))
     engine.add_node(1, 10 * 1024, 10)
     for app, user, count in ((1, "x", 20), (2, "y", 3)):
         engine.add_app(app, user=user)
         engine.ask(app, count)
-    engine.round()
-    assert held(engine) == {1: 7, 2: 3}
+    assert [g.attempt for g in engine.round()] == [1] * 6 + [2] * 3 + [1]
 
 
 def test_fair_ordering_shares_a_leaf_by_memory():

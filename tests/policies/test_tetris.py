@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from engine import Engine, flat
 from loomcard.model.dag import HINT, DagStage, write_dag
+from loomcard.model.resource import fits
 from loomcard.policies.alignment import alignment
+from loomcard.policies.remaining import part_of_cluster
 from loomcard.policies.tetris import Tetris, competing, work_price
 
 
@@ -127,31 +129,42 @@ def test_options_out_of_range_are_refused(options):
         Tetris(**options)
 
 
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 4), st.sampled_from([(1024, 1), (2048, 1), (512, 3)])),
-        min_size=1, max_size=5,
+ASKS = st.lists(
+    st.tuples(
+        st.integers(1, 4), st.sampled_from([(1024, 1), (2048, 1), (512, 3)]), st.integers(1, 9),
     ),
-    st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), min_size=1, max_size=4),
+    min_size=1, max_size=5,
 )  # fmt: skip
-def test_each_choice_has_the_highest_score_of_all(asks, nodes):
-    """Against the definition, worked out pair by pair (work_weight 0, nothing but alignment)."""
-    engine = tetris(work_weight=0.0)
+NODES = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8)), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ASKS, NODES, st.sampled_from([0.0, 0.5, 1.0]))
+def test_each_choice_has_the_highest_score_of_all(asks, nodes, weight):
+    """Against the definition, worked out pair by pair: alignment - m * eps * remaining work."""
+    engine = tetris(work_weight=weight)
     for number, (gb, vcores) in enumerate(nodes, 1):
         engine.add_node(number, gb * 1024, vcores)
-    for app, (count, size) in enumerate(asks, 1):
-        engine.add_app(app)
-        engine.ask(app, count, size)
+    work, left = {}, {}
     capacity = [sum(n[i] for n in engine.nodes.values()) for i in (0, 1)]
+    for app, (count, size, tasks) in enumerate(asks, 1):
+        engine.add_app(app, hints=hint(tasks))
+        engine.ask(app, count, size)
+        work[app] = tasks * 1000.0 * part_of_cluster((1024, 1), capacity)
+        left[app] = count
     free = {number: list(whole) for number, whole in engine.nodes.items()}
-    left = {app: count for app, (count, _) in enumerate(asks, 1)}
+
+    def aligned(app: int) -> dict[int, float]:
+        size = asks[app - 1][1]
+        rooms = [(n, f) for n, f in free.items() if fits(size, f)]
+        return {n: alignment(size, f, capacity) for n, f in rooms}
+
+    fitting = [app for app in left if aligned(app)]
+    total = sum(work[app] for app in fitting)
+    price = weight * sum(max(aligned(app).values()) for app in fitting) / total if total else 0.0
     for granted in engine.round():
-        scores = [
-            alignment(asks[app - 1][1], room, capacity)
-            for room in free.values() for app, count in left.items()
-            if count and all(s <= f for s, f in zip(asks[app - 1][1], room, strict=True))
-        ]  # fmt: skip
-        assert alignment(granted.size, free[granted.node], capacity) == max(scores)
-        left[granted.attempt] -= 1
-        free[granted.node] = [f - s for f, s in zip(free[granted.node], granted.size, strict=True)]
+        app, node = granted.attempt, granted.node
+        scores = [a - price * work[k] for k in left if left[k] for a in aligned(k).values()]
+        assert aligned(app)[node] - price * work[app] == pytest.approx(max(scores), abs=1e-9)
+        left[app] -= 1
+        free[node] = [f - s for f, s in zip(free[node], granted.size, strict=True)]

@@ -110,6 +110,16 @@ def test_a_fault_drops_that_instances_decisions_only():
     assert engine.round() == []  # and the books still agree
 
 
+def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
+    """Shapes found to fit nowhere are looked at anew once its decisions are taken back."""
+    engine = under("drf", "test-broken", when="app1")
+    engine.round()
+    draft = engine.session.tree._draft
+    draft.full.add(((1024, 1), ""))
+    draft.drop(1)
+    assert draft.full == set()
+
+
 def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
     """Allocating more than is asked for or fits raises; nothing of that instance is granted."""
     engine = Engine(flat("test-greedy"))
