@@ -3,7 +3,7 @@
 import pytest
 
 from loomcard.policies.dice import pick
-from loomcard.simulator import UnknownQueueError, simulate
+from loomcard.simulator import MismatchError, simulate
 from loomcard.workload.scenario import Executors, Fault
 from scenarios import app, compiled, run, scenario, stage, times
 
@@ -122,6 +122,13 @@ def test_a_lost_executor_is_replaced_and_its_tasks_run_again():
 
 def test_queues_that_are_not_there_are_refused_before_anything_runs():
     job = app("j", stage([1]), queue="root.nowhere")
-    with pytest.raises(UnknownQueueError, match=r"no leaf queue 'root\.nowhere'") as error:
+    with pytest.raises(MismatchError, match=r"no leaf queue 'root\.nowhere'") as error:
         simulate(scenario(job), compiled(), policy="x")
     assert "root.default" in error.value.hint
+
+
+def test_who_counts_heartbeats_needs_some():
+    setup = compiled() | {"needs": ["heartbeats"]}
+    with pytest.raises(MismatchError, match="heartbeat_ms is 0") as error:
+        simulate(scenario(app("j", stage([1]))), setup, policy="x")
+    assert "heartbeat_ms: 1000" in error.value.hint

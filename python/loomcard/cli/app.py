@@ -29,7 +29,7 @@ from loomcard.config import FindingsError
 from loomcard.experiments.inputs import InputError
 from loomcard.model.journal import JournalError
 from loomcard.outcome.files import ResultError
-from loomcard.simulator import InvariantError, PolicyFaultError, UnknownQueueError
+from loomcard.simulator import InvariantError, PolicyFaultError, MismatchError
 from loomcard.suite.programs import ProgramError
 from loomcard.suite.submission import SubmissionError
 
@@ -41,7 +41,7 @@ BAD_INPUT = (
     ProgramError,
     RenderError,
     ResultError,
-    UnknownQueueError,
+    MismatchError,
 )
 FAILURES = (
     ClusterError,

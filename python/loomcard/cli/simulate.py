@@ -20,7 +20,7 @@ from loomcard.outcome.manifest import manifest
 from loomcard.outcome.metrics import summary
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator.engine import Progress as Step
-from loomcard.simulator.engine import refuse_unknown_queues
+from loomcard.simulator.engine import refuse_mismatch
 from loomcard.simulator.parallel import Run, simulate_all
 from loomcard.workload.loading import find, load
 
@@ -50,7 +50,7 @@ def simulate(
     file = find(workload)
     scenario = load(file, seed=seed)
     for setup in setups:
-        refuse_unknown_queues(scenario.applications, setup)
+        refuse_mismatch(scenario, setup)
     runs = [
         Run(choice.name, setup, None if out is None else out / "journal" / f"{choice.name}-{seed}")
         for choice, setup in zip(chosen, setups, strict=True)

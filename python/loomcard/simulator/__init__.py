@@ -1,6 +1,6 @@
 """Engine 1: the same policies on a cluster of events, under a virtual clock."""
 
-from loomcard.simulator.engine import Progress, Simulation, UnknownQueueError, simulate
+from loomcard.simulator.engine import Progress, Simulation, MismatchError, simulate
 from loomcard.simulator.invariants import InvariantError
 from loomcard.simulator.resourcemanager import PolicyFaultError
 
@@ -9,6 +9,6 @@ __all__ = [
     "PolicyFaultError",
     "Progress",
     "Simulation",
-    "UnknownQueueError",
+    "MismatchError",
     "simulate",
 ]

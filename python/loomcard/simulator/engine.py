@@ -20,7 +20,7 @@ from loomcard.simulator.mapreduce import MapReduceMaster
 from loomcard.simulator.master import Master, World
 from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
 from loomcard.simulator.spark import SparkMaster
-from loomcard.workload.scenario import Scenario, ScenarioApplication
+from loomcard.workload.scenario import Scenario
 
 KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
@@ -147,10 +147,10 @@ def simulate(
 
     Equal arguments give equal records, but for ``seconds``. Ctrl-C ends it early: the record then
     holds what happened so far, with ``finished`` False. Raises PolicyFaultError when a policy
-    raises, and ValueError for an application whose queue the set-up does not have.
+    raises, and MismatchError where the two do not go together.
     """
     began = perf_counter()
-    refuse_unknown_queues(scenario.applications, setup)
+    refuse_mismatch(scenario, setup)
     simulation = Simulation(scenario, setup, journal, check)
     finished = True
     try:
@@ -179,23 +179,29 @@ def simulate(
     )
 
 
-class UnknownQueueError(ValueError):
-    """Applications name queues that the set-up does not have; ``hint`` says which it has."""
+class MismatchError(ValueError):
+    """A workload and a set-up that do not go together; ``hint`` says what would."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
         self.hint = hint
 
 
-def refuse_unknown_queues(
-    applications: list[ScenarioApplication], setup: Mapping[str, Any]
-) -> None:
-    """Raise UnknownQueueError unless every application's queue is a leaf of the set-up."""
+def refuse_mismatch(scenario: Scenario, setup: Mapping[str, Any]) -> None:
+    """Raise MismatchError unless every application's queue is a leaf of the set-up, and there are
+    heartbeats to count where a policy counts them.
+    """
     leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
-    unknown = sorted({app.queue for app in applications} - set(leaves))
+    unknown = sorted({app.queue for app in scenario.applications} - set(leaves))
     if unknown:
-        first = next(app for app in applications if app.queue == unknown[0])
-        raise UnknownQueueError(
+        first = next(app for app in scenario.applications if app.queue == unknown[0])
+        raise MismatchError(
             f"application {first.id!r}: the set-up has no leaf queue {unknown[0]!r}",
             f"its leaf queues are {', '.join(leaves)}",
+        )
+    if "heartbeats" in setup.get("needs", ()) and scenario.heartbeat_ms <= 0:
+        raise MismatchError(
+            f"workload {scenario.name!r}: heartbeat_ms is 0, and a policy of the set-up counts"
+            " heartbeats",
+            "say how often nodes report, such as heartbeat_ms: 1000",
         )

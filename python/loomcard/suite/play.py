@@ -19,7 +19,7 @@ from loomcard.config import compile_setup
 from loomcard.model.journal import JournalError
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator import Progress
-from loomcard.simulator.engine import refuse_unknown_queues
+from loomcard.simulator.engine import refuse_mismatch
 from loomcard.suite.books import ContainerKey
 from loomcard.suite.faults import Faults
 from loomcard.suite.grants import granted_ms
@@ -59,7 +59,7 @@ def play(
     if isinstance(policy, Path):
         setup = compile_setup(policy.read_text("utf-8"), policy.name)
     if setup is not None:
-        refuse_unknown_queues(scenario.applications, setup)
+        refuse_mismatch(scenario, setup)
     folder = _cleared(folder)
     wanted = settings(
         scenario,
