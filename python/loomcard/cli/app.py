@@ -29,7 +29,7 @@ from loomcard.config import FindingsError
 from loomcard.experiments.inputs import InputError
 from loomcard.model.journal import JournalError
 from loomcard.outcome.files import ResultError
-from loomcard.simulator import InvariantError, PolicyFaultError, MismatchError
+from loomcard.simulator import InvariantError, MismatchError, PolicyFaultError
 from loomcard.suite.programs import ProgramError
 from loomcard.suite.submission import SubmissionError
 
