@@ -1,5 +1,6 @@
-"""``loomcard cluster``: up, down, status, render, logs."""
+"""``loomcard cluster``: up, down, status, render, logs, launch-rate."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from loomcard.cluster.docker import ComposeCluster
 from loomcard.cluster.local import LocalCluster
 from loomcard.cluster.local_conf import LocalSettings, render_conf
 from loomcard.cluster.render import SCHEDULERS, RenderError, compose_settings, render
+from loomcard.suite.play import measured_rate
 
 cluster = typer.Typer(name="cluster", help="Start, stop and look at a cluster.")
 
@@ -26,6 +28,13 @@ Nodes = Annotated[int, typer.Option("--nodes", min=1, max=64, help="How many Nod
 Scheduler = Annotated[
     str, typer.Option("--scheduler", help=f"{', '.join(SCHEDULERS)}, or a class name.")
 ]
+
+
+class Executor(StrEnum):
+    """What keeps a workload's containers on the embedded cluster."""
+
+    VIRTUAL = "virtual"
+    PROCESS = "process"
 
 
 def _folders(named: list[Path] | None) -> tuple[Path, ...]:
@@ -148,6 +157,22 @@ def logs(
         return
     for line in LocalCluster.attach(places.run_folder("local")).tail(lines):
         typer.echo(line)
+
+
+@cluster.command("launch-rate")
+def rate(
+    executor: Annotated[
+        Executor, typer.Option("--executor", help="Containers that wait, or real processes.")
+    ] = Executor.VIRTUAL,
+    as_json: Json = False,
+) -> None:
+    """Measure how many containers a second this machine starts; `loomcard run` warns by it."""
+    with waiting("starting containers on an embedded cluster"):
+        found = measured_rate(executor.value)
+    if as_json:
+        print_json({"executor": executor.value, "containers_per_second": round(found, 1)})
+    else:
+        typer.echo(f"{found:.0f} containers a second ({executor.value})")
 
 
 def compose() -> ComposeCluster:

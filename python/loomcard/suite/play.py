@@ -8,11 +8,13 @@ docs/player.md says what is then real and what is not.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from loomcard.cluster import places
 from loomcard.cluster.local import LocalCluster, clear
 from loomcard.cluster.rest import RestError
 from loomcard.config import compile_setup
@@ -20,6 +22,7 @@ from loomcard.model.journal import JournalError
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator import Progress
 from loomcard.simulator.engine import refuse_mismatch
+from loomcard.suite import launch_rate
 from loomcard.suite.books import ContainerKey
 from loomcard.suite.faults import Faults
 from loomcard.suite.grants import granted_ms
@@ -33,6 +36,38 @@ _LOOK_S = 0.1
 _SETTLE_S = 3.0  # in which nodes write down the ends of what the last application left
 
 
+def _to_standard_error(line: str) -> None:
+    sys.stderr.write(f"warning: {line}\n")
+
+
+def remembered_rate(executor: launch_rate.Executor) -> float | None:
+    """Containers a second, as `measured_rate` found it below the present folder; None: never."""
+    return launch_rate.remembered(_rates(), executor)
+
+
+def measured_rate(executor: launch_rate.Executor) -> float:
+    """Containers a second that this machine starts, measured on an embedded cluster under fifo and
+    remembered. Raises as `play` does.
+    """
+    file = _rates()
+    folder = file.parent / "launch-rate"
+    record = play(
+        launch_rate.probe(executor),
+        places.policies() / "fifo.yml",
+        folder=folder,
+        executor=executor,
+        on_warning=lambda _: None,
+    )
+    rate = launch_rate.started_per_second(record.containers)
+    launch_rate.remember(file, executor, rate)
+    clear(folder)
+    return rate
+
+
+def _rates() -> Path:
+    return places.run_folder("launch-rates.json")
+
+
 def play(
     scenario: Scenario,
     policy: Path | str,
@@ -44,14 +79,16 @@ def play(
     work: Literal["sleep", "burn"] = "sleep",
     policy_path: Sequence[Path] = (),
     on_progress: Callable[[Progress], None] | None = None,
+    on_warning: Callable[[str], None] = _to_standard_error,
 ) -> RunRecord:
     """Play `scenario` on an embedded cluster of its own in `folder`, and tell what happened.
 
     `policy` is a YAML set-up, or stock:capacity, stock:fair or stock:fifo, which get the queues of
     the compiled `setup` where it is given. `executor` virtual: containers wait inside their
-    NodeManager; process: each is a process that does `work`. Ctrl-C, also one that `on_progress`
-    raises, ends the run: the record then holds what happened so far, with `finished` False, and no
-    process is left. Raises PlayError, ClusterError and FindingsError.
+    NodeManager; process: each is a process that does `work`. `on_warning` is told in one line where
+    the scenario asks for more than this machine holds, if its rate was measured. Ctrl-C, also one
+    that `on_progress` raises, ends the run: the record then holds what happened so far, with
+    `finished` False, and no process is left. Raises PlayError, ClusterError, FindingsError.
     """
     if on != "local":
         raise PlayError(f"a workload cannot be played on {on} yet", "play it on local")
@@ -61,6 +98,8 @@ def play(
     if setup is not None:
         refuse_mismatch(scenario, setup)
     folder = _cleared(folder)
+    if said := launch_rate.warning(scenario, executor, remembered_rate(executor)):
+        on_warning(said)
     wanted = settings(
         scenario,
         policy,
