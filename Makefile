@@ -12,11 +12,11 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench agreement clean
+.PHONY: help setup environment demo test lint unit java lines bench agreement bench-simulator clean
 .NOTPARALLEL:
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 - \2/p' Makefile
 
 setup: $(VENV)/.made $(JARS)  ## .venv with the command loomcard, and the jars
 
@@ -68,6 +68,9 @@ bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the las
 
 agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.reality
+
+bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.bench_simulator
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target

@@ -1,0 +1,56 @@
+"""The bare kernel: the same timed completions on SimPy and on our Clock, without any scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from random import Random
+from time import process_time
+from typing import Any
+
+from loomcard.simulator.clock import Clock
+
+LENGTH_MS = (20_000, 40_000)
+
+
+def lengths(tasks: int) -> list[int]:
+    """For how long each task runs, in ms."""
+    dice = Random(1)  # noqa: S311 - no secret
+    return [dice.randint(*LENGTH_MS) for _ in range(tasks)]
+
+
+def on_simpy(lengths_ms: list[int], slots: int) -> tuple[float, int]:
+    """CPU seconds, and when the last of the tasks ended that shared ``slots`` slots, first come
+    first served. Raises ImportError where SimPy is not installed.
+    """
+    import simpy  # of the developer's packages, not of the product's
+
+    environment = simpy.Environment()
+    resource = simpy.Resource(environment, slots)
+
+    def task(length_ms: int) -> Generator[Any, Any, None]:
+        with resource.request() as request:
+            yield request
+            yield environment.timeout(length_ms)
+
+    began = process_time()
+    for length_ms in lengths_ms:
+        environment.process(task(length_ms))
+    environment.run()
+    return process_time() - began, round(environment.now)
+
+
+def on_ours(lengths_ms: list[int], slots: int) -> tuple[float, int]:
+    """The same on the simulator's Clock."""
+    clock, waiting = Clock(), iter(lengths_ms)
+
+    def ended() -> None:
+        length_ms = next(waiting, None)
+        if length_ms is not None:
+            clock.at(clock.now + length_ms, ended)
+
+    began = process_time()
+    for _ in range(slots):
+        ended()
+    while clock.advance():
+        pass
+    return process_time() - began, clock.now

@@ -1,0 +1,96 @@
+"""What the bench of the simulator gives it to do: cells, and the scenario of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+import msgspec
+
+from loomcard.config import compile_setup
+from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
+
+NODE = (32_768, 16)
+"""MB and vcores of every node."""
+SIZES = ((1_024, 1), (4_096, 1), (2_048, 2), (6_144, 1))
+"""Of tasks, one an application, in turn: some lack memory first, some vcores."""
+TASKS = 100
+"""Of an application: as many as the 80 maps and 20 reduces of a middling job."""
+LENGTH_MS = (20_000, 40_000)
+ALIVE = 200
+"""Applications at the start, at least; from then on as many come as end."""
+TYPES = ["memory_mb", "vcores"]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One measurement: ``tasks`` tasks on ``nodes`` nodes under ``policy``, the ``repeat``-th
+    time.
+    """
+
+    policy: str
+    nodes: int
+    tasks: int
+    repeat: int = 0
+    seed: int = 1
+
+
+def cells(
+    policies: Sequence[str], nodes: Sequence[int], repeats: Mapping[int, int]
+) -> Iterator[Cell]:
+    """Every policy on every cluster with every count of tasks, small ones first; ``repeats``: how
+    often, by the count of tasks. The cells of one count take turns.
+    """
+    for tasks, times in sorted(repeats.items()):
+        for repeat in range(times):
+            for size in nodes:
+                for policy in policies:
+                    yield Cell(policy, size, tasks, repeat)
+
+
+def setup(policy: str) -> dict[str, object]:
+    """The compiled set-up of one leaf queue under ``policy``."""
+    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
+
+
+def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:
+    """A cluster kept full: enough applications at the start to fill it, and then one each time
+    that, at full use, another has been worked off.
+    """
+    dice = Random(cell.seed)  # noqa: S311 - no secret
+    count = -(-cell.tasks // TASKS)
+    at_once = max(ALIVE, 2 * _filling(cell.nodes))
+    interval_ms = _work_ms() / cell.nodes
+    applications = [
+        ScenarioApplication(
+            id=f"job{i}",
+            submit_ms=round(max(0, i - at_once) * interval_ms),
+            queue="root.default",
+            user="bench",
+            kind="plain",
+            stages=[_stage(SIZES[i % len(SIZES)], min(TASKS, cell.tasks - i * TASKS), dice)],
+        )
+        for i in range(count)
+    ]
+    nodes = [ScenarioNode(f"n{i}", f"/r{i % 40}", NODE) for i in range(1, cell.nodes + 1)]
+    name = f"bench-{cell.nodes}-{cell.tasks}"
+    return Scenario(name, cell.seed, TYPES, nodes, applications, heartbeat_ms, heartbeat_ms)
+
+
+def _stage(size: tuple[int, int], tasks: int, dice: Random) -> Stage:
+    return Stage("work", size, 20, 1, [dice.randint(*LENGTH_MS) for _ in range(tasks)])
+
+
+def _whole() -> float:
+    """How many nodes one application of the mean size fills with all its tasks at once."""
+    part = [sum(s[r] for s in SIZES) / len(SIZES) / NODE[r] for r in range(len(NODE))]
+    return TASKS * max(part)
+
+
+def _filling(nodes: int) -> int:
+    """How many applications fill so many nodes with all their tasks at once."""
+    return round(nodes / _whole())
+
+
+def _work_ms() -> float:
+    """For how long an application keeps one node busy."""
+    return _whole() * sum(LENGTH_MS) / 2
