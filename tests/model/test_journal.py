@@ -9,26 +9,27 @@ from pathlib import Path
 import pytest
 
 import scripted  # noqa: F401 - registers test policies
-from engine import Engine, queue, setup
+from compiled import queue, setup
 from loomcard.model import records as r
 from loomcard.model.journal import JournalError, read_segment, segments
 from loomcard.policies.session import replay
+from loomcard.testing.cluster import Cluster
 
 
-def eventful(folder: Path, segment_rounds: int = 3) -> Engine:
+def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
     """A run with turns, a timer, refusals, a late plan, a swap, completions and a snapshot in the
     middle.
     """
-    engine = Engine(
+    engine = Cluster(
         setup(
             queue("root", "drf"), queue("root.a", "test-counter"), queue("root.b", "test-patient"),
         ),
         journal=folder, segment_rounds=segment_rounds,
     )  # fmt: skip
     for number in (1, 2, 3):
-        engine.add_node(number, 3072, 3, f"/r{number}")
+        engine.add_node(number, 3072, 3, rack=f"/r{number}")
     for app in (1, 2, 3):
-        engine.add_app(app, leaf=1 + app % 2)
+        engine.add_app(app, queue=1 + app % 2)
         engine.ask(app, 6, hosts={"n2": 2, "n9": 1}, racks={"/r2": 2})
     refused = {2, 5}
     for step in range(20):

@@ -4,16 +4,17 @@ state.
 
 import pytest
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
 from loomcard.model import records as r
 from loomcard.model.dump import dump
+from loomcard.testing.cluster import Cluster
 
 
-def running(policy: str = "drf") -> Engine:
+def running(policy: str = "drf") -> Cluster:
     """Two nodes, two applications, some containers of which some wait for room."""
-    engine = Engine(flat(policy))
+    engine = Cluster(flat(policy))
     engine.add_node(1, 4096, 4)
-    engine.add_node(2, 2048, 2, "/b")
+    engine.add_node(2, 2048, 2, rack="/b")
     for app in (1, 2):
         engine.add_app(app)
         engine.ask(app, 5, hosts={"n2": 1}, racks={"/b": 1})
@@ -21,23 +22,23 @@ def running(policy: str = "drf") -> Engine:
     return engine
 
 
-def spoil_sequence(engine: Engine) -> None:
+def spoil_sequence(engine: Cluster) -> None:
     engine.seq += 1
 
 
-def spoil_count(engine: Engine) -> None:
+def spoil_count(engine: Cluster) -> None:
     engine.applications.add(99)
 
 
-def spoil_name(engine: Engine) -> None:
+def spoil_name(engine: Cluster) -> None:
     engine.tell(r.ContainerStarted(0, 4711))
 
 
-def spoil_outcomes(engine: Engine) -> None:
+def spoil_outcomes(engine: Cluster) -> None:
     engine.outcomes = r.Outcomes(0, 77, 1, [], [])
 
 
-def forget_outcomes(engine: Engine) -> None:
+def forget_outcomes(engine: Cluster) -> None:
     engine.outcomes = None
 
 
@@ -67,7 +68,7 @@ def test_a_snapshot_rebuilds_the_same_state():
     engine = running()
     engine.round()
     before = dump(engine.session.mirror)
-    other = Engine(flat("drf"))
+    other = Cluster(flat("drf"))
     other.applications, other.nodes, other.asks = engine.applications, engine.nodes, engine.asks
     other.containers = engine.containers
     records = r.read_records(r.write(before["records"]))
@@ -139,9 +140,9 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     """After a move the old queue is empty and the new one holds and wants what the application
     does.
     """
-    engine = Engine(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
+    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
     engine.add_node(1, 2048, 2)
-    engine.add_app(1, leaf=1)
+    engine.add_app(1, queue=1)
     engine.ask(1, 5)
     engine.round()
     engine.tell(r.ApplicationChanged(0, 1, 2, 0))
@@ -149,3 +150,16 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     a, b = engine.session.mirror.ledger.queues[1:]
     assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])
     assert (b.used, b.pending_count, list(b.applications)) == ([2048, 2], 3, [1])
+
+
+def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
+    """A plan grants the whole ask on two nodes, one of which refuses: the ask lives on, of what was
+    refused.
+    """
+    engine = Cluster("fifo", nodes=[(1024, 1), (4096, 4)])
+    engine.add_app(1)
+    engine.ask(1, 3)
+    engine.refuse = lambda decision: "NODE_FULL" if decision.node == 2 else None
+    assert [g.node for g in engine.round()] == [1]
+    engine.refuse = lambda _: None
+    assert [g.node for g in engine.round()] == [2, 2]

@@ -6,23 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
 from loomcard.policies.capacity import used_capacity_order
 from loomcard.policies.user_limit import user_limit
+from loomcard.testing.cluster import Cluster
 
 
-def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Engine:
+def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Cluster:
     """root under capacity; leaves a and b, guaranteed so many percent; ten containers fit."""
     queues = [
         queue(f"root.{n}", **{"policy": None, "guaranteed": {"ppm": p * 10_000}, **keys.get(n, {})})
         for n, p in (("a", first), ("b", second))
     ]
-    engine = Engine(setup(queue("root", "capacity", options=root or {}), *queues))
+    engine = Cluster(setup(queue("root", "capacity", options=root or {}), *queues))
     engine.add_node(1, 10 * 1024, 10)
     return engine
 
 
-def held(engine: Engine) -> dict[int, int]:
+def held(engine: Cluster) -> dict[int, int]:
     """Containers held, by application."""
     return dict(sorted(Counter(g.attempt for g in engine.containers.values()).items()))
 
@@ -31,7 +32,7 @@ def test_queues_get_what_they_are_guaranteed():
     """Both demand more: 70 % and 30 % of ten containers."""
     engine = two(70, 30)
     for app in (1, 2):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, 20)
     engine.round()
     assert held(engine) == {1: 7, 2: 3}
@@ -64,7 +65,7 @@ def test_freed_room_goes_to_the_queue_that_is_owed():
     engine.add_app(1)
     engine.ask(1, 20)
     first = engine.round()
-    engine.add_app(2, leaf=2)
+    engine.add_app(2, queue=2)
     engine.ask(2, 20)
     for container in first[:6]:
         engine.complete(container.number)
@@ -86,7 +87,7 @@ def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
     """YARN's example of 25: of two users none has more than 50 %, of three 33 %, from four on 25 %,
     within the one container by which the denial comes late. The queue is full all the same.
     """
-    engine = Engine(flat("capacity", minimum_user_limit_percent=25))
+    engine = Cluster(flat("capacity", minimum_user_limit_percent=25))
     engine.add_node(1, 100 * 1024, 100)
     for app, user in enumerate(users, 1):
         engine.add_app(app, user=user)
@@ -99,7 +100,7 @@ def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
 def test_a_user_held_back_goes_on_when_the_limit_rises():
     """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
     options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
-    engine = Engine(setup(queue("root", "capacity", options=options), queue("root.a", None)))
+    engine = Cluster(setup(queue("root", "capacity", options=options), queue("root.a", None)))
     engine.add_node(1, 10 * 1024, 10)
     for app, user, count in ((1, "x", 20), (2, "y", 3)):
         engine.add_app(app, user=user)
@@ -110,7 +111,7 @@ def test_a_user_held_back_goes_on_when_the_limit_rises():
 def test_fair_ordering_shares_a_leaf_by_memory():
     """ordering fair: the application of least memory first; fifo: who came first."""
     for ordering, want in (("fair", {1: 5, 2: 5}), ("fifo", {1: 10})):
-        engine = Engine(flat("capacity", ordering=ordering))
+        engine = Cluster(flat("capacity", ordering=ordering))
         engine.add_node(1, 10 * 1024, 10)
         for app in (1, 2):
             engine.add_app(app)
@@ -122,7 +123,7 @@ def test_fair_ordering_shares_a_leaf_by_memory():
 def test_a_hierarchy_divides_what_its_parent_was_promised():
     """root.a 60 % of which a1 50 %, a2 50 %; root.b 40 %: 3, 3 and 4 of ten."""
     half = {"ppm": 500_000}
-    engine = Engine(
+    engine = Cluster(
         setup(
             queue("root", "capacity"),
             queue("root.a", None, guaranteed={"ppm": 600_000}),
@@ -133,7 +134,7 @@ def test_a_hierarchy_divides_what_its_parent_was_promised():
     )
     engine.add_node(1, 10 * 1024, 10)
     for app, leaf in ((1, 2), (2, 3), (3, 4)):
-        engine.add_app(app, leaf=leaf)
+        engine.add_app(app, queue=leaf)
         engine.ask(app, 20)
     engine.round()
     assert held(engine) == {1: 3, 2: 3, 3: 4}
@@ -143,7 +144,7 @@ def test_a_queue_below_with_a_policy_of_its_own_gets_turns():
     """root.b is drf's: capacity decides how much it gets, drf who in it."""
     engine = two(50, 50, b={"policy": "drf"})
     for app, leaf in ((1, 1), (2, 2), (3, 2)):
-        engine.add_app(app, leaf=leaf)
+        engine.add_app(app, queue=leaf)
         engine.ask(app, 20)
     instances = Counter((g.attempt, g.instance) for g in engine.round())
     assert instances == {(1, 0): 5, (2, 2): 3, (3, 2): 2}
@@ -153,7 +154,7 @@ def test_without_guarantees_weights_divide():
     """YARN's weight mode: 4 to 1."""
     engine = two(0, 0, a={"weight": 4.0})
     for app in (1, 2):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, 20)
     engine.round()
     assert held(engine) == {1: 8, 2: 2}

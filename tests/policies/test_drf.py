@@ -2,14 +2,15 @@
 
 from collections import Counter
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
+from loomcard.testing.cluster import Cluster
 
 
 def test_the_papers_example_gives_three_tasks_to_a_and_two_to_b():
     """9 CPU and 18 GB; A asks (1 CPU, 4 GB), B (3 CPU, 1 GB): 3 tasks of A, 2 of B (NSDI 2011,
     section 4.1).
     """
-    engine = Engine(flat("drf"))
+    engine = Cluster(flat("drf"))
     engine.add_node(1, 18, 9)
     engine.add_app(1)
     engine.add_app(2)
@@ -20,19 +21,19 @@ def test_the_papers_example_gives_three_tasks_to_a_and_two_to_b():
 
 def test_queues_share_by_weight():
     """Under drf a queue of weight 3 gets three times the dominant share of a queue of weight 1."""
-    engine = Engine(
+    engine = Cluster(
         setup(queue("root", "drf"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, 8)
     assert Counter(g.attempt for g in engine.round()) == {1: 6, 2: 2}
 
 
 def test_a_newcomer_is_served_before_those_who_hold_more():
     """Freed room goes to the smallest dominant share, whoever asked first."""
-    engine = Engine(flat("drf"))
+    engine = Cluster(flat("drf"))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
     engine.ask(1, 8)
@@ -46,7 +47,7 @@ def test_a_newcomer_is_served_before_those_who_hold_more():
 
 def test_shares_follow_the_cluster_as_nodes_come_and_go():
     """A node that joins changes every share; the index is rebuilt and the order stays right."""
-    engine = Engine(flat("drf"))
+    engine = Cluster(flat("drf"))
     engine.add_node(1, 4096, 40)
     for app, size in ((1, (1024, 1)), (2, (512, 10))):
         engine.add_app(app)

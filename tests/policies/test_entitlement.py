@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import queue, setup
+from compiled import queue, setup
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.resource import Resource
 from loomcard.policies.entitlement import entitlements

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, queue, setup
+from compiled import queue, setup
 from loomcard.model import records as r
 from loomcard.model.dag import HINT, DagStage, write_dag
 from loomcard.policies.registry import BUILT_IN, find
 from loomcard.policies.session import replay
+from loomcard.testing.cluster import Cluster
 
 LEAVES = sorted(BUILT_IN)
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
@@ -24,14 +25,14 @@ HALF = {"ppm": 500_000}
 SIZES = [(1024, 1), (2048, 1), (512, 3)]
 
 
-def engine(sharing: str, leaf: str, journal: Path | None = None) -> Engine:
+def engine(sharing: str, leaf: str, journal: Path | None = None) -> Cluster:
     """root under ``sharing``; a under ``leaf``, at most half; b, where a user may have a half."""
     compiled = setup(
         queue("root", sharing, options=OPTIONS.get(sharing, {})),
         queue("root.a", leaf, options=OPTIONS.get(leaf, {}), maximum=HALF, guaranteed=HALF),
         queue("root.b", "fifo", user_limit_ppm=500_000, guaranteed=HALF),
     )
-    made = Engine(compiled, journal=journal, segment_rounds=3)
+    made = Cluster(compiled, journal=journal, segment_rounds=3)
     for node in (1, 2, 3):
         made.add_node(node, 6 * 1024, 6, rack=f"/r{node % 2}")
     return made
@@ -51,7 +52,7 @@ ASK = st.tuples(
 STEP = st.one_of(ASK, st.lists(st.integers(0, 20), min_size=1, max_size=4), st.just("node"))
 
 
-def play(made: Engine, step: object) -> None:
+def play(made: Cluster, step: object) -> None:
     """A new or changed application, containers that end, or a node that joins."""
     if step == "node":
         made.add_node(len(made.nodes) + 1, 3 * 1024, 3)
@@ -63,11 +64,11 @@ def play(made: Engine, step: object) -> None:
         app, leaf, count, size, hosts, user = step
         if app not in made.applications:
             hints = hint(count, 1000.0 * app, size) if app % 2 else {}
-            made.add_app(app, leaf=leaf, user=user, hints=hints)
+            made.add_app(app, queue=leaf, user=user, hints=hints)
         made.ask(app, count, size, priority=20 if app % 2 else count, hosts=dict(hosts))
 
 
-def check_limits(made: Engine) -> None:
+def check_limits(made: Cluster) -> None:
     """No queue above its maximum, no user above the limit, whoever decided."""
     ledger = made.session.mirror.ledger
     for q in ledger.queues:
@@ -76,7 +77,7 @@ def check_limits(made: Engine) -> None:
             assert all(u <= m for u, m in zip(used, q.user_limit, strict=True))
 
 
-def unserved(made: Engine, *paths: str) -> list[object]:
+def unserved(made: Cluster, *paths: str) -> list[object]:
     """Asks of these queues that a node could take and no limit forbids."""
     ledger = made.session.mirror.ledger
     asks = [
@@ -130,7 +131,7 @@ def test_everything_is_served_in_the_end(sharing, leaf):
 @pytest.mark.parametrize("name", LEAVES)
 def test_no_node_means_no_plan_and_a_refusal_is_survived(name):
     """Nothing is granted on an empty cluster; what the engine refused is granted the next time."""
-    made = Engine(setup(queue("root", "fifo"), queue("root.a", name)))
+    made = Cluster(setup(queue("root", "fifo"), queue("root.a", name)))
     made.add_app(1)
     made.ask(1, 2)
     assert made.round() == []
@@ -146,7 +147,7 @@ def test_names_decide_only_ties(name):
     """Applications that differ in demand and age get the same whatever their numbers are."""
     found = []
     for numbers in ((1, 2, 3), (3, 1, 2)):
-        made = Engine(setup(queue("root", "fifo"), queue("root.a", name)))
+        made = Cluster(setup(queue("root", "fifo"), queue("root.a", name)))
         made.add_node(1, 8192, 9)
         for rank, app in enumerate(numbers):
             made.now += 1
@@ -160,7 +161,7 @@ def test_names_decide_only_ties(name):
 
 def test_a_removed_application_is_forgotten_by_every_policy():
     """Its end leaves nothing behind in the memory of a policy that weighs work."""
-    made = Engine(setup(queue("root", "fifo"), queue("root.a", "srtf")))
+    made = Cluster(setup(queue("root", "fifo"), queue("root.a", "srtf")))
     made.add_node(1, 4096, 4)
     made.add_app(1, hints=hint(2, 500.0, (1024, 1)))
     made.ask(1, 2)

@@ -4,27 +4,28 @@ from collections import Counter
 
 import pytest
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
+from loomcard.testing.cluster import Cluster
 
 
-def tree(options: dict | None = None, **queues: dict) -> Engine:
+def tree(options: dict | None = None, **queues: dict) -> Cluster:
     """root under fair, and leaves; twelve containers of 1 GB and 1 vcore fit."""
     below = [queue(f"root.{name}", None, **keys) for name, keys in queues.items()]
-    engine = Engine(setup(queue("root", "fair", options=options or {}), *below))
+    engine = Cluster(setup(queue("root", "fair", options=options or {}), *below))
     engine.add_node(1, 12 * 1024, 12)
     return engine
 
 
-def held(engine: Engine) -> list[int]:
+def held(engine: Cluster) -> list[int]:
     """Containers held, by application."""
     counts = Counter(g.attempt for g in engine.containers.values())
     return [counts[app] for app in sorted(engine.applications)]
 
 
-def fill_up(engine: Engine, *leaves: int, size: tuple[int, int] = (1024, 1)) -> list[int]:
+def fill_up(engine: Cluster, *leaves: int, size: tuple[int, int] = (1024, 1)) -> list[int]:
     """One greedy application in each of these queues; what each holds after a round."""
     for app, leaf in enumerate(leaves, 1):
-        engine.add_app(app, leaf=leaf)
+        engine.add_app(app, queue=leaf)
         engine.ask(app, 50, size)
     engine.round()
     return held(engine)
@@ -64,7 +65,7 @@ def test_a_minimum_share_beyond_the_demand_counts_as_the_demand():
     keys = {n: {"guaranteed": {"amounts": {"memory_mb": 12288}}} for n in "ab"}
     engine = tree(**keys)
     for app, count in ((1, 2), (2, 50)):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, count)
     order = [g.attempt for g in engine.round()]
     assert order[:4] == [1, 2, 2, 2]
@@ -82,7 +83,7 @@ def test_memory_alone_counts_under_fair_and_the_dominant_share_under_drf():
     for rule in ("fair", "drf"):
         engine = tree({"levels": {"root": rule}}, a={}, b={})
         for app, size in ((1, (512, 2)), (2, (1024, 1))):
-            engine.add_app(app, leaf=app)
+            engine.add_app(app, queue=app)
             engine.ask(app, 50, size)
         engine.round()
         found[rule] = held(engine)
@@ -91,7 +92,7 @@ def test_memory_alone_counts_under_fair_and_the_dominant_share_under_drf():
 
 def test_drf_at_one_level_gives_the_papers_three_and_two():
     """NSDI 2011: 9 CPU and 18 GB; A asks (1 CPU, 4 GB), B (3 CPU, 1 GB)."""
-    engine = Engine(flat("fair", default="drf"))
+    engine = Cluster(flat("fair", default="drf"))
     engine.add_node(1, 18, 9)
     for app, size in ((1, (4, 1)), (2, (1, 3))):
         engine.add_app(app)
@@ -110,7 +111,7 @@ def test_a_newcomer_catches_up_as_containers_end():
     """No preemption: every container that ends goes to whoever is furthest below."""
     engine = tree(a={}, b={})
     fill_up(engine, 1)
-    engine.add_app(2, leaf=2)
+    engine.add_app(2, queue=2)
     engine.ask(2, 50)
     for number in list(engine.containers)[:4]:
         engine.complete(number)

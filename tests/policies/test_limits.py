@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 
-from engine import Engine, queue, setup
+from compiled import queue, setup
+from loomcard.testing.cluster import Cluster
 
 
-def two_queues(policy: str = "drf", **keys: object) -> Engine:
+def two_queues(policy: str = "drf", **keys: object) -> Cluster:
     """root with a (the keys) and b; 8 containers of room."""
-    engine = Engine(
+    engine = Cluster(
         setup(queue("root", policy), queue("root.a", "fifo", **keys), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
@@ -62,17 +63,17 @@ def test_the_am_share_bounds_masters_but_lets_the_first_in():
 def test_guarantees_are_filled_first(policy):
     """A queue below its guarantee is served before any other, whatever the policy orders by."""
     engine = two_queues(policy, guaranteed={"ppm": 750_000}, weight=0.01)
-    engine.add_app(2, leaf=2)
+    engine.add_app(2, queue=2)
     engine.ask(2, 8)
     engine.now += 1
-    engine.add_app(1, leaf=1)
+    engine.add_app(1, queue=1)
     engine.ask(1, 8)
     assert Counter(g.attempt for g in engine.round()) == {1: 6, 2: 2}
 
 
 def test_limits_of_an_inner_queue_bind_its_children_together():
     """Two leaves under a maximum of half the cluster get half of it together."""
-    engine = Engine(
+    engine = Cluster(
         setup(
             queue("root", "drf"), queue("root.a", "drf", maximum={"ppm": 500_000}),
             queue("root.a.x", "fifo"), queue("root.a.y", "fifo"),
@@ -80,6 +81,6 @@ def test_limits_of_an_inner_queue_bind_its_children_together():
     )  # fmt: skip
     engine.add_node(1, 8192, 8)
     for app, leaf in ((1, 2), (2, 3)):
-        engine.add_app(app, leaf=leaf)
+        engine.add_app(app, queue=leaf)
         engine.ask(app, 8)
     assert Counter(g.attempt for g in engine.round()) == {1: 2, 2: 2}

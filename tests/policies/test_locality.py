@@ -2,15 +2,16 @@
 
 import pytest
 
-from engine import Engine, flat
+from compiled import flat
 from loomcard.model import records as r
+from loomcard.testing.cluster import Cluster
 
 
-def cluster() -> Engine:
+def cluster() -> Cluster:
     """n1, n2 on /a, n3 on /b, two containers each; application 1."""
-    engine = Engine(flat())
+    engine = Cluster(flat())
     for number, rack in ((1, "/a"), (2, "/a"), (3, "/b")):
-        engine.add_node(number, 2048, 2, rack)
+        engine.add_node(number, 2048, 2, rack=rack)
     engine.add_app(1)
     return engine
 

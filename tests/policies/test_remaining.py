@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, flat
+from compiled import flat
 from loomcard.model import records as r
 from loomcard.model.dag import HINT, Dag, DagStage, write_dag
 from loomcard.policies.clairvoyant import left_ms
 from loomcard.policies.remaining import critical_path_ms, remaining_work
+from loomcard.testing.cluster import Cluster
 
 CAPACITY = (10_000, 100)
 
@@ -56,9 +57,9 @@ def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
     assert critical_path_ms(dag, done) <= critical_path_ms(dag) <= sum(ms for _, ms in rows) + 1e-6
 
 
-def two(policy: str, first: list[DagStage] | None, second: list[DagStage] | None) -> Engine:
+def two(policy: str, first: list[DagStage] | None, second: list[DagStage] | None) -> Cluster:
     """Two applications with these hints, ten tasks asked for each, four containers."""
-    engine = Engine(flat(policy))
+    engine = Cluster(flat(policy))
     engine.add_node(1, 4096, 4)
     for app, stages in ((1, first), (2, second)):
         hints = {} if stages is None else {HINT: write_dag(stages)}
@@ -93,7 +94,7 @@ def test_srtf_turns_to_whom_is_nearly_done():
 
 def test_without_a_hint_finished_siblings_tell():
     """2's tasks ran 90 ms, 1's 10: with as many pending 1 has less left, though it came last."""
-    engine = Engine(flat("srtf"))
+    engine = Cluster(flat("srtf"))
     engine.add_node(1, 2048, 2)
     for app, ran_ms in ((2, 90), (1, 10)):
         engine.add_app(app)

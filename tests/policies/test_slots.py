@@ -4,13 +4,14 @@ from collections import Counter
 
 import pytest
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
 from loomcard.policies.slots import Slots, slots_of
+from loomcard.testing.cluster import Cluster
 
 
 def test_a_node_runs_as_many_containers_as_it_has_slots():
     """Two slots a node, whatever is free beside them; then the next node."""
-    engine = Engine(flat("slots", slots_per_node=2))
+    engine = Cluster(flat("slots", slots_per_node=2))
     for node in (1, 2):
         engine.add_node(node, 8192, 8)
     engine.add_app(1)
@@ -22,7 +23,7 @@ def test_a_node_runs_as_many_containers_as_it_has_slots():
 
 def test_slots_are_shared_by_number_whatever_their_size():
     """A container of 3 GB and one of 512 MB cost their applications the same."""
-    engine = Engine(flat("slots", slots_per_node=6))
+    engine = Cluster(flat("slots", slots_per_node=6))
     engine.add_node(1, 20 * 1024, 20)
     for app, size in ((1, (3072, 2)), (2, (512, 1))):
         engine.add_app(app)
@@ -33,7 +34,7 @@ def test_slots_are_shared_by_number_whatever_their_size():
 
 def test_what_does_not_fit_waits_though_a_slot_is_free():
     """The node's capacity holds too."""
-    engine = Engine(flat("slots", slots_per_node=6))
+    engine = Cluster(flat("slots", slots_per_node=6))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)
     engine.ask(1, 9, (3072, 1))
@@ -42,7 +43,7 @@ def test_what_does_not_fit_waits_though_a_slot_is_free():
 
 def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
     """Node-local first; a node without a free slot is passed over."""
-    engine = Engine(flat("slots", slots_per_node=1))
+    engine = Cluster(flat("slots", slots_per_node=1))
     for node in (1, 2, 3):
         engine.add_node(node, 4096, 4)
     engine.add_app(1)
@@ -54,7 +55,7 @@ def test_masters_are_told_of_free_slots_not_of_free_memory():
     """Of 8 slots of 1 GB six are free; then none, though most of the memory is: else MapReduce's
     reduces would take every slot and wait there for their maps.
     """
-    engine = Engine(flat("slots", slots_per_node=8))
+    engine = Cluster(flat("slots", slots_per_node=8))
     engine.add_node(1, 8192, 8)
     engine.add_app(1)
     engine.ask(1, 2, (128, 1))
@@ -71,10 +72,10 @@ def test_masters_are_told_of_free_slots_not_of_free_memory():
 def test_a_slot_that_another_queue_frees_is_taken():
     """Nothing changed in a but the room: it is offered a turn again all the same."""
     slots = queue("root.a", "slots", options={"slots_per_node": 1})
-    engine = Engine(setup(queue("root", "drf"), slots, queue("root.b", "fifo")))
+    engine = Cluster(setup(queue("root", "drf"), slots, queue("root.b", "fifo")))
     engine.add_node(1, 4096, 4)
     for app in (2, 1):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, 1)
         engine.round()
     assert [g.attempt for g in engine.containers.values()] == [2]

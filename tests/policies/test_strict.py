@@ -4,17 +4,18 @@ from collections import Counter
 
 import pytest
 
-from engine import Engine, flat, queue, setup
+from compiled import flat, queue, setup
 from loomcard.policies.strict import hard_share
+from loomcard.testing.cluster import Cluster
 
 
-def held(engine: Engine) -> list[int]:
+def held(engine: Cluster) -> list[int]:
     """Containers held, by application."""
     counts = Counter(g.attempt for g in engine.containers.values())
     return [counts[app] for app in sorted(engine.applications)]
 
 
-def greedy(engine: Engine, *apps: tuple[int, tuple[int, int]]) -> None:
+def greedy(engine: Cluster, *apps: tuple[int, tuple[int, int]]) -> None:
     """One application for each (containers wanted, size), in the first queue."""
     for app, (count, size) in enumerate(apps, 1):
         engine.add_app(app)
@@ -23,7 +24,7 @@ def greedy(engine: Engine, *apps: tuple[int, tuple[int, int]]) -> None:
 
 def test_nobody_gets_more_than_its_part_though_room_is_left():
     """Two that demand: half each; the one that wants little lends nothing."""
-    engine = Engine(flat("strict"))
+    engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
     engine.round()
@@ -32,7 +33,7 @@ def test_nobody_gets_more_than_its_part_though_room_is_left():
 
 def test_shares_grow_when_an_application_ends():
     """Who is left alone may have all, and gets it in the round that hears of it."""
-    engine = Engine(flat("strict"))
+    engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
     engine.round()
@@ -43,7 +44,7 @@ def test_shares_grow_when_an_application_ends():
 
 def test_the_share_binds_in_every_resource():
     """Half of 8 vcores is two containers of 2, however little memory they take."""
-    engine = Engine(flat("strict"))
+    engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (256, 2)), (20, (1024, 1)))
     engine.round()
@@ -54,7 +55,7 @@ def test_a_container_larger_than_the_share_runs_alone():
     """Three thirds of 9 GB; a container of 4 GB is more: one at a time, so that all come to an
     end.
     """
-    engine = Engine(flat("strict"))
+    engine = Cluster(flat("strict"))
     engine.add_node(1, 9216, 9)
     greedy(engine, (5, (4096, 1)), (5, (1024, 1)), (1, (1024, 1)))
     engine.round()
@@ -64,7 +65,7 @@ def test_a_container_larger_than_the_share_runs_alone():
 @pytest.mark.parametrize(("over", "want"), [("demanding", [8]), ("all", [4])])
 def test_an_idle_queue_counts_only_where_all_do(over, want):
     """Of two queues one is empty: its half idles under ``all``."""
-    engine = Engine(
+    engine = Cluster(
         setup(
             queue("root", "strict", options={"over": over}),
             queue("root.a", "drf"),
@@ -79,12 +80,12 @@ def test_an_idle_queue_counts_only_where_all_do(over, want):
 
 def test_queues_have_their_part_by_weight():
     """3 to 1; the policy below decides who in it."""
-    engine = Engine(
+    engine = Cluster(
         setup(queue("root", "strict"), queue("root.a", "fifo", weight=3.0), queue("root.b", "fifo"))
     )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
-        engine.add_app(app, leaf=app)
+        engine.add_app(app, queue=app)
         engine.ask(app, 20)
     engine.round()
     assert held(engine) == [6, 2]
@@ -93,10 +94,12 @@ def test_queues_have_their_part_by_weight():
 
 def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
     """drf gives a half of the cluster to a; strict divides that between its two applications."""
-    engine = Engine(setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo")))
+    engine = Cluster(
+        setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
+    )
     engine.add_node(1, 8192, 8)
     for app, leaf in ((1, 1), (2, 1), (3, 2)):
-        engine.add_app(app, leaf=leaf)
+        engine.add_app(app, queue=leaf)
         engine.ask(app, 20 if app != 2 else 1)
     engine.round()
     assert held(engine)[:2] == [2, 1]
@@ -104,7 +107,9 @@ def test_below_another_policy_a_scope_shares_out_what_it_is_entitled_to():
 
 def test_what_another_queue_gives_back_is_shared_out_at_once():
     """b wants nothing any more: a is entitled to all, though nothing changed in it."""
-    engine = Engine(setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo")))
+    engine = Cluster(
+        setup(queue("root", "drf"), queue("root.a", "strict"), queue("root.b", "fifo"))
+    )
     engine.add_node(1, 8192, 8)
     for app in (1, 2):
         engine.add_app(app, leaf=app)
@@ -120,7 +125,7 @@ def test_what_another_queue_gives_back_is_shared_out_at_once():
 
 def test_the_reason_for_waiting_is_the_share():
     """`loomcard status` shows why nothing is granted though the cluster has room."""
-    engine = Engine(flat("strict"))
+    engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
     assert engine.exchange().waits == [(1, 20, 0, "SHARE")]

@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, flat
+from compiled import flat
 from loomcard.model.dag import HINT, DagStage, write_dag
 from loomcard.model.resource import fits
 from loomcard.policies.alignment import alignment
 from loomcard.policies.remaining import part_of_cluster
 from loomcard.policies.tetris import Tetris, competing, work_price
+from loomcard.testing.cluster import Cluster
 
 
-def tetris(**options: object) -> Engine:
+def tetris(**options: object) -> Cluster:
     """One queue under tetris."""
-    return Engine(flat("tetris", **options))
+    return Cluster(flat("tetris", **options))
 
 
 def hint(tasks: int) -> dict[str, str]:

@@ -132,10 +132,12 @@ class Mirror:
         refusals: dict[int, list[tuple[int, str]]] = {}
         for index, count, reason in record.refusals:
             refusals.setdefault(index, []).append((count, reason))
-        number, names = record.first_container, iter(record.numbers)
         for index, step in enumerate(self.in_flight):
             for count, reason in refusals.get(index, ()):
                 self._refuse(record, step, count, reason)
+        # Only now: an ask vanishes with its last confirmed container, and would not stand again.
+        number, names = record.first_container, iter(record.numbers)
+        for step in self.in_flight:
             if type(step) is Grant:
                 for container in step.containers:
                     yarn_number = next(names, None)

@@ -17,7 +17,7 @@ def check_agreement(rm: ResourceManager) -> None:
     """Raise InvariantError unless the books add up in themselves and the mirror, once it has heard
     the last plan's outcomes, has the same.
     """
-    check_books(rm.ledger)
+    check_books(rm.ledger, shrunk=rm.shrunk)
     mirror = rm.session.mirror.ledger
     mine, theirs = _live(rm.ledger), _live(mirror)
     unconfirmed = Counter(
@@ -29,9 +29,10 @@ def check_agreement(rm: ResourceManager) -> None:
         raise InvariantError(f"the mirror holds {theirs}, the books {mine}")
 
 
-def check_books(ledger: Ledger) -> None:
+def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
     """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
-    those of the containers.
+    those of the containers. ``shrunk``: a node was lost, and queues may hold more than their
+    maxima, which shrank with the cluster, would let them take now.
     """
     zero = [0] * len(ledger.types)
     for node in ledger.nodes.values():
@@ -49,7 +50,8 @@ def check_books(ledger: Ledger) -> None:
             below = [c for app in queue.applications.values() for c in app.containers]
             _same(f"queue {queue.path}", queue.used, _sum(below, zero))
         maximum = queue.maximum
-        if maximum is not None and any(u > m for u, m in zip(queue.used, maximum, strict=True)):
+        over = maximum and any(u > m for u, m in zip(queue.used, maximum, strict=True))
+        if over and not shrunk:
             raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
 
 

@@ -57,6 +57,7 @@ class ResourceManager:
         self.ledger.set_up(dict(setup))
         self.clock = clock
         self.restless = False  # something happened that a policy can act on
+        self.shrunk = False  # a node was lost, once
         self.refusals: dict[str, int] = {}
         self.on_granted: Granted = lambda _: None
         self.on_ended: Ended = lambda *_: None
@@ -87,6 +88,7 @@ class ResourceManager:
         while node.containers:  # an AM that goes takes others of its containers with it
             self.end(next(iter(node.containers)), "lost", -100)
         self.ledger.remove_node(node)
+        self.shrunk = True
         self.tell(r.NodeRemoved(self.clock.now, node.number, "lost"))
 
     def heartbeat(self, node: Node) -> None:

@@ -1,0 +1,34 @@
+"""For authors of policies: a cluster in a few lines, and the contract that every policy must keep.
+
+``Cluster`` drives a policy round by round, ``check_contract`` looks for a life of a cluster in
+which it breaks its word, ``PolicyMachine`` lets Hypothesis do so and needs it installed. Nothing of
+Loomcard imports this package. docs/tutorial.md shows all of it at work.
+"""
+
+from typing import Any
+
+from loomcard.testing.cluster import BrokenPlanError, Cluster, Granted, PolicyRaisedError
+from loomcard.testing.contract import Clause, ContractError, check_contract
+from loomcard.testing.life import drain
+from loomcard.testing.twin import TwinError
+
+__all__ = [
+    "BrokenPlanError",
+    "Clause",
+    "Cluster",
+    "ContractError",
+    "Granted",
+    "PolicyMachine",
+    "PolicyRaisedError",
+    "TwinError",
+    "check_contract",
+    "drain",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PolicyMachine":  # imported only where it is wanted: Hypothesis may be absent
+        from loomcard.testing.machine import PolicyMachine
+
+        return PolicyMachine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

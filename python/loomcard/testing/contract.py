@@ -1,0 +1,305 @@
+"""What every policy promises, and a search for a life of a cluster in which it breaks its word."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from loomcard.model.plain import decode, encode
+from loomcard.policies.session import Session, replay
+from loomcard.simulator import PolicyFaultError, simulate
+from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
+from loomcard.testing.life import NODE, SIZES, Life
+from loomcard.testing.setups import set_ups
+from loomcard.testing.twin import plans_elsewhere
+from loomcard.testing.workload import small_scenario
+
+ROUNDS = 15
+SEEDS = range(3)
+
+
+class Clause(StrEnum):
+    """What a policy promises.
+
+    OVER_ALLOCATES: no node, queue or user ever holds more than it may. ASK: nothing is granted that
+    is not asked for. RAISES: ``decide`` never raises. EMPTY: without a node or without an ask there
+    is no decision. DETERMINISTIC: equal batches give equal plans, in another session, from any
+    segment of the journal on, and in another process with other hashes. ORDER: applications and
+    nodes that are introduced at one time may be introduced in any order, and numbered so; where no
+    two applications were submitted at the same time and all nodes are alike, each application gets
+    as much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans
+    and snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite
+    demand is served in finite time, timers honoured; in the simulator too.
+    """
+
+    OVER_ALLOCATES = "over-allocates"
+    ASK = "ask"
+    RAISES = "raises"
+    EMPTY = "empty"
+    DETERMINISTIC = "deterministic"
+    ORDER = "order"
+    REFUSAL = "refusal"
+    REBUILD = "rebuild"
+    MEMORY = "memory"
+    LIVENESS = "liveness"
+
+
+class ContractError(AssertionError):
+    """A policy broke ``clause``, with ``seed``, in the set-up ``where``; ``batch`` is the last one
+    it was given, as text.
+    """
+
+    def __init__(self, clause: Clause, message: str, where: str, seed: int, batch: str) -> None:
+        super().__init__(
+            f"{clause}: {message}\n"
+            f"  found in set-up {where!r} with seed {seed}; again: check_contract(..., "
+            f"seeds=[{seed}])\n  the last batch: {batch[:2000]}"
+        )
+        self.clause = clause
+        self.where = where
+        self.seed = seed
+        self.batch = batch
+
+
+@dataclass
+class Trial:
+    """One set-up with one seed, and the cluster that was played on last."""
+
+    where: str
+    compiled: dict[str, Any]
+    seed: int
+    cluster: Cluster = field(init=False)
+    lived: Cluster | None = None  # the one of the plain life
+
+    def fresh(self, **keys: Any) -> Cluster:
+        """A new cluster under the policy."""
+        self.cluster = Cluster(self.compiled, **keys)
+        return self.cluster
+
+    def broken(self, clause: Clause, message: str) -> ContractError:
+        """The error, with what is needed to see it again."""
+        history = self.cluster.history
+        batch = history[-1][0] if history else ""
+        return ContractError(clause, message, self.where, self.seed, batch)
+
+
+def check_contract(
+    policy: Any,
+    *,
+    seeds: Iterable[int] = SEEDS,
+    skip: Collection[Clause] = (),
+    hash_seed: int | None = 77,
+) -> None:
+    """Raise ContractError unless ``policy`` keeps every clause on the lives of these seeds.
+
+    ``policy``: an object, a class, a registered name or ``path/to/file.py:Class``, or the YAML text
+    of a set-up. A policy is tried alone and among queues, a set-up as it is. ``skip``: clauses that
+    do not hold by design (a policy that throws dice by arrival is not independent of ORDER).
+    ``hash_seed``: PYTHONHASHSEED of the other process; None: none is started, nor is one for a
+    class inside a function, which no other process could import.
+    """
+    places = set_ups(policy)
+    trials = [Trial(where, places[where], seed) for where in places for seed in seeds]
+    for trial in trials:
+        for clause, check in _CHECKS.items():
+            if clause not in skip:
+                _judge(trial, clause, check, skip)
+    if hash_seed is not None and Clause.DETERMINISTIC not in skip:
+        _same_elsewhere(trials, hash_seed)
+
+
+def _judge(
+    trial: Trial, clause: Clause, check: Callable[[Trial], None], skip: Collection[Clause]
+) -> None:
+    """Run one check; what breaks the books is named so, whatever the check was about."""
+    try:
+        check(trial)
+    except BrokenPlanError as error:
+        broken = Clause(error.clause)
+        if broken is Clause.LIVENESS and clause in (Clause.REFUSAL, Clause.REBUILD):
+            broken = clause  # it is served in a life without that
+        if broken not in skip:
+            raise trial.broken(broken, str(error)) from error
+    except PolicyRaisedError as error:
+        broken = _of_fault(clause, error.fault)
+        if broken not in skip:
+            raise trial.broken(broken, str(error)) from error
+
+
+def _of_fault(clause: Clause, fault: str) -> Clause:
+    """Which clause a policy breaks by raising: a Plan refuses what would break another one."""
+    if ": PlanError: " in fault:
+        reason = fault.rpartition(" ")[2]
+        if reason in ("NODE_FULL", "QUEUE_MAX", "USER_LIMIT", "AM_LIMIT"):
+            return Clause.OVER_ALLOCATES
+        if reason.isupper():
+            return Clause.ASK
+    return clause if clause in (Clause.EMPTY, Clause.REFUSAL, Clause.REBUILD) else Clause.RAISES
+
+
+def _empty(trial: Trial) -> None:
+    """Nothing there; asks but no node; nodes but no ask; a node that is lost again."""
+    cluster = trial.fresh()
+    leaf = next(queue["path"] for queue in trial.compiled["queues"] if queue["leaf"])
+    cluster.round()
+    cluster.add_app(1, leaf)
+    cluster.ask(1, 2)
+    cluster.round()
+    cluster.ask(1, 0)
+    cluster.add_node(1, *NODE)
+    cluster.round()
+    cluster.lose_node(1)
+    cluster.heartbeat()
+    cluster.round()
+    for _, plan in cluster.history:
+        if not plan.startswith(f'["plan",{cluster.history.index((_, plan)) + 1},[],'):
+            raise trial.broken(Clause.EMPTY, f"a plan decides on nothing: {plan}")
+
+
+def _lives(trial: Trial) -> None:
+    """A life without refusals keeps the books, and is served to its end."""
+    trial.lived = cluster = trial.fresh()
+    Life(cluster, trial.seed).run(ROUNDS, lambda: None)
+
+
+def _remembers_plainly(trial: Trial) -> None:
+    cluster = trial.fresh()
+    Life(cluster, trial.seed).run(ROUNDS, lambda: _memory_encodes(trial))
+
+
+def _memory_encodes(trial: Trial) -> None:
+    assert trial.cluster.session.tree is not None
+    for instance in trial.cluster.session.tree.instances.values():
+        try:
+            again = decode(encode(instance.memory))
+        except Exception as error:  # a class of the policy's may fail as it likes
+            raise trial.broken(
+                Clause.MEMORY, f"{instance.key}: {type(error).__name__}: {error}"
+            ) from error
+        if again != instance.memory:
+            message = f"{instance.key}: {instance.memory!r} is read back as {again!r}"
+            raise trial.broken(Clause.MEMORY, message)
+
+
+def _decides_alike(trial: Trial) -> None:
+    """The same batches again: through a fresh session, then from each segment of its journal."""
+    if trial.lived is None:
+        return
+    lived = trial.cluster = trial.lived
+    settings = {**lived.hello.settings, "journal_segment_rounds": 4}
+    hello = msgspec.structs.replace(lived.hello, settings=settings)
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(hello, Path(folder))
+        for number, (batch, plan) in enumerate(lived.history, 1):
+            again = session.decide(batch)
+            if again != plan:
+                message = f"round {number} gave {plan}, and the second time {again}"
+                raise trial.broken(Clause.DETERMINISTIC, message)
+        assert session.journal is not None
+        session.journal.close()
+        for difference in replay(Path(folder)):
+            message = (
+                f"round {difference.round}, replayed from the journal, gives {difference.replay} "
+                f"instead of {difference.journal}: something it decides by is not in its memory"
+            )
+            raise trial.broken(Clause.DETERMINISTIC, message)
+
+
+def _same_elsewhere(trials: list[Trial], hash_seed: int) -> None:
+    """The same batches in a process whose sets and dicts of text have other hashes."""
+    lived = [trial for trial in trials if trial.lived is not None]
+    for trial in lived:
+        trial.cluster = trial.lived  # type: ignore[assignment]
+    plans = plans_elsewhere([trial.cluster for trial in lived], hash_seed)
+    for trial, found in zip(lived, plans, strict=True):
+        for (_, plan), other in zip(trial.cluster.history, found, strict=True):
+            if plan != other:
+                message = f"with PYTHONHASHSEED={hash_seed} it gives {other} instead of {plan}"
+                raise trial.broken(Clause.DETERMINISTIC, message)
+
+
+def _survives_refusals(trial: Trial) -> None:
+    Life(trial.fresh(), trial.seed, refusing=True).run(ROUNDS, lambda: None)
+
+
+def _survives_rebuilding(trial: Trial) -> None:
+    Life(trial.fresh(), trial.seed, rebuilding=True).run(ROUNDS, lambda: None)
+
+
+def _orders_alike(trial: Trial) -> None:
+    """The same applications, introduced in three orders, get as much in every round."""
+    orders = [list(range(6)), list(range(6))[::-1], Random(trial.seed).sample(range(6), 6)]  # noqa: S311
+    runs = [_introduce(trial, order) for order in orders]
+    for order, run in zip(orders[1:], runs[1:], strict=True):
+        for number, (first, other) in enumerate(zip(runs[0], run, strict=True), 1):
+            if first != other:
+                message = (
+                    f"introduced as {orders[0]}, applications get {dict(first)} in round {number}; "
+                    f"introduced as {order}, they get {dict(other)}"
+                )
+                raise trial.broken(Clause.ORDER, message)
+
+
+def _introduce(trial: Trial, order: list[int]) -> list[Counter[int]]:
+    """What each application gets, by its rank in the order of submission, round by round."""
+    cluster, dice = trial.fresh(), Random(trial.seed)  # noqa: S311 - no secret
+    leaves = [queue["path"] for queue in trial.compiled["queues"] if queue["leaf"]]
+    number_of = {rank: number for number, rank in enumerate(order, 1)}
+    rank_of = {number: rank for rank, number in number_of.items()}
+    cluster.now = 10_000
+    for number, rank in enumerate([rank for rank in order if rank < 4], 1):
+        cluster.add_node(number, *NODE, host=f"host{rank}")
+    wanted = [(dice.randint(6, 20), dice.choice(SIZES), dice.random()) for _ in order]
+    for rank in order:
+        facts: dict[str, Any] = {
+            "submitted_ms": 1000 * (rank + 1),
+            "id": f"application_1_{rank + 1:04d}",
+        }
+        cluster.add_app(number_of[rank], leaves[rank % len(leaves)], f"user{rank % 2}", **facts)
+        cluster.ask(number_of[rank], *wanted[rank][:2])
+    found = []
+    for _ in range(6):
+        cluster.heartbeat()
+        found.append(Counter(rank_of[granted.app] for granted in cluster.round(5000)))
+        for rank in order:
+            mine = [g.number for g in cluster.containers.values() if rank_of[g.app] == rank]
+            for number in mine[: round(len(mine) * wanted[rank][2])]:
+                cluster.complete(number)
+    return found
+
+
+def _ends_in_the_simulator(trial: Trial) -> None:
+    """A small workload with faults, failing tasks and AMs comes to its end, twice alike."""
+    trial.fresh()
+    scenario = small_scenario(trial.compiled, trial.seed)
+    try:
+        one, two = (simulate(scenario, trial.compiled, policy="test", check=True) for _ in range(2))
+    except PolicyFaultError as error:
+        fault = str(error).rpartition("\n")[2]
+        broken = _of_fault(Clause.RAISES, f": {fault}")
+        raise trial.broken(broken, f"in the simulator: {error}") from error
+    left = [app.id for app in one.applications if not app.state]
+    if left:
+        raise trial.broken(Clause.LIVENESS, f"in the simulator {', '.join(left)} never end")
+    if one.containers != two.containers:
+        raise trial.broken(Clause.DETERMINISTIC, "two simulations of one workload differ")
+
+
+_CHECKS: dict[Clause, Callable[[Trial], None]] = {
+    Clause.EMPTY: _empty,
+    Clause.RAISES: _lives,
+    Clause.MEMORY: _remembers_plainly,
+    Clause.DETERMINISTIC: _decides_alike,
+    Clause.ORDER: _orders_alike,
+    Clause.REFUSAL: _survives_refusals,
+    Clause.REBUILD: _survives_rebuilding,
+    Clause.LIVENESS: _ends_in_the_simulator,
+}

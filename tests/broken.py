@@ -1,0 +1,186 @@
+"""Policies for tests that each break one clause of the contract, and none that is tried before."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from loomcard import ClusterView, Plan, fill
+from loomcard.model.events import AskChanged
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Breaks nothing."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: member.submitted_ms)
+
+
+@dataclass(frozen=True)
+class PacksOneNode:
+    """Puts everything on the first node, unasked whether it fits."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in view.asks if view.nodes else []:
+            for _ in range(ask.count):
+                plan.grant(ask, view.nodes[0])
+        return plan
+
+
+@dataclass(frozen=True)
+class SaysItPacks:
+    """As above through ``allocate``, which refuses."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in view.asks if view.nodes else []:
+            if ask.relax_locality and not ask.attempt.blacklist:
+                plan.allocate(ask, view.nodes[0], ask.count)
+        return plan
+
+
+@dataclass(frozen=True)
+class GivesOneMore:
+    """Grants each ask once more than it asks for."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending():
+            for node in list(plan.nodes_fitting(ask))[:1]:
+                for _ in range(ask.count + 1):
+                    plan.grant(ask, node)
+        return plan
+
+
+@dataclass(frozen=True)
+class Trips:
+    """Expects that an application has one attempt with one ask."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        for app in view.applications:
+            assert len(app.asks) < 2, "one ask, please"
+        return fill(Plan(view), order=lambda member: member.submitted_ms)
+
+
+@dataclass(frozen=True)
+class DividesByCapacity:
+    """Divides by the cluster's memory, be there a cluster or not."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        used = sum(app.used[0] for app in view.applications)
+        busy = used / view.cluster_capacity[0]
+        return fill(Plan(view), order=lambda member: member.submitted_ms * (1 + busy))
+
+
+@dataclass(frozen=True)
+class Gambles:
+    """Draws from dice that nobody has seeded."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda _: random.random(), live=True)  # noqa: S311
+
+
+@dataclass(frozen=True)
+class WalksASet:
+    """Serves members in the order in which a set of their names happens to stand."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        names = list({repr(member.number) for member in view.members})
+        return fill(Plan(view), order=lambda member: names.index(repr(member.number)), live=True)
+
+
+@dataclass(frozen=True)
+class CountsOnTheSide:
+    """Decides by a count that is no part of its memory, and so in no journal."""
+
+    calls: Any = field(default_factory=lambda: itertools.count(), init=False, repr=False)
+
+    def decide(self, view: ClusterView) -> Plan:
+        sign = 1 if next(self.calls) % 3 else -1
+        return fill(Plan(view), order=lambda member: sign * member.submitted_ms, live=True)
+
+
+@dataclass(frozen=True)
+class FirstIntroduced:
+    """Orders by the number on the wire, which is the order of introduction."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: member.number)
+
+
+@dataclass(frozen=True)
+class AsksOnce:
+    """Believes that what it has granted is served, whatever the engine says."""
+
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[Any, int]:
+        return {}
+
+    def decide(self, view: ClusterView, memory: dict[Any, int]) -> tuple[Plan, dict[Any, int]]:
+        plan = Plan(view)
+        for change in view.changes_of(AskChanged):
+            memory[change.ask.key] = change.new_count
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while memory.get(ask.key, 0) and (node := plan.place(ask)) and not plan.limited(ask):
+                plan.grant(ask, node)
+                memory[ask.key] -= 1
+        return plan, memory
+
+
+@dataclass(frozen=True)
+class LearnsByHearsay:
+    """Knows the asks that it was told of, and after a late plan none of those before."""
+
+    def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
+        return []
+
+    def decide(self, view: ClusterView, memory: list[Any]) -> tuple[Plan, list[Any]]:
+        plan = Plan(view)
+        memory += [change.ask.key for change in view.changes_of(AskChanged)]
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while ask.key in memory and (node := plan.place(ask)) and not plan.limited(ask):
+                if not ask.count:
+                    break
+                plan.grant(ask, node)
+        return plan, memory
+
+
+@dataclass(frozen=True)
+class KeepsObjects:
+    """Keeps applications themselves in its memory, in place of their numbers."""
+
+    def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
+        return []
+
+    def decide(self, view: ClusterView, _memory: list[Any]) -> tuple[Plan, list[Any]]:
+        plan = fill(Plan(view), order=lambda member: member.submitted_ms)
+        return plan, list(view.applications)
+
+
+@dataclass(frozen=True)
+class Hoards:
+    """Leaves the last four containers' worth of the cluster free for ever."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while ask.count and len(ask.application.containers) < 2 and not plan.limited(ask):
+                node = plan.place(ask)
+                if node is None or ask.size.memory_mb >= 2048:
+                    break
+                plan.grant(ask, node)
+        return plan
+
+
+@dataclass(frozen=True)
+class WaitsForNothing:
+    """Wants to be called again, and again, and again."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        if view.asks:
+            plan.wake_at(view.now_ms + 1000)
+        return plan

@@ -1,0 +1,108 @@
+"""The contract: every policy of ours keeps it, and whoever breaks a clause is caught by it."""
+
+from dataclasses import dataclass
+
+import pytest
+
+import broken
+from loomcard import ClusterView, Plan, fill
+from loomcard.policies import registry
+from loomcard.testing import Clause, ContractError, TwinError, check_contract
+
+OURS = [known.name for known in registry.names() if known.origin.startswith("loomcard.")]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_policy_keeps_the_contract(name):
+    """No clause is broken on the lives of the default seeds."""
+    check_contract(name)
+
+
+@pytest.mark.parametrize(
+    ("policy", "clause"),
+    [
+        (broken.PacksOneNode, Clause.OVER_ALLOCATES),
+        (broken.SaysItPacks, Clause.OVER_ALLOCATES),
+        (broken.GivesOneMore, Clause.ASK),
+        (broken.Trips, Clause.RAISES),
+        (broken.DividesByCapacity, Clause.EMPTY),
+        (broken.Gambles, Clause.DETERMINISTIC),
+        (broken.CountsOnTheSide, Clause.DETERMINISTIC),
+        (broken.FirstIntroduced, Clause.ORDER),
+        (broken.AsksOnce, Clause.REFUSAL),
+        (broken.LearnsByHearsay, Clause.REBUILD),
+        (broken.KeepsObjects, Clause.MEMORY),
+        (broken.Hoards, Clause.LIVENESS),
+        (broken.WaitsForNothing, Clause.LIVENESS),
+    ],
+)
+def test_a_broken_policy_is_caught_by_its_clause(policy, clause):
+    """The error names the clause, and says how to see it again."""
+    with pytest.raises(ContractError) as caught:
+        check_contract(policy)
+    error = caught.value
+    assert error.clause == clause, error
+    assert str(error).startswith(f"{clause}: ")
+    assert f"seeds=[{error.seed}]" in str(error)
+    assert error.batch.startswith('["batch",')
+
+
+def test_the_seed_that_is_named_finds_it_again():
+    """One seed is enough to reproduce a finding."""
+    with pytest.raises(ContractError) as first:
+        check_contract(broken.AsksOnce)
+    with pytest.raises(ContractError) as again:
+        check_contract(broken.AsksOnce, seeds=[first.value.seed])
+    assert str(again.value) == str(first.value)
+
+
+def test_a_clause_can_be_left_out():
+    """A policy that is dependent on the order of introduction by design keeps all the rest."""
+    check_contract(broken.FirstIntroduced, seeds=[0], skip={Clause.ORDER})
+
+
+def test_another_process_with_other_hashes_decides_alike():
+    """A policy that walks a set of texts looks deterministic until its process is another."""
+    policy = broken.WalksASet
+    check_contract(policy, seeds=[0], skip={Clause.ORDER}, hash_seed=None)
+    with pytest.raises(ContractError, match=r"^deterministic: with PYTHONHASHSEED="):
+        check_contract(policy, seeds=[0], skip={Clause.ORDER})
+
+
+@dataclass(frozen=True)
+class LastComeFirst:
+    """The youngest application first; ``patience_ms`` does nothing."""
+
+    patience_ms: int = 0
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: -member.submitted_ms)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(LastComeFirst, id="class"),
+        pytest.param(LastComeFirst(patience_ms=3), id="object"),
+        pytest.param("drf", id="name"),
+        pytest.param(f"{broken.__file__}:Fine", id="file"),
+        pytest.param("version: 1\npolicy: drf\nqueues: {a: {maximum: 50%}, b: {}}", id="YAML"),
+    ],
+)
+def test_a_policy_may_come_in_any_form(policy):
+    """Object, class, name and set-up are checked alike; a class of a test's, in its own process."""
+    check_contract(policy, seeds=[1])
+
+
+@pytest.mark.parametrize("policy", [None, 7, object()])
+def test_what_is_no_policy_is_refused(policy):
+    """With an error that says so, before anything is tried."""
+    with pytest.raises(TypeError, match="is no policy"):
+        check_contract(policy)
+
+
+def test_a_policy_that_another_process_cannot_import_says_what_to_do():
+    """The other process's error is passed on, with the way out."""
+    gone = type("Gone", (LastComeFirst,), {"__module__": "a_module_that_is_not_there"})
+    with pytest.raises(TwinError, match="pass hash_seed=None"):
+        check_contract(gone, seeds=[0])
