@@ -105,7 +105,7 @@ class Draft:
             round_number,
             self.decisions(),
             sorted(self.wakes.items()),
-            [(*ask.key, reason) for ask, reason in self.waits.items()],
+            sorted((*ask.key, reason) for ask, reason in self.waits.items()),
             self.reports,
             {},
             self.faults,
