@@ -34,7 +34,10 @@ class Life(PolicyMachine):
     """Policies that wait, remember and raise, each at its queue."""
 
     tolerant = True
-    compiled = staticmethod(trees)
+
+    @classmethod
+    def compiled(cls, draw):
+        return draw(trees())
 
 
 Life.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import broken
 from loomcard import testing
 from loomcard.policies import registry
-from loomcard.testing import BrokenPlanError, PolicyMachine
+from loomcard.testing import PolicyMachine
 
 OURS = [known.name for known in registry.names() if known.origin.startswith("loomcard.")]
 
@@ -25,12 +25,12 @@ def check_survives(policy: Any, examples: int, *phases: Phase) -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_survives_the_machine(name):
     """Books that add up after each step, everybody served, a journal that replays."""
-    check_survives(name, 6, Phase.generate, Phase.shrink)
+    check_survives(name, 12, Phase.generate, Phase.shrink)
 
 
 def test_the_machine_finds_a_policy_that_packs_one_node():
     """More than a node holds is granted within a few steps."""
-    with pytest.raises(BrokenPlanError, match="holds"):
+    with pytest.raises(AssertionError, match=r"holds|is over-allocated"):
         check_survives(broken.PacksOneNode, 100, Phase.generate)
 
 

@@ -78,6 +78,8 @@ class CappedLevel(Level):
     def update(self, ledger: Ledger) -> None:
         """See who shares what, then bring the order up to date."""
         anew = self.capacity_version != ledger.capacity_version
+        if anew:
+            self._weights.clear()  # who has left is no member any more, and would share for ever
         for member in members_of(self.queue) if anew else self.stale:
             self._note(member)
         super().update(ledger)

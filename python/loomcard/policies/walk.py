@@ -107,5 +107,6 @@ def _serve_application(plan: Plan, level: Level, app: Application, full: Full) -
     if reason is None:
         return serve(plan, app, full, level.limit_of(app))
     for ask in app.asks:  # this reason, whatever limits say too: held back, it is not told again
-        plan.wait(ask, reason)
+        if ask.count > 0:
+            plan.wait(ask, reason)
     return False

@@ -130,6 +130,7 @@ def withdraw_hopeless(cluster: Cluster) -> None:
     """Take back what could not be served by the cluster if it were empty, and all blacklists."""
     for app in sorted(cluster.applications):
         cluster.blacklist(app)
+    cluster.round()  # the limits of the mirror's queues are then those of the nodes that are there
     for key, demand in list(cluster.asks.items()):
         if not any(_may_ever(cluster, demand, number) for number in cluster.nodes):
             app, priority, request_id = key
@@ -146,7 +147,11 @@ def _may_ever(cluster: Cluster, demand: Demand, number: int) -> bool:
     record, host, rack, label = demand.record, *cluster.place(number)
     if record.label != label or not fits(record.size, cluster.nodes[number]):
         return False
-    return record.relax_locality or host in record.hosts or rack in record.racks
+    if not record.relax_locality and host not in record.hosts and rack not in record.racks:
+        return False
+    queue = cluster.session.mirror.ledger.applications[record.attempt].queue
+    limits = [*(above.maximum for above in queue.capped), queue.user_limit]
+    return all(limit is None or fits(record.size, limit) for limit in limits)
 
 
 def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:

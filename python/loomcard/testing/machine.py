@@ -48,14 +48,15 @@ class PolicyMachine(RuleBasedStateMachine):
     tolerant = False
 
     @classmethod
-    def compiled(cls) -> Any:
-        """The strategy of compiled set-ups to live under."""
-        return st.sampled_from(list(set_ups(cls.policy).values()))
+    def compiled(cls, draw: Callable[[Any], Any]) -> dict[str, Any]:
+        """The compiled set-up to live under; ``draw`` draws from a strategy."""
+        places = set_ups(cls.policy)
+        return places[draw(st.sampled_from(list(places)))]
 
     @initialize(data=st.data())
     def begin(self, data: Any) -> None:
         """An empty cluster with a journal of short segments."""
-        compiled = data.draw(type(self).compiled())
+        compiled = self.compiled(data.draw)
         self.folder = tempfile.TemporaryDirectory()
         journal = Path(self.folder.name)
         self.cluster = Cluster(compiled, journal=journal, segment_rounds=4, tolerant=self.tolerant)

@@ -50,6 +50,7 @@ def _application(dice: Random, number: int, queue: str) -> ScenarioApplication:
         kind=kind,
         stages=stages,
         am=AM_SIZE if number % 2 else None,
+        slowstart=1.0,  # reduces that wait for maps may hold all their room: no policy's fault
         executors=Executors(2, (2048, 2)) if kind == "spark" else None,
     )
 
