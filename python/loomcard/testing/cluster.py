@@ -120,6 +120,7 @@ class Cluster:
         self.timers: dict[int, int] = {}  # by instance, when it wants to be called
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
+        self.in_round = False  # a plan is not carried out yet, or never was: a check failed
         self.waiting: list[r.AnyRecord] = self._opening("start")
         self._known: dict[tuple[str, int], r.AnyRecord] = {}  # what a snapshot repeats
         self._taken_at: dict[int, int] = {}  # by container, when its grace ends
@@ -262,6 +263,7 @@ class Cluster:
     def exchange(self, advance_ms: int = 10) -> r.PlanReply:
         """Send what waits, outcomes first, and read the plan."""
         self.now += advance_ms
+        self.in_round = True
         self._what_is_due()
         leading = [self.outcomes] if self.outcomes is not None else []
         records = [*leading, *self.waiting]
@@ -310,6 +312,7 @@ class Cluster:
         numbers = [g.number for g in granted]
         self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refusals)
         self.round_number += 1
+        self.in_round = False
         return granted
 
     def _grant(self, decision: r.Allocate) -> Granted:
