@@ -18,6 +18,7 @@ from loomcard.report.files import write_page, write_tables
 from loomcard.report.page import LARGEST, page
 from loomcard.report.study import read_study
 from loomcard.report.terminal import Numbers, numbers, short, tables
+from loomcard.report.trends import trends
 
 VOID = {"meta", "br"}
 
@@ -168,3 +169,17 @@ def test_capacity_in_a_step_is_its_mean() -> None:
     """A node lost half way through a step."""
     facts = {"capacity": [[0, [8]], [150, [4]]]}
     assert series.capacity(facts, 0, np.array([0.0, 100, 200, 300])).tolist() == [8, 6, 4]
+
+
+def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, told: Numbers) -> None:
+    """Its values are on the axis, and no part of the lines' names."""
+    file = folder / "results.json"
+    runs = json.loads(file.read_text())
+    more = [run | {"parameters": {"workload.size": size}} for size in (1, 2) for run in runs]
+    file.write_text(json.dumps(more))
+    found = list(trends(numbers(read_study([folder])), lambda: 7))
+    assert [plot.title for plot in found] == ["With size"]
+    assert "n = 3 seeds" in found[0].caption
+    assert ">old, w</text>" in found[0].svg
+    assert "size=1" not in found[0].svg
+    assert list(trends(told, lambda: 1)) == []

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from loomcard.report.figures import application_wins, figures_of
 from loomcard.report.plots import Plot, plots
 from loomcard.report.terminal import Numbers, Row, columns, short
+from loomcard.report.trends import trends
 
 LARGEST: Final = 1_500_000
 _TEXT: Final = 150_000  # kept for what is not a plot
@@ -52,7 +53,10 @@ def page(told: Numbers) -> str:
     says so.
     """
     study = told.study
-    sections, left_out = _sections(told)
+    numbering = count(1)
+    varied = list(trends(told, lambda: next(numbering)))
+    room = LARGEST - _TEXT - sum(len(plot.svg.encode()) for plot in varied)
+    sections, left_out = _sections(told, numbering, room)
     experiments = [each.get("experiment", {}) for each in study.manifests.values()]
     names = dict.fromkeys(each["name"] for each in experiments if each.get("name"))
     described = dict.fromkeys(each.get("description", "") for each in experiments)
@@ -66,6 +70,7 @@ def page(told: Numbers) -> str:
         counts=_counts(told),
         notes=list(_notes(told, left_out)),
         settings=sections,
+        trends=varied,
         figures=figures_of(study),
         folders=[
             {"name": Path(name).name or name, "rows": list(_manifest(made))}
@@ -76,16 +81,15 @@ def page(told: Numbers) -> str:
     return text
 
 
-def _sections(told: Numbers) -> tuple[list[Section], int]:
+def _sections(told: Numbers, numbering: Iterator[int], room: int) -> tuple[list[Section], int]:
     """The sections, and how many plots found no room."""
-    numbers = count(1)
-    room, left_out = LARGEST - _TEXT, 0
+    left_out = 0
     sections = []
     for setting in told.study.settings:
         section = Section(setting, list(_tables(told, setting)))
         room -= sum(300 * len(row.cells) for table in section.tables for row in table.rows)
         if room > 0:
-            for plot in plots(told, setting, lambda: next(numbers)):
+            for plot in plots(told, setting, lambda: next(numbering)):
                 size = len(plot.svg.encode())
                 left_out += size > room
                 if size <= room:
@@ -104,10 +108,9 @@ def _counts(told: Numbers) -> str:
     counts = (("policy", "policies"), ("setting", "settings"), ("seed", "seeds"))
     found = (len(study.policies()), len(study.settings), seeds)
     of = [f"{n} {one if n == 1 else more}" for n, (one, more) in zip(found, counts, strict=True)]
-    return (
-        f"{len(runs)} runs ({', '.join(of)}) of {study.applications.height} applications in all;"
-        f" engine: {engines}."
-    )
+    ran = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    came = study.applications.height
+    return f"{ran} ({', '.join(of)}) of {came} applications in all; engine: {engines}."
 
 
 def _notes(told: Numbers, left_out: int) -> Iterator[str]:

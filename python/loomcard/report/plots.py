@@ -244,7 +244,7 @@ def _shares(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
             share = series.held(part, part["amount"].to_list(), borders)
             _stairs(panel, share, borders / longest, name, drawing.line(index))
         panel.set_title(run.policy)
-        panel.yaxis.set_major_formatter(PercentFormatter(1))
+        panel.yaxis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
         panel.set_ylim(bottom=0)
     _label(panels, len(held), "share of the cluster", f"{unit} since the run's start")
     drawing.legend(figure, panels[0], 5)
