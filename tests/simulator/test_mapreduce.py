@@ -1,12 +1,23 @@
 """MapReduce's AM: when reduces are asked for, and how long they copy."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loomcard.simulator.mapreduce import Progress, copied_ms, reduces_to_ask, slow_start_over
-from scenarios import app, run, scenario, stage, times
+from loomcard.simulator.mapreduce import (
+    Progress,
+    copied_ms,
+    reduces_to_ask,
+    reduces_to_preempt,
+    slow_start_over,
+)
+from loomcard.workload.scenario import Fault
+from scenarios import app, random_scenario, run, scenario, stage, times
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "player" / "reduces.json"
 GB = (1024, 1)
 
 
@@ -79,3 +90,57 @@ def test_reduces_yield_to_maps_where_there_is_no_room_for_both():
     maps = [row for row in times(record) if row[0] == "map"]
     assert min(row[4] for row in maps) == 0
     assert max(row[4] for row in maps) < max(row[4] for row in reduces)
+
+
+@pytest.mark.parametrize(
+    ("counts", "headroom", "given_up"),
+    [
+        ({"maps_scheduled": 1, "reduces_assigned": 4}, (0, 0), 1),
+        ({"maps_scheduled": 9, "reduces_assigned": 4}, (0, 0), 2),  # half of what it has
+        ({"maps_scheduled": 9, "reduces_assigned": 1}, (512, 0), 1),
+        ({"maps_scheduled": 9, "reduces_assigned": 4}, (1024, 1), 0),  # a map fits
+        ({"maps_scheduled": 9, "maps_assigned": 1, "reduces_assigned": 4}, (0, 0), 0),
+        ({"reduces_assigned": 4}, (0, 0), 0),
+    ],
+)
+def test_reduces_are_given_up_only_for_maps_that_could_not_run_otherwise(
+    counts, headroom, given_up
+):
+    assert reduces_to_preempt(progress(maps=20, **counts), GB, GB, headroom) == given_up
+
+
+def test_a_map_that_is_lost_while_reduces_hold_all_room_gets_one_of_theirs():
+    wanted = job([100, 300], [50, 50], slowstart=0.5, ms_per_map=0)
+    wishes = stage([100, 300], id="map", nodes=[["n1"], ["n2"]])
+    wanted = wanted.__class__(
+        **{n: getattr(wanted, n) for n in wanted.__struct_fields__}
+        | {"stages": [wishes, wanted.stages[1]]}
+    )
+    record = run(scenario(wanted, nodes=3, slots=1, faults=[Fault(200, "n2")]))
+    assert record.applications[0].state == "SUCCEEDED"
+    kinds = [(row[0], row[6]) for row in times(record)]
+    assert ("map", "lost") in kinds
+    assert ("reduce", "released") in kinds
+
+
+@pytest.mark.parametrize("seed", [2713])
+def test_a_deadlock_that_was_seen_is_none_any_more(seed):
+    record = run(random_scenario(seed), "fifo")
+    assert all(each.state for each in record.applications)
+
+
+@pytest.mark.parametrize("case", json.loads(GOLDEN.read_text()), ids=lambda case: case["name"])
+def test_reduces_are_asked_for_as_hadoops_own_class_does(case):
+    """The player's tests hold the same cases against RMContainerAllocator."""
+    kinds = 2 if case["with_vcores"] else 1
+    map_size, reduce_size, headroom = (case[name][:kinds] for name in ("map", "reduce", "headroom"))
+    counts = {"maps": case["counts"]["total_maps"]}
+    for name, count in case["counts"].items():
+        state, what = name.split("_")
+        if state != "total":
+            counts[f"{what}_{state}"] = count
+    found = progress(**counts)
+    asked = 0
+    if found.reduces_pending and slow_start_over(found, case["slowstart"]):
+        asked = reduces_to_ask(found, map_size, reduce_size, headroom)
+    assert asked == case["change"]

@@ -15,8 +15,8 @@ from loomcard.workload.scenario import Fault, Scenario, ScenarioNode
 class Running:
     """A container's process, from its launch on."""
 
-    __slots__ = ("attempt", "container", "ends_ms", "machine", "stage", "started_ms", "status",
-                 "task")  # fmt: skip
+    __slots__ = ("attempt", "container", "ends_ms", "given_up", "machine", "stage", "started_ms",
+                 "status", "task")  # fmt: skip
 
     def __init__(self, container: Container, machine: Machine) -> None:
         self.container = container
@@ -24,6 +24,7 @@ class Running:
         self.started_ms: int | None = None
         self.ends_ms: int | None = None  # None: not known yet, or held till released
         self.status = 0
+        self.given_up = False  # its AM has asked for its end
         self.stage = -1
         self.task = -1
         self.attempt = 1

@@ -13,6 +13,10 @@ from loomcard.workload.scenario import ScenarioApplication
 
 RAMPUP_LIMIT = 0.5
 """yarn.app.mapreduce.am.job.reduce.rampup.limit"""
+PREEMPTION_LIMIT = 0.5
+"""yarn.app.mapreduce.am.job.reduce.preemption.limit"""
+LOOK_AGAIN_MS = 1000
+"""So often a starving AM looks whether there is room, where it has no heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,30 @@ def reduces_to_ask(
             counts.append(floor((most - reduces * size) / size))
     more = min(counts, default=0)
     return min(more, p.reduces_pending) if more > 0 else max(more, -p.reduces_scheduled)
+
+
+def reduces_to_preempt(
+    progress: Progress, map_size: Sequence[int], reduce_size: Sequence[int], headroom: Sequence[int]
+) -> int:
+    """How many running reduces to give up for maps that could not run otherwise.
+
+    As RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or fits into
+    the headroom; else as many as all waiting maps need, but no more than hold the preemption
+    limit's part of what the application has, or one map.
+    """
+    p = progress
+    starving = p.maps_scheduled > 0 and p.maps_assigned == 0 and p.reduces_assigned > 0
+    if not starving or _containers(headroom, map_size) > 0:
+        return 0
+    limit = [free + p.reduces_assigned * r for free, r in zip(headroom, reduce_size, strict=True)]
+    part = [PREEMPTION_LIMIT * whole for whole in limit]
+    least = max(_ceiled(map_size, reduce_size), _ceiled(part, reduce_size))
+    most = _ceiled([size * p.maps_scheduled for size in map_size], reduce_size)
+    return min(least, most, p.reduces_assigned)
+
+
+def _ceiled(need: Sequence[float], size: Sequence[int]) -> int:
+    return max((ceil(n / s) for n, s in zip(need, size, strict=True) if s > 0), default=0)
 
 
 def _containers(room: Sequence[int], size: Sequence[int]) -> int:
@@ -138,17 +166,43 @@ class MapReduceMaster(Master):
                 self._let_run(reduce, self.reduces)
 
     def heard(self) -> None:
-        """Ask for more reduces, or for fewer, as MapReduce's AM does after each heartbeat."""
+        """Ask for more reduces, for fewer, or give some up, as MapReduce's AM does after each
+        heartbeat.
+        """
         stage = self.reduces
-        if stage is None or self.ended or not (self._pending or stage.waiting):
+        if stage is None or self.ended or self._app is None:
+            return
+        if self.maps.waiting == 0 and not self._pending:
             return
         progress = self._progress(stage)
         self._slow = self._slow and not slow_start_over(progress, self.spec.slowstart)
-        if self._slow or not self._pending:
+        if self._slow:
             return
-        assert self._app is not None
-        headroom = self.world.rm.headroom(self._app)
-        self._ask_reduces(stage, reduces_to_ask(progress, self.maps.size, stage.size, headroom))
+        sizes, headroom = (self.maps.size, stage.size), self.world.rm.headroom(self._app)
+        self._give_up(stage, progress, reduces_to_preempt(progress, *sizes, headroom))
+        if self._pending:
+            self._ask_reduces(stage, reduces_to_ask(self._progress(stage), *sizes, headroom))
+
+    def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
+        """Release the reduces that began last, and look again while maps starve."""
+        if count:
+            self._ask_reduces(stage, -stage.waiting)
+            held = [one for one in self._useful() if one.stage == 1]
+            for running in held[-count:]:
+                self._pending.insert(0, running.task)
+                if running in self._copying:
+                    self._copying.remove(running)
+                self.release(running)
+        if progress.maps_scheduled and not progress.maps_assigned and progress.reduces_assigned:
+            wait = self.world.am_heartbeat_ms or LOOK_AGAIN_MS
+            self.world.clock.at(self.world.clock.now + wait, self._look_again)
+
+    def _useful(self) -> list[Running]:
+        return [one for one in self.live.values() if one.task >= 0 and not one.given_up]
+
+    def _look_again(self) -> None:
+        if not self.ended and self.maps.waiting:
+            self._listen()
 
     def _ask_reduces(self, stage: StageRun, more: int) -> None:
         for _ in range(more):
@@ -162,9 +216,8 @@ class MapReduceMaster(Master):
 
     def _progress(self, stage: StageRun) -> Progress:
         assigned = [0, 0]
-        for running in self.live.values():
-            if running.task >= 0:
-                assigned[running.stage] += 1
+        for running in self._useful():
+            assigned[running.stage] += 1
         count = len(self.maps.spec.durations_ms)
         return Progress(
             maps=count,

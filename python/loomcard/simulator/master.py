@@ -206,6 +206,7 @@ class Master:
 
     def release(self, running: Running) -> None:
         """A container is not wanted; told with the next heartbeat."""
+        running.given_up = True
         self._releases.append(running)
         self._listen()
 
@@ -267,7 +268,7 @@ class Master:
 
     def completed(self, running: Running, kind: str) -> None:
         """A container ended: its task has ended well, has failed, or is to be repeated."""
-        if running.task < 0:
+        if running.task < 0 or running.given_up:
             return
         stage = self.stages[running.stage]
         if kind == "completed":
