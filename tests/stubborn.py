@@ -1,6 +1,7 @@
 """An engine for tests of experiments: it simulates the first seed and then waits to be told."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -38,6 +39,13 @@ def raises_on_second(task: Task) -> RunRecord:
     """One bad cell among good ones."""
     if task.scenario.seed == 2:
         raise ZeroDivisionError("a policy's own mistake")
+    return simulated(task)
+
+
+def dies_on_second(task: Task) -> RunRecord:
+    """As a process that the system kills for its memory."""
+    if task.scenario.seed == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
     return simulated(task)
 
 

@@ -188,14 +188,22 @@ def test_a_queue_that_a_set_up_lacks_is_found_before_anything_runs(experiment: P
     assert len(found) == 2
 
 
-def test_stock_schedulers_are_for_real_clusters(experiment: Path) -> None:
+def test_stock_schedulers_are_for_real_clusters(
+    experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A clear error on the simulator, with the line; none on a real cluster."""
     experiment.write_text(GOOD.replace("[fifo]", '["stock:capacity"]'))
     assert findings(experiment)[0].startswith(
         "/try.yml, line 3, column 12: policies[0]: stock:capacity is YARN's own scheduler"
     )
-    cell = prepare(Request(str(experiment), engine="local")).cells[0]
-    assert (cell.policy, cell.setup) == ("stock:capacity", None)
+    jars = experiment.parent / "jars"
+    jars.mkdir()
+    for name in ("loomcard-yarn-0.1.0", "hadoop-common-3.4.2", "hadoop-common-3.4.2-tests"):
+        (jars / f"{name}.jar").touch()
+    monkeypatch.setenv("LOOMCARD_JARS", str(jars))
+    prepared = prepare(Request(str(experiment), engine="local"))
+    assert (prepared.cells[0].policy, prepared.cells[0].setup) == ("stock:capacity", None)
+    assert prepared.manifest["versions"]["hadoop"] == "3.4.2"
 
 
 def test_nothing_of_the_name(tmp_path: Path) -> None:

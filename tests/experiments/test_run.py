@@ -170,6 +170,15 @@ def test_one_bad_cell_does_not_stop_the_others(
     assert [f for f in (tmp_path / "out" / "cells").iterdir() if f.name.startswith(".")] == []
 
 
+def test_a_process_that_is_killed_is_told_of(experiment: Path, tmp_path: Path) -> None:
+    """One line with the remedy, and what has run is kept."""
+    finished = run_here(experiment, tmp_path / "out", 2, stubborn.dies_on_second)
+    assert [outcome.state for outcome in finished.outcomes].count("failed") == 1
+    assert finished.failures[0].startswith("a process was killed from outside")
+    assert not finished.whole
+    assert run_here(experiment, tmp_path / "out").whole
+
+
 def test_a_watcher_hears_of_every_cell(experiment: Path, tmp_path: Path) -> None:
     """The progress bar's food."""
     heard: list[object] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loomcard.cluster.places import jars
 from loomcard.outcome.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
@@ -80,3 +81,11 @@ def _policy_path(setup: dict[str, Any] | None) -> list[Path]:
 def engine_of(name: str) -> Engine:
     """The engine called ``name``: simulator, local or docker."""
     return simulated if name == SIMULATOR else played
+
+
+def hadoop_version(engine: str) -> str | None:
+    """The Hadoop that an engine runs on, by its jars; None for the simulator, or none found."""
+    if engine == SIMULATOR:
+        return None
+    named = (jar.stem.removeprefix("hadoop-common-") for jar in jars().glob("hadoop-common-*.jar"))
+    return next(iter(sorted(version for version in named if version[:1].isdigit())), None)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Final
 
 from loomcard.experiments.cell import Outcome, run_cell
 from loomcard.experiments.engines import Engine
@@ -101,28 +102,49 @@ def _spread(
         min(processes, max(1, len(cells))), context, _begin, (told, stop, orders)
     )
     with _interrupts_wait():  # the new processes inherit it: Ctrl-C is this one's to hear
-        waiting = {pool.submit(_work, cell) for cell in cells}
+        waiting = {pool.submit(_work, cell): cell.index for cell in cells}
     try:
         while waiting:
-            done, waiting = wait(waiting, TELL_S, FIRST_COMPLETED)
-            _collect(done, note)
+            done = wait(waiting, TELL_S, FIRST_COMPLETED).done
+            for future in done:
+                _take(future, waiting.pop(future), note)
             while not told.empty():
                 watch(told.get())
+    except _LostError as error:
+        note(Outcome(error.index, "failed", message=_LOST))
     except BaseException as error:
         stop.set()
-        begun = {future for future in waiting if not future.cancel()}
-        _collect(wait(begun, STOP_S).done, note)
+        begun = {future: index for future, index in waiting.items() if not future.cancel()}
+        with contextlib.suppress(_LostError):
+            for future in wait(begun, STOP_S).done:
+                _take(future, begun[future], note)
         if not isinstance(error, KeyboardInterrupt):
             raise
     finally:
         _end(pool)
 
 
-def _collect(done: set[Future[Outcome | None]], note: Callable[[Outcome], None]) -> None:
-    for future in done:
-        with contextlib.suppress(BrokenProcessPool):
-            if not future.cancelled() and (outcome := future.result()) is not None:
-                note(outcome)
+_LOST: Final = (
+    "a process was killed from outside (for its memory? then run again with fewer --processes;"
+    " what has run is kept)"
+)
+
+
+class _LostError(Exception):
+    """A process of the pool is gone, and with it the pool."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        super().__init__(index)
+
+
+def _take(future: Future[Outcome | None], index: int, note: Callable[[Outcome], None]) -> None:
+    try:
+        outcome = future.result()
+    except BrokenProcessPool as error:
+        raise _LostError(index) from error
+    if outcome is not None:
+        note(outcome)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from loomcard.document.findings import FindingsError, nearest
 from loomcard.document.reading import read
 from loomcard.experiments.cell import Outcome
-from loomcard.experiments.engines import SIMULATOR, Engine, engine_of
+from loomcard.experiments.engines import SIMULATOR, Engine, engine_of, hadoop_version
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
 from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
 from loomcard.experiments.pool import Orders, Watch, run_cells
@@ -262,6 +262,7 @@ def _manifest(
         command=request.command,
         seeds=experiment.seeds,
         engine=request.engine,
+        hadoop=hadoop_version(request.engine),
     )
     said = experiment.model_dump(include={"name", "description", "baseline", "vary", "expect"})
     return made | {"experiment": said}
