@@ -78,11 +78,12 @@ def container_rows(
                 started, ended, ends.get(name, "" if ended is None else "killed"),
             )
         )  # fmt: skip
-    rows += [
-        _master(applications[names[run.application]], run, granted, zero)
-        for run in runs
-        if run.is_am and run.application in names
-    ]
+    masters = [run for run in runs if run.is_am and run.application in names]
+    last = {run.application: run for run in masters}
+    for run in masters:
+        row = _master(applications[names[run.application]], run, granted, zero)
+        # Only an attempt that was lost has another one after it.
+        rows.append(row if run is last[run.application] else row._replace(kind="lost"))
     return sorted(rows, key=lambda row: (row.allocated_ms or 0, row.application, row[1:4]))
 
 

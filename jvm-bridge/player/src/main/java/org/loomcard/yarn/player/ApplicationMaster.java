@@ -17,8 +17,9 @@ import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
 /**
- * One attempt: registers, asks, starts containers, hears of their ends, and unregisters. One thread
- * runs it; what others have to say comes through its mail.
+ * An application's master: registers, asks, starts containers, hears of their ends, and
+ * unregisters; where its attempt is lost, again with the next one. One thread runs it; what others
+ * have to say comes through its mail.
  */
 final class ApplicationMaster implements Course.Master {
   /** "Every change is seen at once", as near as a real cluster comes to it. */
@@ -37,24 +38,33 @@ final class ApplicationMaster implements Course.Master {
   /** Containers that were given back and have not ended yet. */
   private final Set<ContainerId> back = new HashSet<>();
   private final List<ContainerId> releases = new ArrayList<>();
-  private final ResourceManagerLink manager;
-  private final NodeLink nodes;
+  /** Of the present attempt. */
+  private ResourceManagerLink manager;
+  private NodeLink nodes;
+  private boolean begun;
   private boolean demanding;
 
-  ApplicationMaster(Scenario.Application application, Surroundings around,
-      ResourceManagerLink manager, NodeLink nodes) {
+  ApplicationMaster(Scenario.Application application, Surroundings around) {
     this.application = application;
     this.around = around;
-    this.manager = manager;
-    this.nodes = nodes;
     asks = new Asks(around.topology());
     course = Courses.of(application, around, asks, this);
   }
 
-  /** Plays the application to its end; returns its final status. */
-  FinalApplicationStatus play() throws Exception {
+  /**
+   * Plays the application to its end in one attempt; returns its final status. After an exception
+   * it may be called with the next attempt: tasks that have ended stay ended.
+   */
+  FinalApplicationStatus play(ResourceManagerLink manager, NodeLink nodes) throws Exception {
+    this.manager = manager;
+    this.nodes = nodes;
     manager.register();
-    course.begin();
+    if (begun) {
+      startOver();
+    } else {
+      begun = true;
+      course.begin();
+    }
     long beatMs = around.heartbeatMs() > 0 ? around.heartbeatMs() : AT_ONCE_MS;
     long next = System.currentTimeMillis();
     while (!course.hasEnded() && !course.hasFailed()) {
@@ -68,6 +78,18 @@ final class ApplicationMaster implements Course.Master {
     finish(failed);
     manager.waitUnregistered(status, failed ? "a task failed too often" : "");
     return status;
+  }
+
+  /** The attempt before is gone with its containers; what ran in them waits again. */
+  private void startOver() {
+    releases.clear();
+    back.clear();
+    for (Map.Entry<ContainerId, Use> entry : new ArrayList<>(uses.entrySet())) {
+      around.log().write(line("ended", entry.getKey()).put("kind", End.KILLED.word()));
+      uses.remove(entry.getKey());
+      course.ended(entry.getValue(), End.KILLED);
+    }
+    asks.untold();
   }
 
   /** One heartbeat; what an answer changes in the asks is told with the next one. */

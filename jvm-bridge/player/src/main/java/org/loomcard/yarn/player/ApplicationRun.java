@@ -4,13 +4,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.lang.reflect.UndeclaredThrowableException;
 import java.security.PrivilegedExceptionAction;
 import java.util.Base64;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -21,6 +22,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.YarnApplicationState;
 import org.apache.hadoop.yarn.client.api.YarnClient;
+import org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
 import org.slf4j.Logger;
@@ -45,6 +47,8 @@ final class ApplicationRun {
   private final Configuration conf;
   private final Executor starters;
   private final long masterStartMs;
+  /** The tokens of attempts whose container runs. */
+  private final BlockingQueue<String> masters = new LinkedBlockingQueue<>();
   private volatile ApplicationId id;
 
   ApplicationRun(Scenario.Application application, Map<String, String> hints, Surroundings around,
@@ -63,7 +67,7 @@ final class ApplicationRun {
     String why = "";
     String state = "FAILED";
     try {
-      state = attempt(submit()).toString();
+      state = submitted().toString();
     } catch (Exception e) {
       why = String.valueOf(e.getMessage());
       LOG.warn("{} did not reach its end: {}", application.id, e.toString());
@@ -83,23 +87,37 @@ final class ApplicationRun {
     }
   }
 
-  /** Submits it and returns the user that holds the attempt's token. */
-  private UserGroupInformation submit() throws Exception {
+  private FinalApplicationStatus submitted() throws Exception {
     ApplicationSubmissionContext context = submissions.prepare(application, hints);
     id = context.getApplicationId();
-    CompletableFuture<String> arrived = new CompletableFuture<>();
-    around.held().expect(id.toString(), arrived::complete);
+    expectMaster();
     around.log().write(line("submitted").put("yarn", id.toString()));
     YarnClient client = submissions.client(application.user);
     client.submitApplication(context);
-    UserGroupInformation user = UserGroupInformation.createRemoteUser(application.user);
+    ApplicationMaster master = new ApplicationMaster(application, around);
     if (application.am == null) {
+      UserGroupInformation user = UserGroupInformation.createRemoteUser(application.user);
       user.addToken(waitForToken(client));
-    } else {
-      user.addCredentials(waitForMaster(arrived));
-      waitForStart();
+      return attempt(master, user);
     }
-    return user;
+    while (true) {
+      try {
+        UserGroupInformation user = UserGroupInformation.createRemoteUser(application.user);
+        user.addCredentials(waitForMaster());
+        waitForStart();
+        return attempt(master, user);
+      } catch (ApplicationAttemptNotFoundException e) {
+        LOG.info("{}: its attempt is gone, waiting for the next: {}", id, e.getMessage());
+      }
+    }
+  }
+
+  /** Each attempt's container comes under the application's name. */
+  private void expectMaster() {
+    around.held().expect(id.toString(), tokens -> {
+      masters.add(tokens);
+      expectMaster();
+    });
   }
 
   private Token<AMRMTokenIdentifier> waitForToken(YarnClient client) throws Exception {
@@ -113,18 +131,16 @@ final class ApplicationRun {
     }
   }
 
-  private Credentials waitForMaster(CompletableFuture<String> arrived) throws Exception {
-    while (true) {
-      try {
-        String text = arrived.get(LOOK_AT_MASTER_MS, TimeUnit.MILLISECONDS);
-        Credentials credentials = new Credentials();
-        credentials.readTokenStorageStream(new DataInputStream(
-            new ByteArrayInputStream(Base64.getDecoder().decode(text))));
-        return credentials;
-      } catch (TimeoutException e) {
-        checkAlive();
-      }
+  private Credentials waitForMaster() throws Exception {
+    String text = masters.poll(LOOK_AT_MASTER_MS, TimeUnit.MILLISECONDS);
+    while (text == null) {
+      checkAlive();
+      text = masters.poll(LOOK_AT_MASTER_MS, TimeUnit.MILLISECONDS);
     }
+    Credentials credentials = new Credentials();
+    credentials.readTokenStorageStream(new DataInputStream(
+        new ByteArrayInputStream(Base64.getDecoder().decode(text))));
+    return credentials;
   }
 
   /** As long as a program of its own would take from its container's start to its first ask. */
@@ -140,20 +156,25 @@ final class ApplicationRun {
     }
   }
 
-  private FinalApplicationStatus attempt(UserGroupInformation user) throws Exception {
+  private FinalApplicationStatus attempt(ApplicationMaster master, UserGroupInformation user)
+      throws Exception {
     PrivilegedExceptionAction<FinalApplicationStatus> play = () -> {
       ResourceManagerLink manager = new ResourceManagerLink(conf);
       NodeLink nodes = new NodeLink(conf, starters);
       try {
-        return new ApplicationMaster(application, around, manager, nodes).play();
+        return master.play(manager, nodes);
       } finally {
         manager.close();
         nodes.close();
       }
     };
-    FinalApplicationStatus status = user.doAs(play);
-    around.held().end(id.toString(), 0);
-    return status;
+    try {
+      FinalApplicationStatus status = user.doAs(play);
+      around.held().end(id.toString(), 0);
+      return status;
+    } catch (UndeclaredThrowableException e) {
+      throw (Exception) e.getCause();  // doAs wraps what is no IOException
+    }
   }
 
   /** Writes down how it ended, and when it began by the ResourceManager's own clock. */

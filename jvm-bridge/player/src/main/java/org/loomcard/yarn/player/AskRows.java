@@ -48,6 +48,11 @@ final class AskRows {
     believed.merge(ANY, -1, Integer::sum);
   }
 
+  /** The ResourceManager has forgotten everything. */
+  void untold() {
+    believed.clear();
+  }
+
   /** How many containers are wanted in all. */
   int count() {
     return wanted.getOrDefault(ANY, 0);

@@ -64,6 +64,11 @@ final class Asks {
     keys.clear();
   }
 
+  /** Nothing that was said counts any more: a new attempt says everything again. */
+  void untold() {
+    keys.forEach(key -> key.rows.untold());
+  }
+
   /** What the ResourceManager must hear of what has changed. */
   List<ResourceRequest> changes() {
     List<ResourceRequest> requests = new ArrayList<>();

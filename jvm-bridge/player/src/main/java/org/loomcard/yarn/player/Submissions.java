@@ -20,6 +20,9 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** Submits applications, each as its own user. */
 final class Submissions {
+  /** As YARN's own default. */
+  private static final int ATTEMPTS = 2;
+
   private final Configuration conf;
   private final Topology topology;
   private final Command command;
@@ -65,7 +68,7 @@ final class Submissions {
     context.setApplicationTags(tags);
     context.setQueue(application.queue);
     context.setUnmanagedAM(!managed);
-    context.setMaxAppAttempts(1);
+    context.setMaxAppAttempts(managed ? ATTEMPTS : 1);
     context.setResource(managed ? topology.resource(application.am) : Resource.newInstance(1, 1));
     context.setAMContainerSpec(launch);
     return context;
