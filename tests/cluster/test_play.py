@@ -1,9 +1,12 @@
 """A scenario played on a real YARN: virtual nodes of three sizes, one with further resources."""
 
+from pathlib import Path
+
 import pytest
 
 from loomcard.outcome.metrics import summary
 from loomcard.outcome.record import RunRecord
+from loomcard.simulator import Progress
 from loomcard.suite.play import play
 from loomcard.workload.scenario import (
     Executors,
@@ -142,3 +145,38 @@ def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
         (14336, 32, 3),
     ]
     assert summary(played)["makespan_ms"] > 9000
+
+
+def command_lines() -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found.append((entry / "cmdline").read_text().replace("\0", " "))
+            except OSError:
+                continue
+    return found
+
+
+def test_ctrl_c_leaves_what_happened_and_no_process(tmp_path: Path) -> None:
+    """Under a stock scheduler, with real processes: the record says how far it came."""
+    stage = Stage("s", (512, 1), 20, 1, [300, 60_000])
+    scenario = Scenario(
+        "cut", 1, TYPES[:2], [ScenarioNode("n1", "/r1", (4096, 8))],
+        [ScenarioApplication("a", 0, "root.q.x", "alice", "plain", [stage])],
+        heartbeat_ms=200, am_heartbeat_ms=200,
+    )  # fmt: skip
+
+    def interrupt(progress: Progress) -> None:
+        if progress.containers:
+            raise KeyboardInterrupt
+
+    record = play(
+        scenario, "stock:capacity", folder=tmp_path, executor="process", on_progress=interrupt
+    )
+    assert not record.finished
+    assert [app.state for app in record.applications] in ([""], ["KILLED"])
+    ended = {row.task: row.kind for row in record.containers}
+    assert ended[0] == "completed"
+    assert ended[1] != "completed"
+    assert [line for line in command_lines() if str(tmp_path) in line] == []
