@@ -190,6 +190,7 @@ def embedded_settings(
             state_dir=f"{data_dir}/loomcard",
             python=sys.executable,
             policy_file=f"{conf_dir}/policy.yml",
+            policy_path=changes.get("policy_path", ()),
         )
     fields: dict[str, Any] = {
         "kind": "embedded",

@@ -1,0 +1,64 @@
+"""The tutorial, done: its files written, its commands run, in order, as they stand on the page."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.cluster
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text()
+BLOCK = re.compile(r"(?:^`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def files() -> dict[str, str]:
+    """The text of every block that is named by the line above it."""
+    return {name: text for name, _, text in BLOCK.findall(PAGE) if name}
+
+
+def commands() -> list[str]:
+    """The lines of the blocks of shell, in order."""
+    return [
+        line
+        for _, kind, text in BLOCK.findall(PAGE)
+        if kind == "sh"
+        for line in text.split("\n")
+        if line
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder; the cluster that was brought up there is down in the end, come what may."""
+    binaries = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    for name, text in files().items():
+        (tmp_path / name).write_text(text)
+    yield tmp_path
+    subprocess.run(["loomcard", "cluster", "down"], capture_output=True, check=False)
+
+
+def test_every_command_of_the_tutorial_works(folder):
+    """Each exits with 0; the small jobs gain, the replay finds nothing, the swap is seen."""
+    said = {}
+    for command in commands():
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        said.setdefault(command.partition(" --")[0], []).append(done.stdout)
+    assert " passed" in said["python -m pytest -q test_smallest_first.py"][0]
+    first, second = said["loomcard status"]
+    assert "version 1" in first
+    assert "version 2" in second
+
+
+def test_the_page_shows_all_that_it_uses():
+    """Files in code, set-ups and workloads; no block without a test."""
+    kinds = {kind for _, kind, _ in BLOCK.findall(PAGE)}
+    assert kinds == {"python", "yaml", "sh"}
+    assert len(files()) == len(re.findall(r"^```(?:python|yaml)$", PAGE, re.MULTILINE)) == 5
+    assert len(commands()) == 10
