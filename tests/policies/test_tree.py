@@ -144,6 +144,18 @@ def test_changes_are_told_once_and_only_inside_the_scope():
     assert seen == {1: [*common, "AskChanged"], 2: common}
 
 
+def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
+    """It took what there was and left over some of its turn: what it would say is known."""
+    engine = Cluster(flat("test-counter"))
+    engine.add_node(1, 8192, 8)
+    engine.add_app(1)
+    engine.ask(1, 100)
+    for calls in (1, 2):
+        engine.round()
+        assert engine.session.tree.instances[1].memory["calls"] == calls
+        engine.complete(next(iter(engine.containers)))
+
+
 def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
     """TimerFired is among the changes of its own instance only."""
     engine = under("drf", "test-counter", "test-counter")

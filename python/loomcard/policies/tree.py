@@ -42,6 +42,7 @@ class Instance:
         self.has_memory = False
         self.faulty = False  # it raised in this round
         self.called = False  # in this round
+        self.sated = False  # its last turn of this round left over some of what it was offered
         self.timer: int | None = None
         self.view = ClusterView(mirror.ledger, queue, Draft(mirror.ledger, 0))
 
@@ -60,7 +61,9 @@ class PolicyTree:
         for queue in mirror.ledger.queues:
             if queue.policy is not None:
                 policy = registry.build(queue.policy, queue.spec["options"], search=search)
-                self.instances[queue.number] = Instance(queue, policy, mirror)
+                instance = self.instances[queue.number] = Instance(queue, policy, mirror)
+                instance.view._turn = self._turns(instance)
+                instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
         self._draft = Draft(mirror.ledger, 0)
 
@@ -93,12 +96,10 @@ class PolicyTree:
 
     def _prepare(self, instance: Instance, draft: Draft) -> None:
         view = instance.view
-        instance.faulty = instance.called = False
+        instance.faulty = instance.called = instance.sated = False
         view._draft = draft
         view._ledger = self.mirror.ledger
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
-        view._turn = self._turns(instance)
-        view._entitlement = self._entitlement
         if self.mirror.changes:
             view._unread.append(self.mirror.changes)
         due = self.mirror.timers_due.get(instance.queue.number)
@@ -151,12 +152,15 @@ class PolicyTree:
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
                 return Taken(zero, 0, NOTHING)
+            if instance.sated and len(self._draft.full) >= len(self.mirror.ledger.shapes):
+                return Taken(zero, 0, NO_FIT)  # as it would say itself, if it were called again
             allowance = Allowance(count, limit, parent.view._allowance)
             before, offered = tuple(child.used), allowance.count
             self._call(instance, allowance)
             if instance.faulty:
                 return Taken(zero, 0, NOTHING)
             taken = offered - allowance.count
+            instance.sated = allowance.count > 0
             if taken:
                 return Taken(Resource(map(sub, child.used, before)), taken, None)
             return Taken(zero, 0, self._stopped(instance))
