@@ -203,6 +203,12 @@ final class ApplicationMaster implements Course.Master {
   }
 
   @Override
+  public void release(Use use) {
+    back.add(use.container.getId());
+    releases.add(use.container.getId());
+  }
+
+  @Override
   public void end(Use use) {
     around.held().end(use.container.getId().toString(), 0);
   }

@@ -33,6 +33,9 @@ interface Course {
     /** Runs something on the master's own thread, so many ms from now. */
     void later(long ms, Runnable what);
 
+    /** Gives a container back; its end will be heard of. */
+    void release(Use use);
+
     /** Ends a held container, which exits with success. */
     void end(Use use);
   }

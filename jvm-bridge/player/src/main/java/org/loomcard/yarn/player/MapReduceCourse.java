@@ -1,8 +1,10 @@
 package org.loomcard.yarn.player;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.yarn.api.records.Resource;
 
@@ -23,6 +25,8 @@ final class MapReduceCourse implements Course {
   /** When each held reduce began to run is its use's launch; those whose end is not known yet. */
   private final Set<Use> copying = new HashSet<>();
   private final int[] assigned = new int[2];
+  /** Reduces that have a container, in the order in which they got it. */
+  private final List<Use> reduces = new ArrayList<>();
 
   MapReduceCourse(Scenario.Application application, TaskBook book, Asks asks, Master master) {
     this.application = application;
@@ -50,17 +54,20 @@ final class MapReduceCourse implements Course {
     }
     asks.rows(key).remove(application.stages.get(key).wishes(task.index));
     assigned[key]++;
-    if (key == MAP || task.fails) {
-      return new Use(task, false);
+    Use use = new Use(task, key == REDUCE && !task.fails);
+    if (key == REDUCE) {
+      reduces.add(use);
     }
-    return new Use(task, true);
+    return use;
   }
 
   @Override
   public void started(Use use) {
     use.launchedMs = System.currentTimeMillis();
-    copying.add(use);
-    endCopies();
+    if (reduces.contains(use)) {
+      copying.add(use);
+      endCopies();
+    }
   }
 
   /** Once every map is done, it is known when each reduce ends. */
@@ -80,6 +87,9 @@ final class MapReduceCourse implements Course {
   @Override
   public void ended(Use use, End end) {
     Task task = use.task;
+    if (task.stage == REDUCE && !reduces.remove(use)) {
+      return;  // it was given up, and its task waits since then
+    }
     assigned[task.stage]--;
     copying.remove(use);
     if (end == End.COMPLETED) {
@@ -104,6 +114,11 @@ final class MapReduceCourse implements Course {
 
   @Override
   public void heard(Resource headroom, boolean withVcores) {
+    giveUp(ramp.giveUp(counts(), headroom, withVcores));
+    ask(ramp.change(counts(), headroom, withVcores));
+  }
+
+  private ReduceRamp.Counts counts() {
     ReduceRamp.Counts now = new ReduceRamp.Counts();
     now.totalMaps = application.stages.get(MAP).tasks();
     now.completedMaps = now.totalMaps - book.left(MAP);
@@ -112,12 +127,32 @@ final class MapReduceCourse implements Course {
     now.scheduledReduces = asks.rows(REDUCE).count();
     now.pendingReduces = book.waiting(REDUCE).size() - now.scheduledReduces;
     now.assignedReduces = assigned[REDUCE];
-    int change = ramp.change(now, headroom, withVcores);
+    return now;
+  }
+
+  /** Asks for so many reduces more; below 0: takes so many asks back. */
+  private void ask(int change) {
     for (int i = 0; i < change; i++) {
       asks.rows(REDUCE).add(Collections.emptyList());
     }
     for (int i = 0; i > change; i--) {
       asks.rows(REDUCE).remove(Collections.emptyList());
+    }
+  }
+
+  /** Gives back the reduces that began last, and asks for none meanwhile. */
+  private void giveUp(int count) {
+    if (count == 0) {
+      return;
+    }
+    ask(-asks.rows(REDUCE).count());
+    List<Use> last = new ArrayList<>(reduces.subList(reduces.size() - count, reduces.size()));
+    for (Use use : last) {
+      reduces.remove(use);
+      copying.remove(use);
+      assigned[REDUCE]--;
+      book.lost(use.task);
+      master.release(use);
     }
   }
 

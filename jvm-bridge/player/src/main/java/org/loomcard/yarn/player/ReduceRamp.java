@@ -13,6 +13,7 @@ import org.apache.hadoop.yarn.util.resource.Resources;
  */
 final class ReduceRamp {
   static final float RAMP_UP_LIMIT = 0.5f;
+  private static final float PREEMPTION_LIMIT = 0.5f;
 
   private final float slowstart;
   private final Resource map;
@@ -55,6 +56,35 @@ final class ReduceRamp {
         withVcores);
     return change > 0
         ? Math.min(change, now.pendingReduces) : -Math.min(-change, now.scheduledReduces);
+  }
+
+  /**
+   * How many running reduces to give up for maps that could not run otherwise, as
+   * RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or fits into the
+   * headroom; else as many as all waiting maps need, but no more than hold half of what the
+   * application has, or one map.
+   */
+  int giveUp(Counts now, Resource headroom, boolean withVcores) {
+    if (now.scheduledMaps == 0 || now.assignedMaps > 0 || now.assignedReduces == 0
+        || containers(headroom, map, withVcores) > 0) {
+      return 0;
+    }
+    Resource half = Resources.multiply(
+        Resources.add(headroom, Resources.multiply(reduce, now.assignedReduces)), PREEMPTION_LIMIT);
+    int least = Math.max(covering(map, withVcores), covering(half, withVcores));
+    int most = covering(Resources.multiply(map, now.scheduledMaps), withVcores);
+    return Math.min(Math.min(least, most), now.assignedReduces);
+  }
+
+  /** How many reduces hold so much. */
+  private int covering(Resource need, boolean withVcores) {
+    int byMemory = ceiled(need.getMemorySize(), reduce.getMemorySize());
+    return withVcores
+        ? Math.max(byMemory, ceiled(need.getVirtualCores(), reduce.getVirtualCores())) : byMemory;
+  }
+
+  private static int ceiled(long need, long size) {
+    return size == 0 ? 0 : (int) ((need + size - 1) / size);
   }
 
   /** What reduces may have in all. */

@@ -21,7 +21,9 @@ import org.junit.Test;
 
 /** When reduces are asked for: cases that the simulator's tests read too. */
 public final class ReduceRampTest {
-  private static final File CASES = new File("../../tests/golden/player/reduces.json");
+  private static final File GOLDEN = new File("../../tests/golden/player");
+  private static final File CASES = new File(GOLDEN, "reduces.json");
+  private static final File GIVEN_UP = new File(GOLDEN, "gives_up.json");
 
   @Test
   public void asksAsTheCasesSay() throws Exception {
@@ -38,6 +40,16 @@ public final class ReduceRampTest {
   public void hadoopDoesTheSame() throws Exception {
     for (JsonNode one : Scenario.json().readTree(CASES)) {
       assertEquals(one.get("name").asText(), one.get("change").asInt(), hadoop(one));
+    }
+  }
+
+  /** Maps that could not run otherwise get the room of reduces. */
+  @Test
+  public void givesUpAsTheSimulatorDoes() throws Exception {
+    for (JsonNode one : Scenario.json().readTree(GIVEN_UP)) {
+      ReduceRamp ramp = new ReduceRamp(0, size(one, "map"), size(one, "reduce"));
+      assertEquals(one.get("name").asText(), one.get("gives_up").asInt(),
+          ramp.giveUp(counts(one), size(one, "headroom"), one.get("with_vcores").asBoolean()));
     }
   }
 
