@@ -24,6 +24,13 @@ workloads: [w.yml]
 seeds: 2
 baseline: fifo
 """
+BROKEN = """import dataclasses
+
+@dataclasses.dataclass
+class Broken:
+    def decide(self, view):
+        return 1 // 0
+"""
 
 
 @pytest.fixture
@@ -73,6 +80,21 @@ def test_an_experiment_then_a_report(
     assert "against drf" in told
     assert (out / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (out / "report-comparison.csv").exists()
+
+
+def test_cells_that_fail_are_told_in_a_line_each(
+    workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1, also where nothing else has run; the policy's own error is named."""
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    (tmp_path / "broken.yml").write_text(f"version: 1\npolicy: {file}:Broken\n")
+    command = ["run", str(workload), "--policy", str(tmp_path / "broken.yml"), "--processes", "1"]
+    assert run([*command, "--out", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("error: broken on w, seed 1: PolicyFaultError: ")
+    assert "ZeroDivisionError" in told.err
+    assert len(told.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

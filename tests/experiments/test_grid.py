@@ -170,9 +170,12 @@ def test_what_an_experiment_names_must_be_there(experiment: Path) -> None:
 def test_a_wrong_set_up_is_named_with_its_line(experiment: Path) -> None:
     """A reader of several files must know which."""
     experiment.with_name("bad.yml").write_text("version: 1\npolicy: drf\nweihgt: 2\n")
-    experiment.write_text(GOOD.replace("[fifo]", "[bad.yml]"))
+    experiment.with_name("worse.yml").write_text("version: 1\npolicy: dfr\n")
+    experiment.write_text(GOOD.replace("[fifo]", "[bad.yml, worse.yml]"))
     assert findings(experiment) == [
-        "bad.yml, line 3, column 1: weihgt: unknown key 'weihgt' (did you mean 'weight'?)"
+        "bad.yml, line 3, column 1: weihgt: unknown key 'weihgt' (did you mean 'weight'?)",
+        "worse.yml, line 2, column 9: policy: there is no policy 'dfr' (did you mean: drf;"
+        " or name path/to/file.py:Class)",
     ]
 
 

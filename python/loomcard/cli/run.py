@@ -146,6 +146,7 @@ def _watching(cells: int) -> Iterator[Watch]:
 
 def _print(finished: experiments.Finished) -> None:
     out = console()
-    for table in tables(numbers(read_study([finished.out]))):
-        out.print(table)
+    if any(each["finished"] for each in finished.runs):
+        for table in tables(numbers(read_study([finished.out]))):
+            out.print(table)
     out.print(f"{finished.out}: results.json, cells.csv, cells.parquet; see `loomcard report`")

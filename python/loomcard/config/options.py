@@ -84,7 +84,8 @@ def _checked(
 @cache
 def option_model(policy: type) -> type[BaseModel]:
     """Return a model with one field for each option of a policy, typed and defaulted alike."""
-    assert dataclasses.is_dataclass(policy), f"{policy.__name__} is not a dataclass"
+    if not dataclasses.is_dataclass(policy):
+        raise TypeError("it is not a dataclass")
     hints = typing.get_type_hints(policy, include_extras=True)
     fields: dict[str, Any] = {
         field.name: (hints[field.name], _default(field))

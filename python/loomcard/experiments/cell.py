@@ -116,7 +116,7 @@ def _put(work: Path, folder: Path) -> None:
 
 def _said(cell: Cell, error: Exception) -> str:
     """One line: which cell, what happened, and the remedy if the error knows one."""
-    hint = getattr(error, "hint", "")
+    hint = next(iter(reversed(getattr(error, "hint", "").splitlines())), "")  # of a traceback
     told = str(error) if isinstance(error, FindingsError) else f"{type(error).__name__}: {error}"
     where = f"{cell.policy} on {cell.workload}, seed {cell.seed}"
     parameters = "".join(f", {name}={value}" for name, value in cell.parameters.items())

@@ -59,7 +59,7 @@ class Choice:
 
     def options(self) -> list[str]:
         """The names of the options of the policy that governs the file."""
-        data = read(self.text or "").data
+        data = None if self.text is None else read(self.text).data
         name = data.get("policy") if isinstance(data, dict) else None
         return list(option_model(find(name)).model_fields) if isinstance(name, str) else []
 

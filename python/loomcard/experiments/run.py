@@ -84,6 +84,9 @@ def prepare(request: Request) -> Prepared:
     beside = file.parent if file is not None else Path()
     chosen = choices(experiment.policies, beside)
     workloads = {Path(source).stem: _workload(source, beside) for source in experiment.workloads}
+    findings += [said for choice in chosen for said in _wrong(choice)]
+    if findings:  # what is wrong with a set-up would be told in other words below
+        raise InputError(findings)
     grid = Grid(chosen, workloads, experiment.vary, experiment.seeds, request.engine)
     findings += _misfits(grid)
     if findings:
@@ -179,7 +182,7 @@ def _misfits(grid: Grid) -> list[str]:
     """What the simulator cannot do, and options that nobody has."""
     stock = [c.source for c in grid.policies if c.text is None and grid.engine == SIMULATOR]
     said = "is YARN's own scheduler, and the simulator has none (run it --on local)"
-    known = sorted({option for choice in grid.policies for option in _options(choice)})
+    known = sorted({option for choice in grid.policies for option in choice.options()})
     hint = f"they have {', '.join(known)}" if known else "none of them has options"
     return [f"policy {source!r} {said}" for source in stock] + [
         f"vary.{name}: none of the policies has such an option ({hint})"
@@ -187,8 +190,12 @@ def _misfits(grid: Grid) -> list[str]:
     ]
 
 
-def _options(choice: Choice) -> list[str]:
-    return choice.options() if choice.text is not None else []
+def _wrong(choice: Choice) -> tuple[str, ...]:
+    try:
+        choice.compiled({})
+    except InputError as error:
+        return error.findings
+    return ()
 
 
 def _workload(source: str, beside: Path) -> Path:
