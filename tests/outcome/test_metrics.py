@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loomcard.outcome.metrics import facts, summary
@@ -206,6 +206,7 @@ SCHEDULES = st.lists(
 
 
 @given(SCHEDULES, st.integers(1, 3))
+@settings(deadline=None)
 def test_sums_over_arrays_equal_sums_over_time(
     schedule: list[tuple[tuple[int, int], list[tuple[tuple[int, int], int]]]], queues: int
 ) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -150,6 +150,7 @@ SPANS = st.lists(st.tuples(st.integers(0, 900), st.integers(1, 300), st.integers
 
 
 @given(SPANS, st.integers(1, 12))
+@settings(deadline=None)
 def test_what_is_held_in_a_step_is_its_mean(spans: list[tuple[int, int, int]], steps: int) -> None:
     """Sums over sorted arrays equal the integral of each container over each step."""
     frame = pl.DataFrame(
