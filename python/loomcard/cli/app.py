@@ -30,6 +30,7 @@ from loomcard.experiments.inputs import InputError
 from loomcard.model.journal import JournalError
 from loomcard.outcome.files import ResultError
 from loomcard.simulator import InvariantError, MismatchError, PolicyFaultError
+from loomcard.suite.player import PlayError
 from loomcard.suite.programs import ProgramError
 from loomcard.suite.submission import SubmissionError
 
@@ -48,6 +49,7 @@ FAILURES = (
     ComposeError,
     InvariantError,
     PlaceError,
+    PlayError,
     PolicyFaultError,
     RestError,
     SubmissionError,

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from loomcard.cli.output import Json, console, print_json
+from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.outcome.files import write_run
 from loomcard.outcome.manifest import manifest
@@ -57,6 +58,8 @@ def simulate(
     ]
     with _bars([run.policy for run in runs], len(scenario.applications)) as tell:
         records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, tell)
+    for record in records:
+        keep_bounds(record, scenario)
     if out is not None:
         inputs = {file.name: file.read_bytes()}
         inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}

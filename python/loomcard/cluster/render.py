@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loomcard.cluster import places
 from loomcard.cluster.render_names import KnownNames, property_names
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import FindingsError, canonical_json, compile_setup
 
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
 CAPACITY_SCHEDULER = (
@@ -286,5 +286,9 @@ def _compile(policy_file: Path | None, settings: Settings) -> dict[str, str]:
         text = source.read_text()
     except OSError as error:
         raise RenderError(f"{source}: {error.strerror}", hint="name a policy file") from error
-    setup = compile_setup(text, source.name, policy_path=[Path(p) for p in settings.policy_path])
+    folders = [Path(p) for p in settings.policy_path]
+    try:
+        setup = compile_setup(text, source.name, policy_path=folders)
+    except FindingsError as error:
+        raise error.named(str(source)) from error
     return {"setup.json": canonical_json(setup), "policy.yml": text}

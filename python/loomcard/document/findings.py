@@ -1,7 +1,7 @@
 """What is wrong with a file, told all at once, each with its place and its remedy."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 
 
@@ -40,6 +40,10 @@ class FindingsError(ValueError):
         self.findings: tuple[Finding, ...] = tuple(sorted(set(findings)))
         assert self.findings, "an error without a finding says nothing"
         super().__init__("\n".join(str(finding) for finding in self.findings))
+
+    def named(self, file: str) -> "FindingsError":
+        """The same findings, each with its file; those that name one keep theirs."""
+        return FindingsError(f if f.file else replace(f, file=file) for f in self.findings)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -39,8 +39,7 @@ def findings_in(file: str | Path) -> Iterator[None]:
     try:
         yield
     except FindingsError as error:
-        named = [each if each.file else replace(each, file=str(file)) for each in error.findings]
-        raise InputError([str(each) for each in named]) from error
+        raise InputError([str(each) for each in error.named(str(file)).findings]) from error
     except UnicodeDecodeError as error:
         raise InputError([f"{file}: not UTF-8 at byte {error.start} (save it as UTF-8)"]) from error
 

@@ -55,7 +55,7 @@ def build(
         if model is not None:
             scenario = _drawn(document, model, name, folder, seed)
     if document.findings:
-        raise FindingsError(_named(finding, file) for finding in document.findings)
+        raise FindingsError(document.findings).named(file)
     assert scenario is not None
     return scenario
 
@@ -84,12 +84,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
         raise FindingsError([Finding(1, 1, "", message, "save it as UTF-8", str(path))]) from error
-
-
-def _named(finding: Finding, file: str) -> Finding:
-    if finding.file:
-        return finding
-    return Finding(finding.line, finding.column, finding.path, finding.message, finding.hint, file)
 
 
 def _drawn(
