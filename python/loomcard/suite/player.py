@@ -19,6 +19,7 @@ from typing import Any, Self
 import msgspec
 
 from loomcard.cluster import places
+from loomcard.cluster.local import ClusterError
 from loomcard.workload import hints
 from loomcard.workload.scenario import Scenario
 
@@ -29,8 +30,8 @@ _WARM_UP = "loomcard-warm-up"  # asks for nothing, before the run's zero
 _STOP_S = 15.0
 
 
-class PlayError(Exception):
-    """A scenario could not be played. `hint` says what to do about it."""
+class PlayError(ValueError):
+    """A scenario that a real cluster cannot play. `hint` says what to do about it."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -115,7 +116,7 @@ class Player:
         return fresh
 
     def ended(self) -> bool:
-        """Whether it has ended. Raises PlayError where it failed."""
+        """Whether it has ended. Raises ClusterError where it failed."""
         assert self._process is not None
         status = self._process.poll()
         if status is None:
@@ -124,7 +125,7 @@ class Player:
             lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
             telling = [line for line in lines if "Exception" in line and not line.startswith("\t")]
             said = (telling or lines or ["it said nothing"])[0 if telling else -1]
-            raise PlayError(f"the player ended with status {status}: {said}", f"see {self.log}")
+            raise ClusterError(f"the player ended with status {status}: {said}", f"see {self.log}")
         return True
 
     def _command(self) -> list[str]:
