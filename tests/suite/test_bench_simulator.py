@@ -94,5 +94,7 @@ def test_a_log_of_sls_that_ends_early_is_an_error():
     ]
     submitted, _ = sls.follow(log, sls.Trace(jobs=1))
     assert [t.microsecond for t in submitted] == [748_000]
+    with pytest.raises(sls.SlsError, match=r"0 of 1 jobs.*thread"):
+        sls.follow(['Exception in thread "main" java.lang.Error', *log], sls.Trace(jobs=1))
     with pytest.raises(sls.SlsError, match=r"1 of 2 jobs.*shutting down"):
         sls.follow(log, sls.Trace(jobs=2))

@@ -24,17 +24,15 @@ def on_simpy(lengths_ms: list[int], slots: int) -> tuple[float, int]:
     """
     import simpy  # of the developer's packages, not of the product's
 
-    environment = simpy.Environment()
-    resource = simpy.Resource(environment, slots)
+    environment, waiting = simpy.Environment(), iter(lengths_ms)
 
-    def task(length_ms: int) -> Generator[Any, Any, None]:
-        with resource.request() as request:
-            yield request
+    def slot() -> Generator[Any, Any, None]:
+        for length_ms in waiting:
             yield environment.timeout(length_ms)
 
     began = process_time()
-    for length_ms in lengths_ms:
-        environment.process(task(length_ms))
+    for _ in range(slots):
+        environment.process(slot())
     environment.run()
     return process_time() - began, round(environment.now)
 

@@ -32,6 +32,7 @@ SCHEDULERS = {
 }
 SUBMITTED = "AMSimulator: Submit a new application"
 OVER = "is shutting down."
+BROKEN = 'Exception in thread "main"'
 SUBMITTED_WITHIN_S = 10
 LIMIT_S = 900
 
@@ -135,6 +136,7 @@ def write_folder(folder: Path, scheduler: str, trace: Trace) -> None:
         # SLS starts its ResourceManager from this file alone.
         "sls-runner.xml": configuration(yarn | runner),
         "capacity-scheduler.xml": configuration(capacity),
+        "fair-scheduler.xml": '<allocations><queue name="default"/></allocations>\n',
         "log4j.properties": LOG4J,
         "trace.json": msgspec.json.encode(synth(trace)).decode(),
         # Each NodeManager's name is looked up, and a name server would take its time over it.
@@ -254,6 +256,8 @@ def follow(log: Iterable[str], trace: Trace) -> tuple[list[datetime], float]:
     ended, began, last = 0, 0.0, ""
     for line in log:
         last = line
+        if BROKEN in line:  # its other threads would live on for ever
+            break
         if SUBMITTED in line:
             began = began or perf_counter()
             submitted.append(_time_of(line))
