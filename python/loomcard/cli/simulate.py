@@ -9,6 +9,7 @@ from statistics import mean, median
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -114,7 +115,9 @@ def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:
     out = console()
     if summaries:
         first = summaries[0]
-        out.print(f"{first['workload']}, seed {first['seed']}: {len(first['applications'])} apps")
+        out.print(
+            f"{first['workload']}, seed {first['seed']}: {len(first['applications'])} applications"
+        )
         out.print(figures(summaries))
     refused = sum(sum(record.refusals.values()) for record in records)
     if refused:
@@ -122,11 +125,11 @@ def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:
 
 
 def figures(summaries: list[dict[str, Any]]) -> Table:
-    """A row a run; times in seconds."""
-    table = Table("policy", title="times in seconds")
-    for name in ("makespan", "wait mean", "median", "complete mean", "median", "used", "Jain"):
+    """A row a run; eighty columns hold it."""
+    table = Table("policy", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("makespan", "waiting", "median", "completion", "median", "used", "Jain", "open"):
         table.add_column(name, justify="right")
-    table.add_column("not ended", justify="right")
+    table.caption = "times in seconds, mean and median; open: applications that did not end"
     for each in summaries:
         apps = each["applications"]
         waits = [a["waiting_ms"] for a in apps if a["waiting_ms"] is not None]
