@@ -126,7 +126,7 @@ def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:
 
 def figures(summaries: list[dict[str, Any]]) -> Table:
     """A row a run; eighty columns hold it."""
-    table = Table("policy", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table("policy", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in ("makespan", "waiting", "median", "completion", "median", "used", "Jain", "open"):
         table.add_column(name, justify="right")
     table.caption = "times in seconds, mean and median; open: applications that did not end"
