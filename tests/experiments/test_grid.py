@@ -7,7 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from loomcard.document.reading import read
-from loomcard.experiments.inputs import InputError
+from loomcard.experiments.grid import Grid, cells
+from loomcard.experiments.inputs import InputError, choices
 from loomcard.experiments.run import SHIPPED, Request, prepare, shipped
 from loomcard.experiments.schema import read_experiment, schema
 
@@ -250,3 +251,23 @@ def test_the_schema_refuses_what_the_reader_refuses() -> None:
     assert validator.is_valid(good)
     for key, value in (("seeds", "x"), ("vary", {"x": [1]}), ("policies", []), ("extra", 1)):
         assert not validator.is_valid(good | {key: value})
+
+
+def test_a_stock_scheduler_gets_the_queues_of_the_policy_that_bears_its_name(tmp_path):
+    for name in ("capacity", "fair"):
+        (tmp_path / f"{name}.yml").write_text(
+            f"version: 1\npolicy: {name}\nqueues: {{{name}: {{}}}}\n"
+        )
+    named = choices(["drf", "capacity.yml", "fair.yml", "stock:fair", "stock:fifo"], tmp_path)
+    found = cells(Grid(named, {"w": tmp_path / "w.yml"}, {}, [1], "local"))
+    leaves = {
+        cell.policy: cell.queues and [q["path"] for q in cell.queues["queues"] if q["leaf"]]
+        for cell in found
+    }
+    assert leaves == {
+        "drf": None,
+        "capacity": None,
+        "fair": None,
+        "stock:fair": ["root.fair"],
+        "stock:fifo": ["root.default"],
+    }

@@ -61,7 +61,7 @@ def run_cell(
         journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
         task = Task(
             scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
-            cell.engine, tell,
+            cell.engine, tell, cell.queues,
         )  # fmt: skip
         record = engine(task)
         _name(record, cell)
@@ -79,7 +79,8 @@ def run_cell(
 
 
 def _manifest(cell: Cell, scenario: Scenario) -> dict[str, Any]:
-    setup = cell.source if cell.setup is None else canonical_json(cell.setup)
+    governs = cell.setup or cell.queues
+    setup = cell.source + ("" if governs is None else canonical_json(governs))
     inputs = {
         "code": code() + foreign_code(cell.setup),
         f"policy {cell.policy}": setup.encode(),

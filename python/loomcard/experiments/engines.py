@@ -19,7 +19,7 @@ class Task:
     """What an engine is told. ``source``: the policy as the experiment names it; ``text``: its
     set-up's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the engine's
     own. ``tell``: called now and then with the time in ms that has been reached; it may raise
-    KeyboardInterrupt.
+    KeyboardInterrupt. ``queues``: the set-up whose queues a stock scheduler gets.
     """
 
     scenario: Scenario
@@ -31,6 +31,7 @@ class Task:
     journal: Path | None
     engine: str
     tell: Callable[[int], None]
+    queues: dict[str, Any] | None = None
 
 
 Engine = Callable[[Task], RunRecord]
@@ -64,6 +65,7 @@ def played(task: Task) -> RunRecord:
         policy,
         on="docker" if task.engine == "docker" else "local",
         folder=task.folder,
+        setup=task.queues,
         policy_path=_policy_path(task.setup),
         on_progress=lambda progress: task.tell(progress.now_ms),
     )

@@ -32,7 +32,8 @@ class Grid:
 @dataclass(frozen=True)
 class Cell:
     """One run. ``vary`` goes to the workload, ``options`` to the policy; ``setup`` is the compiled
-    set-up and ``text`` its YAML (both None for stock YARN's schedulers).
+    set-up and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the compiled
+    set-up whose queues a stock scheduler gets.
     """
 
     index: int
@@ -46,6 +47,7 @@ class Cell:
     vary: dict[str, Scalar]
     seed: int
     engine: str
+    queues: dict[str, Any] | None = None
 
     @property
     def parameters(self) -> dict[str, Scalar]:
@@ -78,9 +80,22 @@ def cells(grid: Grid) -> list[Cell]:
                         cell = Cell(
                             len(found), choice.name, choice.source, text, setup, options,
                             workload, file, vary, seed, grid.engine,
+                            _queues_for(choice, grid.policies),
                         )  # fmt: skip
                         found.append(cell)
     return found
+
+
+def _queues_for(choice: Choice, among: Sequence[Choice]) -> dict[str, Any] | None:
+    """The set-up whose queues a stock scheduler gets: of the policy that bears its name, else of
+    the first of ours, so that both are compared on the same queues.
+    """
+    if choice.text is not None:
+        return None
+    ours = [other.compiled({}) or {} for other in among if other.text is not None]
+    name = choice.source.removeprefix("stock:")
+    alike = [setup for setup in ours if setup["queues"][0]["policy"] == name]
+    return next(iter([*alike, *ours]), None)
 
 
 def unknown_options(grid: Grid) -> list[str]:
