@@ -26,7 +26,7 @@ COPY jvm-bridge ./
 # What is downloaded stays in the builder's cache, whatever changes here. Hadoop's jars go to a folder of their own, so that
 # their layer of the image stays as long as they do.
 RUN --mount=type=cache,target=/root/.m2 \
-    mvn --quiet --batch-mode -Dmaven.test.skip=true -pl shim,embedded,dist package \
+    mvn --quiet --batch-mode -Dmaven.test.skip=true -pl shim,embedded,player,dist package \
  && mkdir -p /jars/hadoop /jars/loomcard \
  && mv dist/target/lib/loomcard-*.jar /jars/loomcard/ \
  && mv dist/target/lib/*.jar /jars/hadoop/
