@@ -144,3 +144,21 @@ def test_reduces_are_asked_for_as_hadoops_own_class_does(case):
     if found.reduces_pending and slow_start_over(found, case["slowstart"]):
         asked = reduces_to_ask(found, map_size, reduce_size, headroom)
     assert asked == case["change"]
+
+
+@pytest.mark.parametrize("am_heartbeat_ms", [0, 1000])
+def test_what_reduces_give_up_goes_to_maps(am_heartbeat_ms):
+    big = stage([1000, 1000], id="map", size=(1024, 2))
+    small = stage([500], 2, id="reduce", priority=10, after=[0])
+    wanted = app("j", big, small, kind="mapreduce", slowstart=0.5)
+    record = run(scenario(wanted, slots=2, am_heartbeat_ms=am_heartbeat_ms), "fifo")
+    assert record.applications[0].state == "SUCCEEDED"
+
+
+def test_a_reduce_that_failed_is_asked_for_by_the_rule_again():
+    # The reduce fails while maps run; half of the four slots' share is not left for it then.
+    maps = stage([100] * 4 + [1000] * 8, id="map")
+    reduces = stage([50, 50], 2, id="reduce", priority=10, after=[0], fails_ms={0: [10]})
+    record = run(scenario(app("j", maps, reduces, kind="mapreduce", slowstart=0.05)))
+    assert record.applications[0].state == "SUCCEEDED"
+    assert [row[6] for row in times(record) if row[:2] == ("reduce", 0)] == ["failed", "completed"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+import scripted  # noqa: F401 - registers test policies
 from loomcard.policies.dice import pick
 from loomcard.simulator import MismatchError, simulate
 from loomcard.workload.scenario import Executors, Fault
@@ -132,3 +133,22 @@ def test_who_counts_heartbeats_needs_some():
     with pytest.raises(MismatchError, match="heartbeat_ms is 0") as error:
         simulate(scenario(app("j", stage([1]))), setup, policy="x")
     assert "heartbeat_ms: 1000" in error.value.hint
+
+
+def test_a_task_of_spark_does_not_end_on_a_node_that_is_gone():
+    job = app("j", stage([5_200]), kind="spark", executors=Executors(1, (1024, 1)))
+    faults = [Fault(6_050, "n1")]
+    record = run(scenario(job, nodes=2, am_heartbeat_ms=1000, faults=faults))
+    # It ran from 1000 and would have ended at 6200; the AM hears of the loss at 7000, asks at 8000.
+    assert [row[3:] for row in times(record)] == [
+        ("n1", 1000, 6050, "lost"),
+        ("n2", 8000 + 1000, 9000 + 5200, "released"),
+    ]
+
+
+@pytest.mark.parametrize("policy", ["drf", "test-patient"])
+def test_quiet_weeks_and_long_tasks_are_no_stall(policy):
+    day = 24 * 3600 * 1000
+    late = app("late", stage([10]), submit_ms=20 * day)
+    record = run(scenario(app("long", stage([9 * day])), late, heartbeat_ms=1000), policy)
+    assert [each.state for each in record.applications] == ["SUCCEEDED", "SUCCEEDED"]

@@ -119,6 +119,13 @@ def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:
             f"{first['workload']}, seed {first['seed']}: {len(first['applications'])} applications"
         )
         out.print(figures(summaries))
+    for record in records:
+        left = sum(not app.state for app in record.applications)
+        if left and record.finished:
+            out.print(
+                f"{record.policy}: given up at {record.ended_ms / 1000:,.0f} s, when nothing could"
+                f" happen any more and {left} applications had not ended"
+            )
     refused = sum(sum(record.refusals.values()) for record in records)
     if refused:
         out.print(f"{refused} decisions were refused: see refusals in --json")

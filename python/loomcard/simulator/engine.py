@@ -26,7 +26,7 @@ KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMa
 ROUNDS_AT_A_TIME = 10_000
 """More rounds than this without time passing are a policy that is refused for ever."""
 STALLED_MS = 7 * 24 * 3600 * 1000
-"""So long nothing begins or ends while applications wait: the policy holds back for ever."""
+"""So long nothing happens while applications wait, and nothing is due: they wait for ever."""
 TELL_EVERY = 5_000
 
 
@@ -68,6 +68,7 @@ class Simulation:
         self.masters = [KINDS.get(app.kind, Master)(app, world) for app in scenario.applications]
         for master in self.masters:
             self.clock.at(master.spec.submit_ms, self._submit, master)
+            self.machines.busy_till(master.spec.submit_ms)
         self.rm.on_granted = self._granted
         self.rm.on_ended = self._ended
         if "heartbeats" in setup.get("needs", ()):
@@ -77,7 +78,9 @@ class Simulation:
         """Until every application has ended, or nothing can happen any more."""
         told = 0
         while self.finished < len(self.masters):
-            if not self.clock.advance() or self.clock.now - self._last_ms > STALLED_MS:
+            if not self.clock.advance():
+                break
+            if self.clock.now - max(self._last_ms, self.machines.busy_ms) > STALLED_MS:
                 break
             self._settle()
             if on_progress is not None and self.clock.happened - told >= TELL_EVERY:

@@ -49,6 +49,7 @@ class Machines:
         self._launch_delay_ms = scenario.launch_delay_ms
         self.by_name: dict[str, Machine] = {}
         self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps of the whole cluster's
+        self.busy_ms = 0  # until then something will happen by itself
         for spec in scenario.nodes:
             phase = pick(scenario.seed, spec.name, 0, self._period_ms) if self._period_ms else 0
             machine = self.by_name[spec.name] = Machine(spec, phase)
@@ -56,6 +57,7 @@ class Machines:
         self._note_capacity()
         for fault in scenario.faults:
             clock.at(fault.at_ms, self._fail, fault)
+            self.busy_till(fault.at_ms + (fault.down_ms or 0))
 
     def rack_of(self, name: str) -> str:
         """The rack of a node's name."""
@@ -81,7 +83,12 @@ class Machines:
         """The process ends then; the ResourceManager hears of it with the node's next heartbeat."""
         running.ends_ms = at_ms
         heard = next_beat(at_ms, running.machine.phase_ms, self._period_ms)
+        self.busy_till(heard)
         self._clock.at(max(heard, self._clock.now), self._report_end, running)
+
+    def busy_till(self, at_ms: int) -> None:
+        """Something that nobody need decide will happen then."""
+        self.busy_ms = max(self.busy_ms, at_ms)
 
     def beat_for_ever(self) -> None:
         """Each heartbeat of each node is told: for policies that count them."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, trunc
+from struct import pack, unpack
 
 from loomcard.simulator.machine import Running
 from loomcard.simulator.master import Master, World
@@ -36,7 +38,12 @@ class Progress:
 
 def slow_start_over(progress: Progress, slowstart: float) -> bool:
     """Whether so many maps have completed that reduces may be asked for."""
-    return progress.maps_completed >= ceil(slowstart * progress.maps)
+    return progress.maps_completed >= ceil(_single(_single(slowstart) * progress.maps))
+
+
+def _single(number: float) -> float:
+    """The nearest number of single precision, in which Hadoop multiplies here."""
+    return float(unpack("f", pack("f", number))[0])
 
 
 def reduces_to_ask(
@@ -67,7 +74,7 @@ def reduces_to_ask(
         if enough:
             most += ideal_map[i] - maps * map_size[i]
         if size > 0:
-            counts.append(floor((most - reduces * size) / size))
+            counts.append(trunc((most - reduces * size) / size))
     more = min(counts, default=0)
     return min(more, p.reduces_pending) if more > 0 else max(more, -p.reduces_scheduled)
 
@@ -123,12 +130,16 @@ class MapReduceMaster(Master):
         self._copying: list[Running] = []
         self._map_ends: list[int] = []
         self._slow = True
+        self._gave_up_ms = -1  # when reduces were given up last
 
     def begin(self) -> None:
         """Maps are asked for; reduces wait for slow start."""
-        if self.reduces is not None and not self.reduces.opened:
-            self.reduces.opened = True
-            self._pending = list(range(self.reduces.left))
+        stage = self.reduces
+        if stage is not None and not stage.opened:
+            stage.opened = True
+            self._pending = list(range(stage.left))
+        while stage is not None and stage.waiting:  # an attempt before this one asked for them
+            self.put_back(stage)
         super().begin()
         self.heard()
 
@@ -165,6 +176,20 @@ class MapReduceMaster(Master):
             for reduce in copying:
                 self._let_run(reduce, self.reduces)
 
+    def repeat(self, stage: StageRun, task: int) -> None:
+        """A reduce is asked for by the rule again, a map at once."""
+        if stage is self.maps:
+            super().repeat(stage, task)
+        else:
+            insort(self._pending, task)
+
+    def dropped(self, running: Running) -> None:
+        """The next attempt asks for its reduces by the rule again."""
+        if running.stage == 1 and running.task >= 0:
+            insort(self._pending, running.task)
+        else:
+            super().dropped(running)
+
     def heard(self) -> None:
         """Ask for more reduces, for fewer, or give some up, as MapReduce's AM does after each
         heartbeat.
@@ -179,9 +204,13 @@ class MapReduceMaster(Master):
         if self._slow:
             return
         sizes, headroom = (self.maps.size, stage.size), self.world.rm.headroom(self._app)
-        self._give_up(stage, progress, reduces_to_preempt(progress, *sizes, headroom))
-        if self._pending:
-            self._ask_reduces(stage, reduces_to_ask(self._progress(stage), *sizes, headroom))
+        count = reduces_to_preempt(progress, *sizes, headroom)
+        self._give_up(stage, progress, count)
+        if count:
+            self._gave_up_ms = self.world.clock.now
+        if self._pending and self.world.clock.now > self._gave_up_ms:
+            # What was given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
+            self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
 
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
         """Release the reduces that began last, and look again while maps starve."""
@@ -189,7 +218,7 @@ class MapReduceMaster(Master):
             self._ask_reduces(stage, -stage.waiting)
             held = [one for one in self._useful() if one.stage == 1]
             for running in held[-count:]:
-                self._pending.insert(0, running.task)
+                insort(self._pending, running.task)
                 if running in self._copying:
                     self._copying.remove(running)
                 self.release(running)
@@ -208,11 +237,15 @@ class MapReduceMaster(Master):
         for _ in range(more):
             stage.add(self._pending.pop(0))
         for _ in range(-more):
-            task = stage.drop()
-            if task is not None:
-                self._pending.insert(0, task)
+            self.put_back(stage)
         if more:
             self.ask(stage, stage.key, stage.size, more)
+
+    def put_back(self, stage: StageRun) -> None:
+        """One reduce that waits for a container waits for the rule instead."""
+        task = stage.drop()
+        if task is not None:
+            insort(self._pending, task)
 
     def _progress(self, stage: StageRun) -> Progress:
         assigned = [0, 0]

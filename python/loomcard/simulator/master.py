@@ -121,9 +121,9 @@ class Master:
             self.world.machines.launch(running, None)
             assert running.started_ms is not None
             container.tag = running
-            self.world.clock.at(
-                running.started_ms + self.world.am_start_ms, self._register, container.attempt
-            )
+            at = running.started_ms + self.world.am_start_ms
+            self.world.machines.busy_till(at)
+            self.world.clock.at(at, self._register, container.attempt)
             return
         self._granted.append(container)
         self._listen()

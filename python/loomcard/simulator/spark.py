@@ -70,10 +70,13 @@ class SparkMaster(Master):
                 executor.tasks[index, task] = None
                 length, status = stage.attempt_length(task)
                 at = self.world.clock.now + length
+                self.world.machines.busy_till(at)
                 self.world.clock.at(at, self._task_over, executor, index, task, status)
 
     def _task_over(self, executor: Executor, index: int, task: int, status: int) -> None:
-        if executor.lost or self.ended:
+        container = executor.running.container
+        dead = container.number not in self.world.rm.ledger.containers  # its AM may not know yet
+        if executor.lost or dead or self.ended:
             return
         stage = self.stages[index]
         del executor.tasks[index, task]

@@ -114,8 +114,12 @@ final class MapReduceCourse implements Course {
 
   @Override
   public void heard(Resource headroom, boolean withVcores) {
-    giveUp(ramp.giveUp(counts(), headroom, withVcores));
-    ask(ramp.change(counts(), headroom, withVcores));
+    int tooMany = ramp.giveUp(counts(), headroom, withVcores);
+    giveUp(tooMany);
+    // What was given up is for maps: as in Hadoop, reduces are asked for at the next heartbeat.
+    if (tooMany == 0) {
+      ask(ramp.change(counts(), headroom, withVcores));
+    }
   }
 
   private ReduceRamp.Counts counts() {
