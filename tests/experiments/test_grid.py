@@ -208,6 +208,8 @@ def test_stock_schedulers_are_for_real_clusters(
     prepared = prepare(Request(str(experiment), engine="local"))
     assert (prepared.cells[0].policy, prepared.cells[0].setup) == ("stock:capacity", None)
     assert prepared.manifest["versions"]["hadoop"] == "3.4.2"
+    with pytest.raises(InputError, match="the compose cluster runs Loomcard"):
+        prepare(Request(str(experiment), engine="docker"))
 
 
 def test_nothing_of_the_name(tmp_path: Path) -> None:

@@ -25,6 +25,21 @@ PolicyPath = Annotated[
     typer.Option("--policy-path", help="A folder that policy files may be loaded from (local)."),
 ]
 Nodes = Annotated[int, typer.Option("--nodes", min=1, max=64, help="How many NodeManagers.")]
+NodeMemory = Annotated[
+    int,
+    typer.Option(
+        "--node-memory-mb",
+        envvar="LOOMCARD_NODE_MEMORY_MB",
+        min=1,
+        help="What each offers (docker).",
+    ),
+]
+NodeVcores = Annotated[
+    int,
+    typer.Option(
+        "--node-vcores", envvar="LOOMCARD_NODE_VCORES", min=1, help="What each offers (docker)."
+    ),
+]
 Scheduler = Annotated[
     str, typer.Option("--scheduler", help=f"{', '.join(SCHEDULERS)}, or a class name.")
 ]
@@ -49,13 +64,19 @@ def up(
     on: On = Where.LOCAL,
     policy: Policy = None,
     nodes: Nodes = 3,
+    node_memory_mb: NodeMemory = 1536,
+    node_vcores: NodeVcores = 4,
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
     if on is Where.DOCKER:
-        settings = compose_settings(SCHEDULERS.get(scheduler, scheduler))
+        settings = compose_settings(
+            SCHEDULERS.get(scheduler, scheduler),
+            node_memory_mb=node_memory_mb,
+            node_vcores=node_vcores,
+        )
         compose().up(settings, policy, nodes=nodes)
         status(on, as_json)
         return
@@ -177,9 +198,4 @@ def rate(
 
 def compose() -> ComposeCluster:
     """The compose cluster of this source tree. Raises PlaceError when there is none."""
-    root = places.checkout()
-    if root is None:
-        raise places.PlaceError(
-            "no docker-compose.yml: this is an installed package", "run it in a source tree"
-        )
-    return ComposeCluster(root, places.run_folder("docker") / "conf")
+    return ComposeCluster.here()

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from loomcard.cluster import places
 from loomcard.cluster.render import (
     SCHEDULERS,
     RenderError,
@@ -43,6 +44,8 @@ class Service:
     health: str
     ports: Mapping[int, int]
     """Port in the container to port on this machine's loopback."""
+    id: str = ""
+    """Its short form, which is its host name where it was given no other."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,16 @@ class ComposeCluster:
     conf_dir: Path
     project: str = "loomcard"
     environment: Mapping[str, str] | None = None
+
+    @classmethod
+    def here(cls) -> Self:
+        """That of this source tree, its files below the present folder. Raises PlaceError."""
+        root = places.checkout()
+        if root is None:
+            raise places.PlaceError(
+                "no docker-compose.yml: this is an installed package", "run it in a source tree"
+            )
+        return cls(root, places.run_folder("docker") / "conf")
 
     def up(
         self,
@@ -88,7 +101,14 @@ class ComposeCluster:
         # One array up to compose 2.20, one object a line since.
         rows = json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
         services = (
-            Service(row["Service"], row["Name"], row["State"], row["Health"], _ports(row))
+            Service(
+                row["Service"],
+                row["Name"],
+                row["State"],
+                row["Health"],
+                _ports(row),
+                row.get("ID", "")[:12],
+            )
             for row in rows
         )
         return sorted(services, key=lambda each: (each.service, each.container))
@@ -96,6 +116,18 @@ class ComposeCluster:
     def logs(self, services: Sequence[str] = (), *, follow: bool = False) -> None:
         """Print the logs of the named services, or of all, to standard output."""
         self.compose(["logs", *(["--follow"] if follow else []), *services], timeout_s=None)
+
+    @property
+    def command(self) -> list[str]:
+        """What stands before compose's own arguments, wherever it is run."""
+        file = str(self.checkout / "docker-compose.yml")
+        return ["docker", "compose", "--file", file, "--project-name", self.project]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment that docker-compose.yml is to be read with."""
+        conf_dir = {"LOOMCARD_CONF_DIR": str(self.conf_dir.absolute())}
+        return dict(self.environment or {}) | conf_dir
 
     def compose(
         self, arguments: Sequence[str], *, capture: bool = False, timeout_s: int | None = 300
@@ -105,14 +137,11 @@ class ComposeCluster:
         What it says otherwise goes to this process's own outputs. Raises `ComposeError`.
         """
         verb = next(word for word in arguments if not word.startswith("-"))
-        command = ["docker", "compose", "--project-name", self.project, *arguments]
-        environ = os.environ | dict(self.environment or {})
-        environ["LOOMCARD_CONF_DIR"] = str(self.conf_dir.absolute())
         try:
             done = subprocess.run(  # noqa: S603 (no shell; the words are ours)
-                command,
+                [*self.command, *arguments],
                 cwd=self.checkout,
-                env=environ,
+                env=os.environ | self.variables,
                 stdout=subprocess.PIPE if capture else None,
                 text=True,
                 timeout=timeout_s,

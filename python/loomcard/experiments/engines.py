@@ -12,6 +12,7 @@ from loomcard.outcome.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
 SIMULATOR = "simulator"
+DOCKER = "docker"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def played(task: Task) -> RunRecord:
     record = play(
         task.scenario,
         policy,
-        on="docker" if task.engine == "docker" else "local",
+        on="docker" if task.engine == DOCKER else "local",
         folder=task.folder,
         setup=task.queues,
         policy_path=_policy_path(task.setup),

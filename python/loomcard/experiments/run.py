@@ -11,7 +11,7 @@ from typing import Any, Final
 from loomcard.document.findings import FindingsError, nearest
 from loomcard.document.reading import read
 from loomcard.experiments.cell import Outcome
-from loomcard.experiments.engines import SIMULATOR, Engine, engine_of, hadoop_version
+from loomcard.experiments.engines import DOCKER, SIMULATOR, Engine, engine_of, hadoop_version
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
 from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
 from loomcard.experiments.pool import Orders, Watch, run_cells
@@ -113,12 +113,14 @@ def run(
     engine: Engine | None = None,
 ) -> Finished:
     """Runs the cells that have not run yet, and gathers what there is. ``processes``: default the
-    cores of this machine, and one for a real cluster. ``engine``: in place of the named one.
+    cores of this machine, and one for a real cluster; on docker, where all share one, never more.
+    ``engine``: in place of the named one.
     """
     named = str(prepared.manifest["engine"])
     orders = Orders(out, engine or engine_of(named), prepared.journal, prepared.again)
     cores = len(os.sched_getaffinity(0)) if named == SIMULATOR else 1
-    count = min(processes or cores, max(1, len(prepared.order)))
+    wanted = 1 if named == DOCKER else processes or cores
+    count = min(wanted, max(1, len(prepared.order)))
     out.mkdir(parents=True, exist_ok=True)
     outcomes = run_cells(prepared.order, orders, count, watch)
     there = {o.index for o in outcomes if o.state != "failed"}
@@ -179,9 +181,11 @@ def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[s
 
 
 def _misfits(grid: Grid) -> list[str]:
-    """What the simulator cannot do, and options that nobody has."""
-    stock = [c.source for c in grid.policies if c.text is None and grid.engine == SIMULATOR]
-    said = "is YARN's own scheduler, and the simulator has none (run it --on local)"
+    """What an engine cannot do, and options that nobody has."""
+    has_none = {SIMULATOR: "the simulator has none", DOCKER: "the compose cluster runs Loomcard"}
+    stock = [c.source for c in grid.policies if c.text is None and grid.engine in has_none]
+    why = has_none.get(grid.engine, "")
+    said = f"is YARN's own scheduler, and {why} (run it --on local)"
     known = sorted({option for choice in grid.policies for option in choice.options()})
     hint = f"they have {', '.join(known)}" if known else "none of them has options"
     return [f"policy {source!r} {said}" for source in stock] + [

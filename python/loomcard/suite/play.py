@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loomcard.cluster import places
+from loomcard.cluster.docker import ComposeCluster
 from loomcard.cluster.local import LocalCluster, clear
 from loomcard.cluster.rest import RestError
 from loomcard.config import compile_setup
@@ -26,13 +27,14 @@ from loomcard.suite import launch_rate
 from loomcard.suite.books import ContainerKey
 from loomcard.suite.faults import Faults
 from loomcard.suite.grants import granted_ms
+from loomcard.suite.play_compose import play_on_compose
 from loomcard.suite.play_settings import settings
-from loomcard.suite.played import application_records, container_rows, counts, refusals, zero_ms
-from loomcard.suite.player import Player, PlayError
+from loomcard.suite.played import application_records, container_rows, refusals
+from loomcard.suite.player import Player
 from loomcard.suite.times import read_runs
+from loomcard.suite.watch import Watch, settled
 from loomcard.workload.scenario import Scenario
 
-_LOOK_S = 0.1
 _SETTLE_S = 3.0  # in which nodes write down the ends of what the last application left
 
 
@@ -81,37 +83,39 @@ def play(
     on_progress: Callable[[Progress], None] | None = None,
     on_warning: Callable[[str], None] = _to_standard_error,
 ) -> RunRecord:
-    """Play `scenario` on an embedded cluster of its own in `folder`, and tell what happened.
+    """Play `scenario` on an embedded cluster of its own in `folder`, or on the compose cluster that
+    runs, and tell what happened.
 
     `policy` is a YAML set-up, or stock:capacity, stock:fair or stock:fifo, which get the queues of
     the compiled `setup` where it is given. `executor` virtual: containers wait inside their
-    NodeManager; process: each is a process that does `work`. `on_warning` is told in one line where
-    the scenario asks for more than this machine holds, if its rate was measured. Ctrl-C, also one
-    that `on_progress` raises, ends the run: the record then holds what happened so far, with
-    `finished` False, and no process is left. Raises PlayError, ClusterError, FindingsError.
+    NodeManager; process: each is a process that does `work`, as on docker always. `on_warning` is
+    told in one line where the scenario asks for more than this machine holds, if its rate was
+    measured. Ctrl-C, also one that `on_progress` raises, ends the run: the record then holds what
+    happened so far, with `finished` False, and no process is left. Raises PlayError, ClusterError,
+    FindingsError; on docker what `play_on_compose` does.
     """
-    if on != "local":
-        raise PlayError(f"a workload cannot be played on {on} yet", "play it on local")
     began = time.monotonic()
     if isinstance(policy, Path):
         setup = compile_setup(policy.read_text("utf-8"), policy.name)
     if setup is not None:
         refuse_mismatch(scenario, setup)
     folder = _cleared(folder)
-    if said := launch_rate.warning(scenario, executor, remembered_rate(executor)):
-        on_warning(said)
-    wanted = settings(
-        scenario,
-        policy,
-        folder / "cluster",
-        virtual=executor == "virtual",
-        setup=setup,
-        policy_path=policy_path,
-    )
-    with LocalCluster(wanted) as cluster:
-        options = tuple(cluster.client_options)
-        player = Player(scenario, folder, cluster.conf_dir, options, work=work)
-        record = _watched(scenario, cluster, player, on_progress)
+    if on == "docker":
+        record = play_on_compose(
+            scenario, policy, ComposeCluster.here(), folder=folder, work=work,
+            on_progress=on_progress, on_warning=on_warning,
+        )  # fmt: skip
+    else:
+        if said := launch_rate.warning(scenario, executor, remembered_rate(executor)):
+            on_warning(said)
+        wanted = settings(
+            scenario, policy, folder / "cluster", virtual=executor == "virtual", setup=setup,
+            policy_path=policy_path,
+        )  # fmt: skip
+        with LocalCluster(wanted) as cluster:
+            options = tuple(cluster.client_options)
+            player = Player(scenario, folder, cluster.conf_dir, options, work=work)
+            record = _watched(scenario, cluster, player, on_progress)
     record.policy = policy if isinstance(policy, str) else policy.stem
     record.engine = on
     record.weights = {queue["path"]: queue["weight"] for queue in (setup or {}).get("queues", [])}
@@ -126,12 +130,11 @@ def _watched(
     on_progress: Callable[[Progress], None] | None,
 ) -> RunRecord:
     """Play to the end, with faults, and collect what everybody saw."""
-    watch = _Watch(player, scenario, on_progress)
+    watch = Watch(player, scenario, on_progress)
     faults = Faults(scenario, cluster.command, watch.now_ms)
     with player:
         finished = watch.until_over(faults)
-    watch.wait_for_nodes(cluster)
-    runs = read_runs(cluster.container_times)
+    runs = settled(lambda: read_runs(cluster.container_times), _SETTLE_S)
     return RunRecord(
         policy="",
         workload=scenario.name,
@@ -152,61 +155,6 @@ def _cleared(folder: Path) -> Path:
     clear(whole / "cluster")
     whole.mkdir(parents=True, exist_ok=True)
     return whole
-
-
-class _Watch:
-    """Follows a player to its end."""
-
-    def __init__(
-        self,
-        player: Player,
-        scenario: Scenario,
-        on_progress: Callable[[Progress], None] | None,
-    ) -> None:
-        self.player = player
-        self.scenario = scenario
-        self.on_progress = on_progress
-
-    def now_ms(self) -> int:
-        """The run's clock."""
-        zero = zero_ms(self.player.events)
-        return 0 if zero is None else int(time.time() * 1000) - zero
-
-    def ended_ms(self) -> int:
-        """When the last application ended, or else the last thing happened."""
-        zero = zero_ms(self.player.events) or 0
-        return max((event["at_ms"] - zero for event in self.player.events), default=0)
-
-    def until_over(self, faults: Faults) -> bool:
-        """Waits for the player's end; False where Ctrl-C came first."""
-        try:
-            while not self.player.ended():
-                fresh = self.player.follow()
-                if any(event["event"] == "zero" for event in fresh):
-                    faults.start()
-                self._tell()
-                time.sleep(_LOOK_S)
-            self.player.follow()
-            self._tell()
-        except KeyboardInterrupt:
-            return False
-        finally:
-            faults.stop()
-        return counts(self.player.events)["done"] > 0
-
-    def wait_for_nodes(self, cluster: LocalCluster) -> None:
-        """Waits until the nodes have written down every end."""
-        deadline = time.monotonic() + _SETTLE_S
-        while time.monotonic() < deadline:
-            if all(run.ended_ms is not None for run in read_runs(cluster.container_times)):
-                return
-            time.sleep(_LOOK_S)
-
-    def _tell(self) -> None:
-        if self.on_progress is not None:
-            seen = counts(self.player.events)
-            total = len(self.scenario.applications)
-            self.on_progress(Progress(self.now_ms(), seen["ended"], seen["closed"], total))
 
 
 def _scheduler(cluster: LocalCluster) -> Mapping[str, Any]:

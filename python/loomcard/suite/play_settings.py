@@ -31,10 +31,10 @@ def settings(
     Raises PlayError where a real cluster cannot be what the scenario says.
     """
     stock = isinstance(policy, str)
-    _refuse_what_yarn_cannot_hold(scenario, stock)
+    refuse_what_yarn_cannot_hold(scenario, stock=stock)
     types = scenario.resource_types
     minimum = dict(zip(types, scenario.minimum, strict=False))
-    free = any(size[1] == 0 for app in scenario.applications for size in _sizes(app))
+    free = any(size[1] == 0 for app in scenario.applications for size in sizes(app))
     return LocalSettings(
         run_dir=run_dir,
         machines=tuple(
@@ -71,7 +71,8 @@ def capacity(scenario: Scenario, absent: Sequence[str] = ()) -> Amounts:
     return tuple(map(sum, zip(*here, strict=True))) or (0,) * len(scenario.resource_types)
 
 
-def _refuse_what_yarn_cannot_hold(scenario: Scenario, stock: bool) -> None:
+def refuse_what_yarn_cannot_hold(scenario: Scenario, *, stock: bool) -> None:
+    """Raise PlayError where a container has no memory, or is larger than any node."""
     if list(scenario.resource_types[:2]) != ["memory_mb", "vcores"]:
         raise PlayError(
             f"resource types {', '.join(scenario.resource_types)}: YARN's begin with memory_mb and "
@@ -79,7 +80,7 @@ def _refuse_what_yarn_cannot_hold(scenario: Scenario, stock: bool) -> None:
             "name these two first",
         )
     for app in scenario.applications:
-        for size in _sizes(app):
+        for size in sizes(app):
             said = _describe(scenario.resource_types, size)
             if size[0] < 1:
                 raise PlayError(
@@ -100,9 +101,10 @@ def _refuse_what_yarn_cannot_hold(scenario: Scenario, stock: bool) -> None:
                 )
 
 
-def _sizes(app: ScenarioApplication) -> list[Amounts]:
-    sizes = [stage.size for stage in app.stages] if app.executors is None else [app.executors.size]
-    return sizes if app.am is None else [app.am, *sizes]
+def sizes(app: ScenarioApplication) -> list[Amounts]:
+    """Of its AM's container, if it has one, and of every kind of container that it asks for."""
+    asked = [stage.size for stage in app.stages] if app.executors is None else [app.executors.size]
+    return asked if app.am is None else [app.am, *asked]
 
 
 def _fits(size: Amounts, room: Amounts) -> bool:

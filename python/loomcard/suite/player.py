@@ -26,7 +26,8 @@ from loomcard.workload.scenario import Scenario
 Event = dict[str, Any]
 
 _MAIN = "org.loomcard.yarn.player.WorkloadPlayer"
-_WARM_UP = "loomcard-warm-up"  # asks for nothing, before the run's zero
+WARM_UP = "loomcard-warm-up"
+"""The application that passes through a cluster before the run's zero, and is nobody's."""
 _STOP_S = 15.0
 
 
@@ -45,7 +46,7 @@ class Player:
     As a context manager it ends with the block; what it had submitted and still runs is then
     killed. `work`: what a task's process does, sleep or burn. `address`: of this machine, by which
     containers reach it. `real_names`: what the cluster calls the scenario's nodes and racks, where
-    that is not the same.
+    that is not the same. `account_by_output`: its standard output is its account.
     """
 
     scenario: Scenario
@@ -55,6 +56,7 @@ class Player:
     work: str = "sleep"
     address: str = "127.0.0.1"
     real_names: dict[str, str] = field(default_factory=dict)
+    account_by_output: bool = False
     events: list[Event] = field(default_factory=list)
     _process: subprocess.Popen[bytes] | None = None
     _read: int = 0
@@ -74,13 +76,13 @@ class Player:
         given = {"scenario": self.scenario, "hints": told, "real_names": self.real_names}
         (self.folder / "player-input.json").write_bytes(msgspec.json.encode(given))
         self.account.write_bytes(b"")
-        with self.log.open("wb") as log:
+        with self.log.open("wb") as log, self.account.open("ab") as account:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
                 self._command(),
                 stdin=subprocess.PIPE,
-                stdout=log,
+                stdout=account if self.account_by_output else log,
                 stderr=log,
-                env=os.environ | {"HADOOP_CONF_DIR": str(self.conf_dir)},
+                env=os.environ | self._environment(),
                 start_new_session=True,  # Ctrl-C is ours: we end it in order
             )
         return self
@@ -111,7 +113,7 @@ class Player:
         whole = text[: text.rfind(b"\n") + 1]
         self._read += len(whole)
         fresh: list[Event] = [json.loads(line) for line in whole.splitlines()]
-        fresh = [event for event in fresh if event.get("application") != _WARM_UP]
+        fresh = [event for event in fresh if event.get("application") != WARM_UP]
         self.events += fresh
         return fresh
 
@@ -127,6 +129,9 @@ class Player:
             said = (telling or lines or ["it said nothing"])[0 if telling else -1]
             raise ClusterError(f"the player ended with status {status}: {said}", f"see {self.log}")
         return True
+
+    def _environment(self) -> dict[str, str]:
+        return {"HADOOP_CONF_DIR": str(self.conf_dir)}
 
     def _command(self) -> list[str]:
         heap = 256 + len(self.scenario.applications) // 4
