@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiled import flat
+from compiled import flat, queue, setup
 from loomcard.model.dag import HINT, DagStage, write_dag
 from loomcard.model.resource import fits
 from loomcard.policies.alignment import alignment
@@ -107,6 +107,62 @@ def test_the_knob_lets_only_the_most_deprived_compete():
             engine.ask(app, 8, size)
         counts[fairness] = Counter(g.attempt for g in engine.round())
     assert counts == {0.0: {2: 4}, 0.99: {1: 4, 2: 2}}
+
+
+def limited(**limit: int) -> Cluster:
+    """8 slots, one queue of one limit, a knob that lets one of four compete."""
+    leaf = queue("root.a", "tetris", options={"fairness": 0.75}, **limit)
+    engine = Cluster(setup(queue("root", "fifo"), leaf))
+    engine.add_node(1, 8192, 8)
+    return engine
+
+
+def test_masters_that_the_am_limit_holds_back_take_no_place_of_the_knob():
+    """Two of four AMs may run: those that wait hold least, but the tasks of the two go on."""
+    engine = limited(am_share_ppm=250_000)
+    for app in (1, 2, 3, 4):
+        engine.add_app(app)
+        engine.ask(app, 1, priority=0, is_am=True)
+    assert [g.attempt for g in engine.round()] == [1, 2]
+    engine.ask(1, 5)
+    assert [g.attempt for g in engine.round()] == [1] * 5
+
+
+def test_whom_the_user_limit_forbids_takes_no_place_of_the_knob():
+    """The user of 1 and 2 has its two containers: 2 holds nothing, but 3 is served."""
+    engine = limited(user_limit_ppm=250_000)
+    for app, user in ((1, "u"), (3, "v")):
+        engine.add_app(app, user=user)
+        engine.ask(app, 2 if app == 1 else 1)
+    engine.round()
+    engine.add_app(2, user="u")
+    for app in (2, 3):
+        engine.ask(app, 1)
+    assert [g.attempt for g in engine.round()] == [3]
+
+
+def test_whom_no_node_suits_takes_no_place_of_the_knob():
+    """The first holds nothing, but will have n1 alone, which is full."""
+    engine = tetris(fairness=1.0)
+    engine.add_node(1, 1024, 1)
+    engine.add_app(1)
+    engine.ask(1, 1)
+    engine.round()
+    engine.add_node(2, 1024, 1)
+    for app, keys in ((2, {"hosts": {"n1": 1}, "relax": False}), (3, {})):
+        engine.add_app(app)
+        engine.ask(app, 1, **keys)
+    assert [(g.attempt, g.node) for g in engine.round()] == [(3, 2)]
+
+
+def test_an_ask_that_no_node_suits_does_not_hold_up_the_next():
+    """All asks of an application compete, those of one size too."""
+    engine = tetris()
+    engine.add_node(1, 1024, 1)
+    engine.add_app(1)
+    engine.ask(1, 1, priority=10, hosts={"n9": 1}, relax=False)
+    engine.ask(1, 1, priority=20)
+    assert [g.ask[1] for g in engine.round()] == [20]
 
 
 @given(st.floats(0, 1), st.integers(1, 1000))

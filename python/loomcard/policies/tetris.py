@@ -6,7 +6,7 @@ and barrier hints. An order within an application is not the paper's: all its as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heappop, nsmallest
 from math import ceil, fsum
@@ -37,9 +37,10 @@ what goes where.
 class Tetris(WeighsWork):
     """Place the task that aligns best with a node, less the remaining work of its application.
 
-    ``fairness``: the knob f; only the max(1, ceil((1 - f) * n)) applications furthest below their
-    fair share compete. ``remote_penalty``: taken off the alignment where a wish for a node is not
-    met. ``work_weight``: multiplies the remaining work; 0 packs by alignment alone.
+    ``fairness``: the knob f; of the n applications that something may be granted to now, only the
+    max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: taken off
+    the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
+    work; 0 packs by alignment alone.
     ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
     """
 
@@ -101,6 +102,7 @@ class _Packing:
         self._tetris = tetris
         self._plan = plan
         self._out: list[tuple[Group, Entry]] = []
+        self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to grant
         self._full = plan.view._draft.full  # what other instances found to fit nowhere any more
         asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
         open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
@@ -117,52 +119,56 @@ class _Packing:
         among = self._furthest_below() if self._tetris.fairness else None
         for group in self._groups:
             best = group.best() if group.entries else None
-            if best is None:
-                continue
-            for entry, ask in self._by_work(group, among):
-                bound = best[0] - self._price * entry[0]
-                if found is not None and (-bound, *entry[:3]) >= found[0]:
-                    break
-                aligned = self._aligned(group, ask, best)
-                if aligned is None:
-                    continue
-                score = aligned[0] - self._price * entry[0]
-                choice = ((-score, *entry[:3], ask.key), ask, aligned[1])
-                if found is None or choice[0] < found[0]:
-                    found = choice
+            if best is not None:
+                found = self._best_of(group, best, among, found)
         return found
 
-    def _by_work(
-        self, group: Group, among: dict[Application, None] | None
-    ) -> Iterator[tuple[Entry, Ask]]:
-        """The group's applications, least work first, each with its first ask of the shape."""
+    def _best_of(
+        self, group: Group, best: tuple[float, Node], among: dict[Application, None] | None,
+        found: Choice | None,
+    ) -> Choice | None:  # fmt: skip
+        """The better of ``found`` and the group's best; least work first, with its first ask."""
         passed: list[Entry] = []
-        try:
-            while (entry := group.top()) is not None:
-                passed.append(heappop(group.heap))
-                if among is not None and entry[3] not in among:
-                    continue
-                ask = self._ask(group, entry[3])
-                if ask is None:
-                    self._out.append((group, passed.pop()))  # not in this call any more
-                else:
-                    yield entry, ask
-        finally:
-            group.put_back(passed)
+        while (entry := group.top()) is not None:
+            bound = best[0] - self._price * entry[0]
+            if found is not None and (-bound, *entry[:3]) >= found[0]:
+                break
+            passed.append(heappop(group.heap))
+            if among is not None and entry[3] not in among:
+                continue
+            ask = self._ask(group, entry[3])
+            if ask is None:
+                self._out.append((group, passed.pop()))  # not in this call any more
+                continue
+            aligned = self._aligned(group, ask, best)
+            score = aligned[0] - self._price * entry[0]
+            choice = ((-score, *entry[:3], ask.key), ask, aligned[1])
+            if found is None or choice[0] < found[0]:
+                found = choice
+        group.put_back(passed)
+        return found
 
     def _ask(self, group: Group, app: Application) -> Ask | None:
+        """The application's first ask of the shape that may be granted now, for it fits somewhere.
+        Room and limits only tighten while a call lasts: none now is none till it ends.
+        """
+        if (group, app) in self._closed:
+            return None
         for ask in app.asks:
             if ask.count > 0 and ask.size == group.size and ask.label == group.label:
                 reason = self._plan.limited(ask)
-                if reason is None and self._plan.allows(ask):
-                    return ask
                 if reason is not None:
                     self._plan.wait(ask, reason)
+                elif self._plan.allows(ask) and self._suited(ask):
+                    return ask
+        self._closed.add((group, app))
         return None
 
-    def _aligned(
-        self, group: Group, ask: Ask, best: tuple[float, Node]
-    ) -> tuple[float, Node] | None:
+    def _suited(self, ask: Ask) -> bool:
+        anywhere = ask.relax_locality and not ask.attempt.blacklist
+        return anywhere or self._plan.place(ask) is not None
+
+    def _aligned(self, group: Group, ask: Ask, best: tuple[float, Node]) -> tuple[float, Node]:
         """The best node for an ask with its alignment, less the penalty where it is remote."""
         ledger, remote = self._plan._ledger, 1 - self._tetris.remote_penalty
         if not (ask.hosts or ask.racks or ask.attempt.blacklist) and ask.relax_locality:
@@ -176,14 +182,16 @@ class _Packing:
             nodes = [best[1], *(n for n in near if n.label == ask.label and fits(ask.size, n.free))]
         other = remote if near else 1.0
         scored = [(-group.alignment(n) * near.get(n, other), n.number) for n in nodes]
-        if not scored:
-            return None
         score, number = min(scored)
         return -score, ledger.nodes[number]
 
     def _furthest_below(self) -> dict[Application, None]:
+        """Whom the knob lets compete. Only who can be served counts: the furthest below may be the
+        very ones that a limit keeps there, and none else would ever be served.
+        """
         groups = [group for group in self._groups if group.entries and group.best()]
-        apps = dict.fromkeys(app for group in groups for app in group.entries)
+        able = (app for group in groups for app in group.entries if self._ask(group, app))
+        apps = dict.fromkeys(able)
         count = competing(self._tetris.fairness, len(apps))
         order = self._plan.dominant_share
         key = lambda app: (order(app), app.submitted_ms, app.number)  # noqa: E731
