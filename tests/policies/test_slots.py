@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+import scenarios
 from compiled import flat, queue, setup
 from loomcard.policies.slots import Slots, slots_of
 from loomcard.testing.cluster import Cluster
@@ -67,6 +68,39 @@ def test_masters_are_told_of_free_slots_not_of_free_memory():
     assert plan.headroom == [(1, (0, 0))]
     engine.commit(plan)
     assert engine.exchange().headroom == []
+
+
+def test_masters_are_told_what_maximum_and_user_limit_leave():
+    """Of 8 slots the queue may have 6, and each user 3 of these; each is told of its own."""
+    half, three = 500_000, {"ppm": 750_000}
+    leaf = queue("root.a", "slots", maximum=three, user_limit_ppm=half)
+    engine = Cluster(setup(queue("root", "fifo"), leaf))
+    engine.add_node(1, 8192, 8)
+    for app, user in ((1, "u"), (2, "v")):
+        engine.add_app(app, user=user)
+    plan = engine.exchange()
+    assert plan.headroom == [(1, (3072, 3)), (2, (3072, 3))]
+    engine.commit(plan)
+    engine.ask(1, 2)
+    plan = engine.exchange()
+    assert plan.headroom == [(1, (1024, 1))]
+    engine.commit(plan)
+    engine.ask(2, 2)
+    plan = engine.exchange()
+    assert plan.headroom == [(2, (1024, 1))]
+    engine.commit(plan)
+    assert engine.exchange().headroom == []
+
+
+@pytest.mark.parametrize("limit", ["maximum: 25%", "user_limit: 25%"])
+def test_mapreduce_ends_though_reduces_fill_what_the_queue_may_have(limit):
+    """A quarter of 16 slots: the AM sees that no map fits any more, and gives reduces up."""
+    text = f"version: 1\npolicy: drf\nqueues: {{default: {{policy: slots, {limit}}}}}\n"
+    maps = scenarios.stage([1000] * 8)
+    reduces = scenarios.stage([1000] * 8, 2, priority=10, after=[0])
+    job = scenarios.app("j", maps, reduces, kind="mapreduce", slowstart=0.25)
+    record = scenarios.run(scenarios.scenario(job, nodes=2, slots=8), text)
+    assert [application.state for application in record.applications] == ["SUCCEEDED"]
 
 
 def test_a_slot_that_another_queue_frees_is_taken():

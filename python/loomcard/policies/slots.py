@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard.model.cluster import Application, Ask, Node
-from loomcard.model.events import AttemptAdded
+from loomcard.model.events import ApplicationAdded, AttemptAdded
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
@@ -20,6 +20,11 @@ from loomcard.model.view import ClusterView
 from loomcard.policies.fill import Full, tell
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level
+
+Told = dict[str, tuple[int, ...]]
+"""Headroom by user, as plain data; where no user limit holds, ``EVERYBODY``'s."""
+
+EVERYBODY = ""
 
 
 @register("slots")
@@ -44,15 +49,15 @@ class Slots:
         if not self.slots_per_node and self.slot_memory_mb <= 0 and self.slot_vcores <= 0:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
-    def initial(self, _view: ClusterView, _saved: Any) -> int:
+    def initial(self, _view: ClusterView, _saved: Any) -> Told:
         """Nothing was told yet."""
-        return -1
+        return {}
 
-    def decide(self, view: ClusterView, told: int) -> tuple[Plan, int]:
+    def decide(self, view: ClusterView, told: Told) -> tuple[Plan, Told]:
         """A slot to the application that holds fewest by its weight, till none is free.
 
-        The memory is the count of free slots that AMs were told as their headroom: an AM that sees
-        free memory where no slot is would start reduces that wait for ever for its maps.
+        The memory is what AMs were told as their headroom: an AM that sees free memory where no
+        slot is, or where a limit forbids it, would start reduces that wait for ever for its maps.
         """
         plan, ledger = Plan(view), view._ledger
         if "slots" not in view._indexes:
@@ -72,10 +77,31 @@ class Slots:
         level.put_back()
         if not plan.spent:
             tell(plan, level.untold)
-        newcomers = [change.attempt.application for change in view.changes_of(AttemptAdded)]
-        for app in newcomers if free.count == told else level.queue.applications.values():
-            plan.headroom(app, free.room(view.cluster_capacity))
-        return plan, free.count
+        return plan, tell_headroom(plan, told, free.room(view.cluster_capacity))
+
+
+def tell_headroom(plan: Plan, told: Told, free: Resource) -> Told:
+    """Tell the AMs whose headroom is another than they were ``told``, and those that are new.
+
+    It is the least of ``free`` and of what the maxima along the path and the user limit leave.
+    """
+    leaf = plan.view.queue
+    for queue in leaf.capped:
+        assert queue.maximum is not None
+        free = free.least(queue.maximum.minus(queue.used))
+    rooms, limit = {EVERYBODY: free}, leaf.user_limit
+    if limit is not None:
+        rooms = {user: free.least(limit.minus(used)) for user, used in leaf.user_used.items()}
+    now = {user: tuple(max(0, amount) for amount in room) for user, room in rooms.items()}
+    new = dict.fromkeys(c.attempt.application for c in plan.view.changes_of(AttemptAdded))
+    new |= dict.fromkeys(c.application for c in plan.view.changes_of(ApplicationAdded))
+    for app in leaf.applications.values() if now != told else new:
+        if app.number not in leaf.applications:
+            continue  # it came and went in one batch
+        user = EVERYBODY if limit is None else app.user
+        if app in new or now[user] != told.get(user):
+            plan.headroom(app, Resource(now[user]))
+    return now
 
 
 def by_slots(app: Application) -> float:
