@@ -97,6 +97,20 @@ def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
     assert sum(held(engine).values()) == 100
 
 
+def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
+    """A tenth of a container is guaranteed: the limit counts from one container, as YARN's does,
+    so that a factor of 2 lets a user have two, and the one by which the denial comes late.
+    """
+    assert user_limit(1, 10, 0, 10, 10, 1, 100, 1.0) == 10
+    assert user_limit(1, 10, 5, 15, 15, 1, 100, 1.0) == 10
+    assert user_limit(0, 10, 5, 15, 15, 1, 100, 1.0) == 15
+    engine = two(1, 99, {"user_limit_factor": 2.0})
+    engine.add_app(1)
+    engine.ask(1, 9)
+    engine.round()
+    assert held(engine) == {1: 3}
+
+
 def test_a_user_held_back_goes_on_when_the_limit_rises():
     """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
     options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
@@ -174,6 +188,6 @@ def test_the_less_of_its_guarantee_a_queue_uses_the_sooner_it_is_served(used, mo
 @given(st.floats(0, 2), st.integers(1, 9), st.integers(1, 100), st.floats(0.1, 9))
 def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, percent, factor):
     """At least the minimum percent, at least an equal part of what is used, at most the factor."""
-    limit = user_limit(1.0, used, used + 0.1, used + 0.1, users, percent, factor)
+    limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, percent, factor)
     assert limit <= factor
     assert limit == factor or limit >= max(percent / 100, (used + 0.1) / users)

@@ -1,4 +1,9 @@
-"""YARN's user limit: how much of a leaf queue one user may hold while others want some of it."""
+"""YARN's user limit: how much of a leaf queue one user may hold while others want some of it.
+
+Where YARN counts the cluster's minimum allocation as the container that is to come, here the size
+of the one that is asked for counts: a policy is not told the minimum allocation. Where both are
+the same, so is the limit; for larger containers it is higher, by about the difference.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +22,22 @@ Magnitude = Callable[[Sequence[int]], float]
 
 
 def user_limit(
-    capacity: float, used: float, used_next: float, active_next: float, active_users: int,
-    minimum_percent: float, factor: float,
+    capacity: float, required: float, used: float, used_next: float, active_next: float,
+    active_users: int, minimum_percent: float, factor: float,
 ) -> float:  # fmt: skip
     """How much each active user may hold (YARN's UsersManager.computeUserLimit).
 
-    min(max(active_next / active_users, current * minimum_percent / 100), capacity * factor), where
-    current is ``capacity`` while the queue's use is less, else ``used_next``. ``used_next`` and
-    ``active_next``: what the queue, and its active users (those with an outstanding ask), would use
-    with one container more. ``factor`` -1, or a queue of capacity 0: no ceiling.
+    min(max(active_next / active_users, current * minimum_percent / 100), least * factor), where
+    least = capacity, so that a queue too small for one container gets on, and
+    current is ``least`` while the queue's use is less, else ``used_next``. ``required``: the
+    container to come; ``used_next`` and ``active_next``: what the queue, and its active users
+    (those with an outstanding ask), would use with it. ``factor`` -1, or a queue of capacity 0: no
+    ceiling.
     """
-    current = capacity if used < capacity else used_next
+    least = max(capacity, required)
+    current = least if used < least else used_next
     limit = max(active_next / active_users, current * minimum_percent / 100)
-    return limit if factor == -1 or capacity == 0 else min(limit, capacity * factor)
+    return limit if factor == -1 or capacity == 0 else min(limit, least * factor)
 
 
 class UserLimitedLevel(Level):
@@ -94,7 +102,7 @@ class UserLimitedLevel(Level):
     def _limit(self) -> float:
         size, required = self._magnitude, self._required
         return user_limit(
-            size(self._promised[self.queue]), size(self.queue.used),
+            size(self._promised[self.queue]), size(required), size(self.queue.used),
             size(list(map(add, self.queue.used, required))),
             size(list(map(add, self._active_used, required))),
             max(1, len(self._asking)), *self._rule,
