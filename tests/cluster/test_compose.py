@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 from testcontainers.compose import DockerCompose
 
 from loomcard.cluster.docker import ComposeCluster
 from loomcard.cluster.rest import Document, ResourceManagerClient
+from loomcard.simulator import Progress
+from loomcard.suite.play_compose import play_on_compose
+from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 
@@ -25,6 +29,25 @@ ROOT = Path(__file__).parents[2]
 PROBE = (Path(__file__).parent / "compose_probe.py").read_text()
 PYTHON = "/opt/loomcard/venv/bin/python"
 T = TypeVar("T")
+WORKLOAD = Scenario(
+    "small", 1, ["memory_mb", "vcores"],
+    [ScenarioNode("n1", "/r1", (1024, 4)), ScenarioNode("n2", "/r2", (1536, 4))],
+    [
+        ScenarioApplication(
+            "plain", 0, "root.default", "alice", "plain",
+            [Stage("s", (200, 1), 20, 1, [1000] * 2, nodes=[["n2"]] * 2)],
+        ),
+        ScenarioApplication(
+            "mapreduce", 0, "root.default", "bob", "mapreduce",
+            [
+                Stage("map", (256, 1), 20, 1, [500] * 2),
+                Stage("reduce", (256, 1), 10, 2, [500], after=[0]),
+            ],
+            am=(250, 1),
+        ),
+    ],
+    am_heartbeat_ms=200,
+)  # fmt: skip
 SERVICES = ("namenode", "datanode", "resourcemanager", "nodemanager", "jobhistory")
 
 
@@ -154,6 +177,63 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     document = cluster.document()
     assert document["grants"]["fallback"] == 0
     assert document["bridge"]["restarts"] == 0
+
+
+def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    """The player speaks for unmanaged applications and for AM containers; tasks are processes on
+    the NodeManagers, whose own times make the record. The set-up before governs again.
+    """
+    cluster.apply("fifo.yml")
+    compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
+    warnings: list[str] = []
+    record = play_on_compose(
+        WORKLOAD, ROOT / "policies" / "drf.yml", compose, folder=tmp_path,
+        on_warning=warnings.append,
+    )  # fmt: skip
+    assert record.finished
+    assert record.capacity == [(0, (3072, 8))]
+    assert {app.id: app.state for app in record.applications} == {
+        "plain": "SUCCEEDED",
+        "mapreduce": "SUCCEEDED",
+    }
+    assert warnings[0].startswith("the cluster is not the workload's: n1 has 1536 MB and 4 vcores")
+    rows = {(row.application, row.stage, row.task): row for row in record.containers}
+    assert len(rows) == 6
+    for row in rows.values():
+        assert None not in (row.allocated_ms, row.started_ms, row.finished_ms)
+        assert (row.allocated_ms or 0) < (row.started_ms or 0) < (row.finished_ms or 0)
+        assert (row.kind, row.node) == ("completed", row.node if row.stage != "s" else "n2")
+    timed = rows["plain", "s", 0]
+    assert 1000 <= (timed.finished_ms or 0) - (timed.started_ms or 0) < 4000
+    assert [row.size for row in rows.values() if row.is_am] == [(256, 1)]
+    assert cluster.document()["setup"]["source"] == "fifo.yml"
+
+
+def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None:
+    """No container of the client's service and no application is left, the record is partial, and
+    the set-up before governs again.
+    """
+    cluster.apply("fifo.yml")
+    compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
+    endless = Stage("s", (256, 1), 20, 1, [300, 600_000])
+    scenario = msgspec.structs.replace(
+        WORKLOAD,
+        applications=[ScenarioApplication("a", 0, "root.default", "bob", "plain", [endless])],
+    )
+
+    def interrupt(progress: Progress) -> None:
+        if progress.containers:
+            raise KeyboardInterrupt
+
+    record = play_on_compose(
+        scenario, ROOT / "policies" / "drf.yml", compose, folder=tmp_path, on_progress=interrupt,
+        on_warning=lambda _: None,
+    )  # fmt: skip
+    assert not record.finished
+    assert [row.kind == "completed" for row in record.containers] == [True, False]
+    assert [app["state"] for app in cluster.rm.applications()[-2:]] == ["FINISHED", "KILLED"]
+    assert "client" not in {service.service for service in compose.status()}
+    assert cluster.document()["setup"]["source"] == "fifo.yml"
 
 
 def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:

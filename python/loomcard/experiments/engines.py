@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.cluster.places import jars
+from loomcard.cluster.places import PlaceError, jars
 from loomcard.outcome.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
@@ -90,5 +90,11 @@ def hadoop_version(engine: str) -> str | None:
     """The Hadoop that an engine runs on, by its jars; None for the simulator, or none found."""
     if engine == SIMULATOR:
         return None
-    named = (jar.stem.removeprefix("hadoop-common-") for jar in jars().glob("hadoop-common-*.jar"))
+    try:
+        folder = jars()
+    except PlaceError:
+        if engine == DOCKER:  # its image brings its own; a checkout need not be built for it
+            return None
+        raise
+    named = (jar.stem.removeprefix("hadoop-common-") for jar in folder.glob("hadoop-common-*.jar"))
     return next(iter(sorted(version for version in named if version[:1].isdigit())), None)
