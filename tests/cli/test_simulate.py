@@ -50,13 +50,23 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path, cap
     assert set(manifest["inputs"]) == {"demo.yml", "drf", "fair"}
 
 
+def test_results_of_another_run_are_not_written_over(tmp_path, capsys):
+    out = ["--out", str(tmp_path / "r")]
+    assert run(["simulate", "demo", "--policy", "drf", *out]) == 0
+    before = (tmp_path / "r" / "results.json").read_bytes()
+    assert run(["simulate", "demo", "--policy", "fifo", *out]) == 2
+    assert "holds the results of another run" in capsys.readouterr().err
+    assert (tmp_path / "r" / "results.json").read_bytes() == before
+    assert run(["simulate", "demo", "--policy", "drf", *out]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["demo", "--policy", "stock:fair"], "YARN's own scheduler is not simulated (take fair"),
         (["demo", "--policy", "dfr"], "there is no policy 'dfr' (did you mean 'drf'"),
         (["nowhere.yml", "--policy", "drf"], "there is no such file"),
-        (["two-queues", "--policy", "drf"], "the set-up has no leaf queue 'root.adhoc'"),
+        (["two-queues", "--policy", "drf"], "drf has no leaf queue 'root.adhoc'"),
     ],
 )
 def test_bad_input_is_one_line_that_names_place_and_remedy(arguments, said, capsys):
@@ -106,6 +116,37 @@ def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path):
     results = json.loads((out / "results.json").read_text())
     assert [each["finished"] for each in results] == [False, False]
     assert pl.read_parquet(out / "containers.parquet").height > 100
+
+
+def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest(tmp_path):
+    (tmp_path / "loops.py").write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Loops:\n"
+        "    def decide(self, view):\n"
+        "        open('looping', 'w').close()\n"
+        "        while True: pass\n"
+    )
+    (tmp_path / "loops.yml").write_text("version: 1\npolicy: loops.py:Loops\n")
+    process = subprocess.Popen(
+        command("simulate", "demo", "--policy", "drf", "--policy", "loops.yml", "--out", "out"),
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    wait_for_file(process, tmp_path / "looping")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error
+    assert "Traceback" not in error
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results[-1] == {**results[-1], "policy": "loops", "finished": False}
+
+
+def wait_for_file(process, file: Path) -> None:
+    deadline = time.monotonic() + 120
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file} did not come"
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
 
 
 def wait_for_journals(process, folder: Path, count: int) -> None:

@@ -108,6 +108,26 @@ def test_a_policy_that_raises_stops_the_run_and_shows_where():
     assert "scripted.py" in error.value.hint
 
 
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("test-exits", "SystemExit: 0"),
+        ("test-forgets", "decide must return its Plan, and returned None"),
+        ("test-nothing", "a count of 0"),
+    ],
+)
+def test_what_is_no_answer_stops_the_run_too(policy, said):
+    with pytest.raises(PolicyFaultError, match=said):
+        run(scenario(app("j", stage([1]))), policy)
+
+
+def test_a_policy_that_wakes_itself_for_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_IN_VAIN", 1000)
+    record = run(scenario(app("j", stage([10]))), "test-restless")
+    assert record.applications[0].state == ""
+    assert 900 < record.ended_ms < 1100
+
+
 def test_a_policy_that_never_grants_ends_the_run_unfinished():
     record = run(scenario(app("j", stage([10]))), "test-mean")
     assert record.applications[0].state == ""
@@ -201,3 +221,44 @@ class Beats:
         for ask in plan.pending():
             plan.allocate(ask, next(plan.nodes_fitting(ask)))
         return plan, memory
+
+
+@register("test-exits")
+@dataclass(frozen=True)
+class Exits:
+    """Ends the process."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        raise SystemExit(view.now_ms)
+
+
+@register("test-forgets")
+@dataclass(frozen=True)
+class Forgets:
+    """Forgets to return its plan."""
+
+    def decide(self, view: ClusterView) -> None:
+        Plan(view)
+
+
+@register("test-nothing")
+@dataclass(frozen=True)
+class Nothing:
+    """Allocates no containers of an ask."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending():
+            plan.allocate(ask, view.nodes[0], 0)
+        return plan
+
+
+@register("test-restless")
+@dataclass(frozen=True)
+class Restless:
+    """Grants nothing and wakes each ms."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        plan.wake_at(view.now_ms + 1)
+        return plan

@@ -29,6 +29,7 @@ from loomcard.config import FindingsError
 from loomcard.experiments.inputs import InputError
 from loomcard.model.journal import JournalError
 from loomcard.outcome.files import ResultError
+from loomcard.policies.registry import PolicyNotFoundError
 from loomcard.simulator import InvariantError, MismatchError, PolicyFaultError
 from loomcard.suite.player import PlayError
 from loomcard.suite.programs import ProgramError
@@ -43,6 +44,7 @@ BAD_INPUT = (
     RenderError,
     ResultError,
     MismatchError,
+    PolicyNotFoundError,
 )
 FAILURES = (
     ClusterError,

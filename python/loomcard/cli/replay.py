@@ -14,6 +14,7 @@ from loomcard.experiments.replay import (
     as_document,
     as_scenario,
     compare_rounds,
+    missing_policies,
     recorded_setup,
     said,
     to_the_end,
@@ -45,8 +46,15 @@ def replay(
     if simulated:
         with waiting("to the end"):
             scenario = as_scenario(journal, seed)
-            runs = to_the_end(
-                scenario, {"as recorded": recorded_setup(journal), chosen[0].name: setup}
+            recorded = recorded_setup(journal)
+            missing = missing_policies(recorded)
+            both = {} if missing else {"as recorded": recorded}
+            runs = to_the_end(scenario, both | {chosen[0].name: setup})
+        if missing:
+            typer.echo(
+                f"the recorded policy is not simulated: {', '.join(missing)} cannot be found from"
+                " this folder",
+                err=True,
             )
         summaries = [summary(record) for record in runs.values()]
         if out is not None:

@@ -17,7 +17,7 @@ from rich.table import Table
 from loomcard.cli.output import Json, console, print_json
 from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.outcome.files import write_run
+from loomcard.outcome.files import MANIFEST, read_json, write_run
 from loomcard.outcome.manifest import manifest
 from loomcard.outcome.metrics import summary
 from loomcard.outcome.record import RunRecord
@@ -35,7 +35,9 @@ def simulate(
         list[str],
         typer.Option("--policy", help="A set-up's file, or a policy's name; repeatable."),
     ],
-    seed: Annotated[int, typer.Option("--seed", help="Of every die that the workload casts.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of every die that the workload casts.")
+    ] = 1,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="A folder for results, containers, journals and manifest."),
@@ -57,14 +59,17 @@ def simulate(
         Run(choice.name, setup, None if out is None else out / "journal" / f"{choice.name}-{seed}")
         for choice, setup in zip(chosen, setups, strict=True)
     ]
+    inputs = {file.name: file.read_bytes()}
+    inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}
+    about = manifest(inputs, command=["simulate"], seeds=[seed])
+    if out is not None:
+        _refuse_other_results(out, about)
     with _bars([run.policy for run in runs], len(scenario.applications)) as tell:
         records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, tell)
     for record in records:
         keep_bounds(record, scenario)
     if out is not None:
-        inputs = {file.name: file.read_bytes()}
-        inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}
-        write_run(out, records, manifest(inputs, command=["simulate"], seeds=[seed]))
+        write_run(out, records, about)
     summaries = [summary(record) for record in records]
     if as_json:
         print_json(summaries)
@@ -74,6 +79,15 @@ def simulate(
         kept = "what there was is shown" if out is None else f"what there was is in {out}"
         print(f"error: interrupted; {kept}", file=sys.stderr)
         raise typer.Exit(STOPPED)
+
+
+def _refuse_other_results(out: Path, about: dict[str, Any]) -> None:
+    """A folder that holds another run's results is not written over. Raises InputError."""
+    if not (out / MANIFEST).exists():
+        return
+    before = read_json(out / MANIFEST)
+    if any(before.get(key) != about[key] for key in ("inputs", "seeds", "command")):
+        raise InputError([f"{out}: holds the results of another run (name another, or remove it)"])
 
 
 def only_ours(chosen: Sequence[Choice]) -> None:

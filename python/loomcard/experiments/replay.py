@@ -19,6 +19,7 @@ from loomcard.experiments.shadow import Grants, ShadowRound, shadow
 from loomcard.model import records as r
 from loomcard.model.journal import JournalError, read_segment, segments
 from loomcard.outcome.record import RunRecord
+from loomcard.policies.registry import PolicyNotFoundError, find
 from loomcard.simulator import simulate
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario
@@ -93,6 +94,18 @@ def recorded_setup(folder: Path) -> dict[str, Any]:
         if state is not None and state.get("setup") is not None:
             return dict(state["setup"])
     raise JournalError(f"{folder}: no set-up in any segment; the journal holds no finished round")
+
+
+def missing_policies(setup: Mapping[str, Any]) -> list[str]:
+    """The policies of a compiled set-up that cannot be found from here: files of another folder."""
+    named = sorted({queue["policy"] for queue in setup["queues"] if queue["policy"]})
+    missing = []
+    for name in named:
+        try:
+            find(name)
+        except PolicyNotFoundError:
+            missing.append(name)
+    return missing
 
 
 def said(grants: Grants) -> str:

@@ -87,7 +87,10 @@ def read_segment(path: Path) -> Segment:
     """A segment; a last batch whose plan was never written (a killed process) is left out. Raises
     JournalError.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise JournalError(f"{path}: not UTF-8 at byte {error.start}, so no journal") from error
     if not lines:
         return Segment(path, {}, [])
     try:

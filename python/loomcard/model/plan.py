@@ -46,6 +46,8 @@ class Plan:
         Raises PlanError, with the reason, where node, ask, queue tree or turn forbid one of them;
         those before it stand.
         """
+        if count < 1:
+            raise PlanError(f"{ask!r} on {node.id}: a count of {count}")
         for _ in range(count):
             reason = self.why_not(ask, node)
             if reason is not None:

@@ -44,9 +44,17 @@ class Results:
     manifest: dict[str, Any]
 
     def containers(self) -> pl.DataFrame:
-        """Every container of every run; empty where the folder has no such file."""
+        """Every container of every run; empty where the folder has no such file. Raises
+        ResultError for a damaged one.
+        """
         file = self.folder / CONTAINERS
-        return pl.read_parquet(file) if file.exists() else pl.DataFrame()
+        if not file.exists():
+            return pl.DataFrame()
+        try:
+            return pl.read_parquet(file)
+        except pl.exceptions.PolarsError as error:
+            said = str(error).partition("\n")[0]
+            raise ResultError(f"{file}: not a whole Parquet file: {said} (run it again)") from error
 
 
 def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from loomcard.model.draft import Draft
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Mirror
 from loomcard.model.placement import place
+from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all
 from loomcard.model.view import (
     NO_FIT,
@@ -130,15 +131,17 @@ class PolicyTree:
                 instance.memory = initial(view, saved) if initial is not None else None
                 instance.has_memory = True
             if instance.takes_memory:
-                instance.memory = instance.policy.decide(view, instance.memory)[1]
+                plan, instance.memory = instance.policy.decide(view, instance.memory)
             else:
-                instance.policy.decide(view)
-        except Exception as error:  # a policy may raise anything; the round goes on without it
+                plan = instance.policy.decide(view)
+            if not isinstance(plan, Plan):
+                raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+        except (Exception, SystemExit) as error:  # it may raise anything; the round goes on
             self._fault(instance, error)
         instance.called = True
         view._unread = []
 
-    def _fault(self, instance: Instance, error: Exception) -> None:
+    def _fault(self, instance: Instance, error: BaseException) -> None:
         number = instance.queue.number
         instance.faulty = True
         self.forget([number])

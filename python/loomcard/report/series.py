@@ -16,7 +16,8 @@ def edges(facts: dict[str, Any], containers: pl.DataFrame, steps: int) -> Floats
     """The borders of the steps, from the first submission to the end of the last container, ms."""
     first = min((each["submitted_ms"] for each in facts["applications"]), default=0)
     ends = containers["finished_ms"].drop_nulls() if containers.height else pl.Series([1])
-    last = max(first + 1, *(int(end) for end in (ends.max(),) if isinstance(end, int)))
+    end = ends.max()
+    last = max(first + 1, end if isinstance(end, int) else 0)  # None where nothing has ended
     return np.linspace(first, last, steps + 1)
 
 

@@ -25,6 +25,10 @@ from loomcard.workload.scenario import Scenario
 KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
 """More rounds than this without time passing are a policy that is refused for ever."""
+ROUNDS_IN_VAIN = 200_000
+"""So many rounds without anything beginning or ending, nothing being due, are a policy that wakes
+itself for nothing.
+"""
 STALLED_MS = 7 * 24 * 3600 * 1000
 """So long nothing happens while applications wait, and nothing is due: they wait for ever."""
 TELL_EVERY = 5_000
@@ -61,6 +65,7 @@ class Simulation:
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
         self._last_ms = 0  # when something began or ended last
+        self._vain = 0  # the round after which that was
         world = World(
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
             self._spoken.append, self.rows.append, self._done,
@@ -80,7 +85,7 @@ class Simulation:
         while self.finished < len(self.masters):
             if not self.clock.advance():
                 break
-            if self.clock.now - max(self._last_ms, self.machines.busy_ms) > STALLED_MS:
+            if self.stalled:
                 break
             self._settle()
             if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
@@ -92,6 +97,15 @@ class Simulation:
             check_agreement(self.rm)
         if on_progress is not None:
             on_progress(self.progress)
+
+    @property
+    def stalled(self) -> bool:
+        """Nothing has happened for too long, and nothing is due."""
+        since = max(self._last_ms, self.machines.busy_ms)
+        if self.clock.now <= since:
+            self._vain = self.rm.rounds
+        in_vain = self.rm.rounds - self._vain > ROUNDS_IN_VAIN
+        return in_vain or self.clock.now - since > STALLED_MS
 
     @property
     def progress(self) -> Progress:
@@ -199,7 +213,8 @@ def refuse_mismatch(scenario: Scenario, setup: Mapping[str, Any]) -> None:
     if unknown:
         first = next(app for app in scenario.applications if app.queue == unknown[0])
         raise MismatchError(
-            f"application {first.id!r}: the set-up has no leaf queue {unknown[0]!r}",
+            f"application {first.id!r}: {setup.get('source', 'the set-up')} has no leaf queue"
+            f" {unknown[0]!r}",
             f"its leaf queues are {', '.join(leaves)}",
         )
     if "heartbeats" in setup.get("needs", ()) and scenario.heartbeat_ms <= 0:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
+import signal
+import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -17,6 +20,8 @@ from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.workload.scenario import Scenario, read_scenario, write_scenario
 
 Tell = Callable[[int, Progress], None]
+STOP_S = 5.0
+"""So long a process may take to send what it has, once it is told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +77,14 @@ class _Pool:
         self._records: dict[int, RunRecord] = {}
         self._fault: PolicyFaultError | None = None
         self._stopped = False
+        self._deadline: float | None = None
 
     def run(self) -> list[RunRecord]:
         while self._left or self._active:
             try:
                 self._step()
-            except KeyboardInterrupt:  # the children had it too, and send what they have
-                self._stopped = True
-                self._left.clear()
+            except KeyboardInterrupt:
+                self._stop()
         if self._fault is not None:
             raise self._fault
         return [self._records[index] for index in sorted(self._records)]
@@ -87,7 +92,13 @@ class _Pool:
     def _step(self) -> None:
         while self._left and len(self._active) < self._processes:
             self._begin(self._left.popleft())
-        for ready in wait(list(self._active)):
+        wait_s = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        found = wait(list(self._active), wait_s)
+        if not found:  # told to stop, and deaf
+            for _, process in self._active.values():
+                process.kill()
+            self._deadline = None
+        for ready in found:
             assert isinstance(ready, Connection)
             index, process = self._active[ready]
             try:
@@ -109,18 +120,44 @@ class _Pool:
             process.join()
             del self._active[ready]
 
+    def _stop(self) -> None:
+        """Tell the processes to send what they have, and wait a little for it."""
+        self._left.clear()
+        if not self._stopped:
+            for _, process in self._active.values():
+                process.terminate()
+        self._stopped, self._deadline = True, time.monotonic() + STOP_S
+
     def _begin(self, index: int) -> None:
         context = multiprocessing.get_context("spawn")  # no state of ours, on any system
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(
             target=_work, args=(self._text, self._runs[index], theirs), daemon=True
         )
-        process.start()
+        with _deaf():  # Ctrl-C is the parent's; it tells its children once
+            process.start()
         theirs.close()
         self._active[ours] = index, process
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """A process that starts inside does not hear Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _work(text: bytes, run: Run, out: Connection) -> None:
+    signal.signal(signal.SIGTERM, _interrupt)
+
     def tell(progress: Progress) -> None:
         out.send(("progress", progress))
 

@@ -67,7 +67,7 @@ class ResourceManager:
             r.SavedState(0, {}),
         ]
         self._outcomes: r.Outcomes | None = None
-        self._round = 0
+        self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
         self._timers: dict[int, int] = {}
@@ -209,14 +209,14 @@ class ResourceManager:
         if self._outcomes is not None:
             records.insert(0, self._outcomes)
         self._waiting = []
-        self._round += 1
+        self.rounds += 1
         check = r.Check(
             len(ledger.nodes),
             len(ledger.applications),
             len(ledger.containers),
             ledger.pending_total,
         )
-        batch = r.Batch(self._round, self._sequence, self.clock.now, check, records)
+        batch = r.Batch(self.rounds, self._sequence, self.clock.now, check, records)
         self._sequence += len(records)
         plan = self.session.answer(batch)
         if plan.resync is not None:
@@ -224,7 +224,7 @@ class ResourceManager:
         if plan.faults:
             _, message, trace = plan.faults[0]
             raise PolicyFaultError(
-                f"{message}, at {self.clock.now} ms, round {self._round}", trace.rstrip()
+                f"{message}, at {self.clock.now} ms, round {self.rounds}", trace.rstrip()
             )
         self._carry_out(plan)
 
