@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loomcard.outcome.metrics import facts, summary
-from loomcard.outcome.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.outcome.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
 
 MINUTE = 60_000
 
@@ -38,7 +38,7 @@ def run(
     containers: Sequence[ContainerRow],
     *,
     capacity: Sequence[tuple[int, tuple[int, ...]]] = ((0, (10, 10)),),
-    weights: dict[str, float] | None = None,
+    queues: dict[str, QueueShare] | None = None,
 ) -> RunRecord:
     ends = [row.finished_ms or 0 for row in containers]
     return RunRecord(
@@ -50,7 +50,7 @@ def run(
         capacity=list(capacity),
         applications=list(applications),
         containers=list(containers),
-        weights=weights or {},
+        queues=queues or {},
         ended_ms=max(ends, default=0),
     )
 
@@ -185,7 +185,13 @@ def test_entitlements_follow_the_weights_of_the_queues_that_demand() -> None:
             ran("c", MINUTE, 2 * MINUTE, (30, 0)),
         ],
         capacity=[(0, (100, 100))],
-        weights={"root.x": 3.0, "root.x.y": 1.0, "root.x.idle": 9.0, "root.z": 1.0, "root.w": 5.0},
+        queues={
+            "root.x": QueueShare(3.0),
+            "root.x.y": QueueShare(),
+            "root.x.idle": QueueShare(9.0),
+            "root.z": QueueShare(),
+            "root.w": QueueShare(5.0),
+        },
     )
     x = [0.8, 0.8, 1.0]
     want = sum(x) ** 2 / (3 * sum(each**2 for each in x))
@@ -205,10 +211,17 @@ SCHEDULES = st.lists(
 )
 
 
-@given(SCHEDULES, st.integers(1, 3))
+PARTS = st.sampled_from([0.0, 0.1, 0.25, 0.33])
+SHARES = st.builds(
+    QueueShare, st.sampled_from([0.5, 1.0, 2.0]), PARTS, st.sampled_from([0.34, 0.5, 1.0])
+)
+
+
+@given(SCHEDULES, st.lists(SHARES, min_size=1, max_size=3))
 @settings(deadline=None)
 def test_sums_over_arrays_equal_sums_over_time(
-    schedule: list[tuple[tuple[int, int], list[tuple[tuple[int, int], int]]]], queues: int
+    schedule: list[tuple[tuple[int, int], list[tuple[tuple[int, int], int]]]],
+    queues: list[QueueShare],
 ) -> None:
     """The index agrees with its definition, taken second by second (all times are whole ones)."""
     applications, containers = [], []
@@ -216,15 +229,14 @@ def test_sums_over_arrays_equal_sums_over_time(
         begin, end = at // 1000, at // 1000 + 1 + length // 1000
         name = f"a{index}"
         applications.append(
-            came(name, 0, (begin * 1000, end * 1000), queue=f"root.q{index % queues}")
+            came(name, 0, (begin * 1000, end * 1000), queue=f"root.q{index % len(queues)}")
         )
         for (task_at, task_length), size in tasks:
             start = begin + task_at // 1000 % (end - begin)
             stop = min(end, start + 1 + task_length // 1000)
             containers.append(ran(name, start * 1000, stop * 1000, (size, 0)))
-    weights = {"root.q0": 2.0, "root.q1": 0.5}
     record = run(applications, containers, capacity=[(0, (20, 1)), (70_000, (30, 1))])
-    record.weights = weights
+    record.queues = {f"root.q{index}": own for index, own in enumerate(queues)}
     assert facts(record)["jain_windows"] == pytest.approx(by_definition(record), abs=1e-6)
 
 
@@ -250,7 +262,7 @@ def moment(record: RunRecord, now: int) -> dict[str, float]:
     whole = [amounts for at, amounts in record.capacity if at <= now][-1][0]
     demanding = [a for a in record.applications if any(b <= now < e for b, e in a.demanding)]
     queues = {a.queue for a in demanding}
-    total = sum(record.weights.get(queue, 1.0) for queue in queues)
+    part = filled({queue: record.queues[queue] for queue in queues})
     found = {}
     for each in demanding:
         held = sum(
@@ -259,5 +271,18 @@ def moment(record: RunRecord, now: int) -> dict[str, float]:
             if row.application == each.id and (row.started_ms or 0) <= now < (row.finished_ms or 0)
         )
         mates = sum(a.queue == each.queue for a in demanding)
-        found[each.id] = held / whole / (record.weights.get(each.queue, 1.0) / total / mates)
+        found[each.id] = held / whole / (part[each.queue] / mates)
     return found
+
+
+def filled(queues: dict[str, QueueShare]) -> dict[str, float]:
+    """Each demanding queue's part, by bisection on the level to which weights are filled."""
+
+    def at(level: float) -> dict[str, float]:
+        return {name: min(q.maximum, q.guaranteed + level * q.weight) for name, q in queues.items()}
+
+    low, high = 0.0, 4.0
+    for _ in range(60):
+        level = (low + high) / 2
+        low, high = (level, high) if sum(at(level).values()) < 1 else (low, level)
+    return at(low)

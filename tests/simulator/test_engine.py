@@ -44,6 +44,22 @@ def test_every_application_ends_and_all_books_agree_after_every_round(seed, poli
     assert set(ended.values()) <= {1}
 
 
+@pytest.mark.parametrize(
+    "queues",
+    ["{a: {guaranteed: 75%}, b: {guaranteed: 25%}}", "{a: {}, b: {maximum: 25%}}"],
+)
+def test_jain_calls_fair_what_guarantees_and_maxima_ask_for(queues):
+    """Two full queues hold 3 and 1 of the 4 slots, as they may, in every window."""
+    wanted = scenario(
+        app("a", stage([30_000] * 18), queue="root.a"),
+        app("b", stage([30_000] * 6), queue="root.b"),
+    )
+    setup = (
+        "version: 1\npolicy: capacity\noptions: {user_limit_factor: 4}\nqueues: " + queues + "\n"
+    )
+    assert facts(run(wanted, setup))["jain_windows"] == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize("seed", [3, 11])
 def test_equal_runs_give_equal_bytes_whatever_the_hash_seed(seed, tmp_path):
     file = tmp_path / "scenario.json"

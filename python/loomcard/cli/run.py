@@ -20,7 +20,7 @@ from loomcard.report.study import read_study
 from loomcard.report.terminal import numbers, tables
 
 INTERRUPTED = 130
-DETAILS = ("resource_types", "capacity", "weights", "jain_windows", "window_ms", "folder")
+DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
 
 
 class Engine(StrEnum):

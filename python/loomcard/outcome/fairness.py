@@ -5,9 +5,9 @@ demanded in the window, and n the applications that demanded in it:
 
     J = (sum of x_a)^2 / (n * sum of x_a^2);  1 where n < 2, and where nobody held anything.
 
-An application's entitlement is its leaf queue's capacity divided equally among the applications
-that demand there; a queue's capacity is its parent's, divided by weight among the siblings below
-which somebody demands (Jain, Chiu, Hawe 1984, on what Ghodsi et al. 2011 call dominant shares).
+An application's entitlement is its leaf queue's part of the cluster (``outcome.entitlement``),
+divided equally among the applications that demand there (Jain, Chiu, Hawe 1984, on what Ghodsi et
+al. 2011 call dominant shares). While a queue is entitled to nothing, its applications do not count.
 
 A dominant share changes with its application's own containers only and an entitlement with the
 queue's, so that the integral of their quotient over a stretch is the share times the rise of the
@@ -29,6 +29,7 @@ from loomcard.outcome.columns import (
     capacity,
     shares,
 )
+from loomcard.outcome.entitlement import entitled
 from loomcard.outcome.record import RunRecord
 
 WINDOW_MS = 60_000
@@ -53,7 +54,9 @@ def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Float
 
 
 class _Demand:
-    """Who demanded when, and from it every leaf queue's integral of 1/entitlement."""
+    """Who demanded when, and from it every leaf queue's integrals of 1/entitlement and of the time
+    in which it is entitled to anything.
+    """
 
     def __init__(self, record: RunRecord, between: tuple[int, int]) -> None:
         self.first, self.last = between
@@ -69,8 +72,16 @@ class _Demand:
         leaves = sorted({each.queue for each in record.applications})
         number = {leaf: index for index, leaf in enumerate(leaves)}
         self.leaf = np.array([number[a.queue] for a in record.applications], dtype=np.int64)
-        self.breaks = np.unique(np.concatenate([self.begin, self.end]))
-        self.rise = _integrals(leaves, self._counts(len(leaves)), record.weights, self.breaks)
+        whole = capacity(record)
+        changes = whole.from_ms[(whole.from_ms > self.first) & (whole.from_ms < self.last)]
+        self.breaks = np.unique(np.concatenate([self.begin, self.end, changes]))
+        counts = self._counts(len(leaves))
+        amounts = whole.at(self.breaks).T
+        cluster = dict(zip(record.resource_types, amounts, strict=True))
+        part = entitled(record.queues, leaves, counts > 0, cluster)
+        each = np.divide(counts, part, out=np.zeros_like(part), where=part > 0)
+        self.rise = self._integrals(each)
+        self.entitled = self._integrals((part > 0).astype(float))  # ms
 
     def _counts(self, leaves: int) -> Integers:
         """By leaf and stretch between two breaks: how many applications demand."""
@@ -78,6 +89,20 @@ class _Demand:
         for times, sign in ((self.begin, 1), (self.end, -1)):
             np.add.at(change, (self.leaf[self.application], self.breaks.searchsorted(times)), sign)
         return change.cumsum(axis=1)
+
+    def _integrals(self, rows: Floats) -> Floats:
+        """Of each row, from the first break to each break."""
+        sums = (rows[:, :-1] * np.diff(self.breaks)).cumsum(axis=1)
+        return np.concatenate([np.zeros((len(rows), 1)), sums], axis=1)
+
+    def between(self, integrals: Floats, owner: Integers, begin: Integers, end: Integers) -> Floats:
+        """How much the integral of each owner's leaf rises from ``begin`` to ``end``."""
+        found, leaves = np.zeros(len(owner)), self.leaf[owner]
+        for leaf, integral in enumerate(integrals):
+            mine = leaves == leaf
+            found[mine] = np.interp(end[mine], self.breaks, integral)
+            found[mine] -= np.interp(begin[mine], self.breaks, integral)
+        return found
 
     def chunks(self, held: Occupation) -> Iterator[tuple[int, int]]:
         """Ranges of applications with about ``_CHUNK`` marks together."""
@@ -90,56 +115,27 @@ class _Demand:
         yield from pairwise(borders)
 
 
-def _integrals(
-    leaves: list[str], counts: Integers, weights: dict[str, float], breaks: Integers
-) -> list[Floats]:
-    """For each leaf, the integral of 1/entitlement from the first break to each break."""
-    active: dict[str, np.typing.NDArray[np.bool_]] = {}
-    for leaf, count in zip(leaves, counts, strict=True):
-        for path in _upwards(leaf):
-            active[path] = active.get(path, np.zeros(len(breaks), dtype=bool)) | (count > 0)
-    whole: dict[str, Floats] = {}  # the weights of the active children, by parent
-    for path in sorted(active):
-        parent = path.rpartition(".")[0]
-        part = weights.get(path, 1.0) * active[path]
-        whole[parent] = whole.get(parent, np.zeros(len(breaks))) + part
-    steps = np.diff(breaks)
-    found = []
-    for leaf, count in zip(leaves, counts, strict=True):
-        inverse = count.astype(float)
-        for path in _upwards(leaf):
-            inverse *= whole[path.rpartition(".")[0]] / weights.get(path, 1.0)
-        found.append(np.concatenate([[0.0], np.cumsum(inverse[:-1] * steps)]))
-    return found
-
-
-def _upwards(leaf: str) -> Iterator[str]:
-    """The queue and those above it, without the root, which has no sibling."""
-    while "." in leaf:
-        yield leaf
-        leaf = leaf.rpartition(".")[0]
-
-
 def _averages(
     demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
 ) -> tuple[Floats, Integers]:
-    """x of each (application, window) in which the application demanded, and the window."""
+    """x of each (application, window) in which the application demanded and was entitled to some
+    of the cluster, and the window.
+    """
     application, time, change = _marks(demand, held, whole, chosen)
     used = change[:, :-1].cumsum(axis=0)  # each application's changes add up to nothing
     demands = change[:, -1].cumsum() > 0
     stretch = np.flatnonzero(demands[:-1] & (np.diff(time) > 0) & (np.diff(application) == 0))
     owner, begin, end = application[stretch], time[stretch], time[stretch + 1]
     share = shares(used[stretch], whole.at(begin)).max(axis=1, initial=0.0)
-    weight = np.zeros(len(stretch))
-    for leaf, rise in enumerate(demand.rise):
-        mine = demand.leaf[owner] == leaf
-        weight[mine] = np.interp(end[mine], demand.breaks, rise)
-        weight[mine] -= np.interp(begin[mine], demand.breaks, rise)
+    weight = demand.between(demand.rise, owner, begin, end)
+    spent = np.rint(demand.between(demand.entitled, owner, begin, end))
+    counts = spent > 0
+    owner, begin, share, weight = owner[counts], begin[counts], share[counts], weight[counts]
     window = (begin - demand.first) // WINDOW_MS
     windows = int(window.max(initial=0)) + 1
     cells, cell = np.unique(owner * windows + window, return_inverse=True)
     integral = np.bincount(cell, share * weight)
-    length = np.bincount(cell, end - begin)
+    length = np.bincount(cell, spent[counts])
     return integral / length, cells % windows
 
 

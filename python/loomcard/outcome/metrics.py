@@ -43,8 +43,8 @@ def summary(record: RunRecord) -> dict[str, Any]:
 
 def facts(record: RunRecord) -> dict[str, Any]:
     """What results.json keeps of a run: the summary and what a report draws besides: the capacity
-    over time (``[ms, amounts]`` steps in the order of ``resource_types``), the queues' weights and
-    Jain's index of every window, the bounds and each application's ``ideal_ms``.
+    over time (``[ms, amounts]`` steps in the order of ``resource_types``), the queues' shares
+    and Jain's index of every window, the bounds and each application's ``ideal_ms``.
     """
     found, windows = _summary(record)
     for each in found["applications"]:
@@ -53,7 +53,7 @@ def facts(record: RunRecord) -> dict[str, Any]:
         "bounds": dict(sorted(record.bounds.items())),
         "resource_types": record.resource_types,
         "capacity": [[time, list(amounts)] for time, amounts in record.capacity],
-        "weights": dict(sorted(record.weights.items())),
+        "queues": {path: own._asdict() for path, own in sorted(record.queues.items())},
         "jain_windows": [round(value, _DECIMALS) for value in windows.tolist()],
         "window_ms": WINDOW_MS,
     }

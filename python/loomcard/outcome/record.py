@@ -40,13 +40,25 @@ class ApplicationRecord:
     state: str = ""  # SUCCEEDED, FAILED, KILLED, or "" while unfinished
 
 
+Limit = float | dict[str, int]
+"""Of a queue: a part of its parent's, or amounts by resource type."""
+
+
+class QueueShare(NamedTuple):
+    """What a queue has beside its siblings, as its set-up says."""
+
+    weight: float = 1.0
+    guaranteed: Limit = 0.0  # a part: of what its parent is guaranteed
+    maximum: Limit = 1.0  # a part: of its parent's maximum
+
+
 @dataclass(slots=True)
 class RunRecord:
     """One run of one workload under one policy with one seed, on one engine.
 
-    ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``weights``: the queues'
-    parts beside their siblings, by path. ``finished``: False where the run was stopped before its
-    end. ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
+    ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``queues``: what each
+    has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
+    ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
     ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not told.
     """
 
@@ -58,7 +70,7 @@ class RunRecord:
     capacity: list[tuple[int, tuple[int, ...]]]
     applications: list[ApplicationRecord] = field(default_factory=list)
     containers: list[ContainerRow] = field(default_factory=list)
-    weights: dict[str, float] = field(default_factory=dict)
+    queues: dict[str, QueueShare] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
     ideals_ms: dict[str, int] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from loomcard.model.cluster import Container
+from loomcard.outcome.entitlement import queue_shares
 from loomcard.outcome.record import ContainerRow, RunRecord
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
@@ -188,7 +189,7 @@ def simulate(
         capacity=simulation.machines.capacity,
         applications=[master.record for master in simulation.masters],
         containers=simulation.rows,
-        weights={queue["path"]: queue["weight"] for queue in setup["queues"]},
+        queues=queue_shares(setup),
         refusals=dict(sorted(simulation.rm.refusals.items())),
         ended_ms=simulation.clock.now,
         finished=finished,

@@ -20,6 +20,7 @@ from loomcard.cluster.local import LocalCluster, clear
 from loomcard.cluster.rest import RestError
 from loomcard.config import compile_setup
 from loomcard.model.journal import JournalError
+from loomcard.outcome.entitlement import queue_shares
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator import Progress
 from loomcard.simulator.engine import refuse_mismatch
@@ -118,7 +119,7 @@ def play(
             record = _watched(scenario, cluster, player, on_progress)
     record.policy = policy if isinstance(policy, str) else policy.stem
     record.engine = on
-    record.weights = {queue["path"]: queue["weight"] for queue in (setup or {}).get("queues", [])}
+    record.queues = queue_shares(setup or {})
     record.seconds = time.monotonic() - began
     return record
 
