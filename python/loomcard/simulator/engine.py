@@ -27,11 +27,11 @@ KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMa
 ROUNDS_AT_A_TIME = 10_000
 """More rounds than this without time passing are a policy that is refused for ever."""
 ROUNDS_IN_VAIN = 200_000
-"""So many rounds without anything beginning or ending, nothing being due, are a policy that wakes
-itself for nothing.
+"""So many rounds in which nothing ends, nothing being due, are a policy that wakes itself for
+nothing.
 """
-STALLED_MS = 7 * 24 * 3600 * 1000
-"""So long nothing happens while applications wait, and nothing is due: they wait for ever."""
+STALLED_MS = 24 * 3600 * 1000
+"""So long nothing ends while applications wait, and nothing is due: they wait for ever."""
 TELL_EVERY = 5_000
 
 
@@ -65,7 +65,7 @@ class Simulation:
         self._scenario = scenario
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
-        self._last_ms = 0  # when something began or ended last
+        self._last_ms = 0  # when something ended well last
         self._vain = 0  # the round after which that was
         world = World(
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
@@ -140,11 +140,11 @@ class Simulation:
         self._of[master.submit()] = master
 
     def _granted(self, container: Container) -> None:
-        self._last_ms = self.clock.now
         self._of[container.attempt.application.number].granted(container)
 
     def _ended(self, container: Container, kind: str, exit_status: int) -> None:
-        self._last_ms = self.clock.now
+        if kind == "completed":
+            self._last_ms = self.clock.now
         self._of[container.attempt.application.number].lost(container, kind, exit_status)
 
     def _done(self) -> None:

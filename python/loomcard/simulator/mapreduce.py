@@ -17,6 +17,8 @@ RAMPUP_LIMIT = 0.5
 """yarn.app.mapreduce.am.job.reduce.rampup.limit"""
 PREEMPTION_LIMIT = 0.5
 """yarn.app.mapreduce.am.job.reduce.preemption.limit"""
+UNCONDITIONAL_MS = 300_000
+"""mapreduce.job.reducer.unconditional-preempt.delay.sec"""
 LOOK_AGAIN_MS = 1000
 """So often a starving AM looks whether there is room, where it has no heartbeat."""
 
@@ -79,18 +81,27 @@ def reduces_to_ask(
     return min(more, p.reduces_pending) if more > 0 else max(more, -p.reduces_scheduled)
 
 
+def starving(progress: Progress) -> bool:
+    """Maps wait, none has a container, and reduces hold some."""
+    p = progress
+    return p.maps_scheduled > 0 and p.maps_assigned == 0 and p.reduces_assigned > 0
+
+
 def reduces_to_preempt(
-    progress: Progress, map_size: Sequence[int], reduce_size: Sequence[int], headroom: Sequence[int]
+    progress: Progress,
+    map_size: Sequence[int],
+    reduce_size: Sequence[int],
+    headroom: Sequence[int],
+    patient: bool = True,
 ) -> int:
     """How many running reduces to give up for maps that could not run otherwise.
 
-    As RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or fits into
-    the headroom; else as many as all waiting maps need, but no more than hold the preemption
-    limit's part of what the application has, or one map.
+    As RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or, as long as
+    the AM is ``patient``, fits into the headroom; else as many as all waiting maps need, but no
+    more than hold the preemption limit's part of what the application has, or one map.
     """
     p = progress
-    starving = p.maps_scheduled > 0 and p.maps_assigned == 0 and p.reduces_assigned > 0
-    if not starving or _containers(headroom, map_size) > 0:
+    if not starving(p) or (patient and _containers(headroom, map_size) > 0):
         return 0
     limit = [free + p.reduces_assigned * r for free, r in zip(headroom, reduce_size, strict=True)]
     part = [PREEMPTION_LIMIT * whole for whole in limit]
@@ -130,6 +141,7 @@ class MapReduceMaster(Master):
         self._copying: list[Running] = []
         self._map_ends: list[int] = []
         self._slow = True
+        self._starved_ms = 0  # until then maps did not starve
         self._gave_up_ms = -1  # when reduces were given up last
 
     def begin(self) -> None:
@@ -204,13 +216,20 @@ class MapReduceMaster(Master):
         if self._slow:
             return
         sizes, headroom = (self.maps.size, stage.size), self.world.rm.headroom(self._app)
-        count = reduces_to_preempt(progress, *sizes, headroom)
+        count = reduces_to_preempt(progress, *sizes, headroom, self._is_patient(progress))
         self._give_up(stage, progress, count)
         if count:
             self._gave_up_ms = self.world.clock.now
         if self._pending and self.world.clock.now > self._gave_up_ms:
             # What was given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
             self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
+
+    def _is_patient(self, progress: Progress) -> bool:
+        """Whether maps have not starved for so long that nothing else counts."""
+        now = self.world.clock.now
+        if not starving(progress):
+            self._starved_ms = now
+        return now - self._starved_ms < UNCONDITIONAL_MS
 
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
         """Release the reduces that began last, and look again while maps starve."""
@@ -222,7 +241,7 @@ class MapReduceMaster(Master):
                 if running in self._copying:
                     self._copying.remove(running)
                 self.release(running)
-        if progress.maps_scheduled and not progress.maps_assigned and progress.reduces_assigned:
+        if starving(progress):
             wait = self.world.am_heartbeat_ms or LOOK_AGAIN_MS
             self.world.clock.at(self.world.clock.now + wait, self._look_again)
 

@@ -15,6 +15,8 @@ import org.apache.hadoop.yarn.api.records.Resource;
 final class MapReduceCourse implements Course {
   private static final int MAP = 0;
   private static final int REDUCE = 1;
+  /** mapreduce.job.reducer.unconditional-preempt.delay.sec */
+  private static final long UNCONDITIONAL_MS = 300_000;
 
   private final Scenario.Application application;
   private final TaskBook book;
@@ -25,6 +27,8 @@ final class MapReduceCourse implements Course {
   /** When each held reduce began to run is its use's launch; those whose end is not known yet. */
   private final Set<Use> copying = new HashSet<>();
   private final int[] assigned = new int[2];
+  /** Until then maps did not starve. */
+  private long starvedMs = System.currentTimeMillis();
   /** Reduces that have a container, in the order in which they got it. */
   private final List<Use> reduces = new ArrayList<>();
 
@@ -114,7 +118,14 @@ final class MapReduceCourse implements Course {
 
   @Override
   public void heard(Resource headroom, boolean withVcores) {
-    int tooMany = ramp.giveUp(counts(), headroom, withVcores);
+    // Maps that have starved for long count for more than what the headroom promises.
+    ReduceRamp.Counts now = counts();
+    long nowMs = System.currentTimeMillis();
+    if (now.scheduledMaps == 0 || now.assignedMaps > 0 || now.assignedReduces == 0) {
+      starvedMs = nowMs;
+    }
+    Resource promised = nowMs - starvedMs < UNCONDITIONAL_MS ? headroom : Resource.newInstance(0, 0);
+    int tooMany = ramp.giveUp(now, promised, withVcores);
     giveUp(tooMany);
     // What was given up is for maps: as in Hadoop, reduces are asked for at the next heartbeat.
     if (tooMany == 0) {
