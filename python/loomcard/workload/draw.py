@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from loomcard.document import Document
 from loomcard.workload.checks import sorted_stages
@@ -20,6 +20,11 @@ from loomcard.workload.schema import Replicas, Size, Template
 from loomcard.workload.schema import Stage as StageModel
 
 Path = tuple[str | int, ...]
+
+TASKS_AT_MOST: Final = 20_000_000
+"""Of one stage; more is a slip of the pen, and would fill the memory before anything else."""
+LONGEST_MS: Final = 10 * 365 * 24 * 3600 * 1000
+"""Ten years."""
 
 
 class Drawing:
@@ -109,6 +114,9 @@ class Drawing:
         elif listed is not None and count is not None and len(listed) != count:
             message = f"{len(listed)} durations for {count} tasks"
             self._document.report((*path, "duration_ms"), message, "write one a task")
+        elif (count or 0) > TASKS_AT_MOST:
+            message = f"{count} tasks, where a stage has at most {TASKS_AT_MOST:,}"
+            self._document.report((*path, "tasks"), message, "split it, or take fewer")
         elif count == 0 and not isinstance(given.tasks, Distribution):
             self._document.report((*path, "tasks"), "a stage has at least one task", "tasks: 1")
         else:
@@ -129,6 +137,10 @@ class Drawing:
                 durations = [1] * count
         else:
             durations = [round(given.duration_ms)] * count
+        if max(durations) > LONGEST_MS:
+            message = f"a task of {max(durations):.3g} ms, where {LONGEST_MS:.3g} is the longest"
+            self._document.report(path, message, "durations are in ms; bound one with at_most")
+            durations = [min(LONGEST_MS, ms) for ms in durations]
         if given.stragglers is None:
             return durations
         dice = self.dice(name, given.id, "stragglers")
