@@ -124,7 +124,8 @@ final class MapReduceCourse implements Course {
     if (now.scheduledMaps == 0 || now.assignedMaps > 0 || now.assignedReduces == 0) {
       starvedMs = nowMs;
     }
-    Resource promised = nowMs - starvedMs < UNCONDITIONAL_MS ? headroom : Resource.newInstance(0, 0);
+    boolean patient = nowMs - starvedMs < UNCONDITIONAL_MS;
+    Resource promised = patient ? headroom : Resource.newInstance(0, 0);
     int tooMany = ramp.giveUp(now, promised, withVcores);
     giveUp(tooMany);
     // What was given up is for maps: as in Hadoop, reduces are asked for at the next heartbeat.
