@@ -302,6 +302,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       return EMPTY_ALLOCATION;
     }
     normalize(asks);
+    // Who asks for its AM's container must not be given it by the same call: RMAppAttempt drops
+    // what comes before it has been scheduled, and the AM would never be launched.
+    boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
     readLock.lock();
     try {
       if (attempt.isStopped()) {
@@ -323,7 +326,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     if (books.hasNews()) {
       rounds.signal();
     }
-    return answer(attempt);
+    return answer(attempt, asksForMaster
+        ? Collections.emptyList() : attempt.pullNewlyAllocatedContainers());
   }
 
   private void takeUpdates(LoomcardAttempt attempt, ContainerUpdates updates) {
@@ -340,11 +344,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     return list == null || list.isEmpty();
   }
 
-  private Allocation answer(LoomcardAttempt attempt) {
+  private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {
     Resource headroom = headroom(attempt);
     attempt.setHeadroom(headroom);
     attempt.setApplicationHeadroomForMetrics(headroom);
-    List<Container> containers = attempt.pullNewlyAllocatedContainers();
     readLock.lock();
     try {
       List<Container> increased = attempt.pullNewlyIncreasedContainers();
