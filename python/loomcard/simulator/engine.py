@@ -61,8 +61,6 @@ class Simulation:
         self.rows: list[ContainerRow] = []
         self.finished = 0
         self._check = check
-        self._setup = setup
-        self._scenario = scenario
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
         self._last_ms = 0  # when something ended well last
@@ -84,9 +82,7 @@ class Simulation:
         """Until every application has ended, or nothing can happen any more."""
         told = 0
         while self.finished < len(self.masters):
-            if not self.clock.advance():
-                break
-            if self.stalled:
+            if not self.clock.advance() or self._has_stalled():
                 break
             self._settle()
             if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
@@ -99,8 +95,7 @@ class Simulation:
         if on_progress is not None:
             on_progress(self.progress)
 
-    @property
-    def stalled(self) -> bool:
+    def _has_stalled(self) -> bool:
         """Nothing has happened for too long, and nothing is due."""
         since = max(self._last_ms, self.machines.busy_ms)
         if self.clock.now <= since:

@@ -151,7 +151,7 @@ class MapReduceMaster(Master):
             stage.opened = True
             self._pending = list(range(stage.left))
         while stage is not None and stage.waiting:  # an attempt before this one asked for them
-            self.put_back(stage)
+            self._put_back(stage)
         super().begin()
         self.heard()
 
@@ -218,8 +218,6 @@ class MapReduceMaster(Master):
         sizes, headroom = (self.maps.size, stage.size), self.world.rm.headroom(self._app)
         count = reduces_to_preempt(progress, *sizes, headroom, self._is_patient(progress))
         self._give_up(stage, progress, count)
-        if count:
-            self._gave_up_ms = self.world.clock.now
         if self._pending and self.world.clock.now > self._gave_up_ms:
             # What was given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
             self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
@@ -234,6 +232,7 @@ class MapReduceMaster(Master):
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
         """Release the reduces that began last, and look again while maps starve."""
         if count:
+            self._gave_up_ms = self.world.clock.now
             self._ask_reduces(stage, -stage.waiting)
             held = [one for one in self._useful() if one.stage == 1]
             for running in held[-count:]:
@@ -256,11 +255,11 @@ class MapReduceMaster(Master):
         for _ in range(more):
             stage.add(self._pending.pop(0))
         for _ in range(-more):
-            self.put_back(stage)
+            self._put_back(stage)
         if more:
             self.ask(stage, stage.key, stage.size, more)
 
-    def put_back(self, stage: StageRun) -> None:
+    def _put_back(self, stage: StageRun) -> None:
         """One reduce that waits for a container waits for the rule instead."""
         task = stage.drop()
         if task is not None:
