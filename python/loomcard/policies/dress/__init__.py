@@ -1,0 +1,1 @@
+"""DRESS, a dynamic reservation for small jobs (Mao et al., 2018)."""

@@ -1,0 +1,1 @@
+"""Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013)."""
