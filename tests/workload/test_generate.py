@@ -112,3 +112,67 @@ def test_mixed_30_follows_its_parameters() -> None:
 
     assert (small(few), small(many)) == (3, 12)
     assert few.applications[-1].submit_ms == 0 < many.applications[-1].submit_ms
+
+
+NUMBERED = (
+    HEAD
+    + """
+generate:
+  order: [wide, narrow, wide]
+  name: j
+  arrivals: 10
+  classes:
+    - id: wide
+      application: &job
+        queue: [root.a, root.b]
+        user: [u1, u2, u3]
+        numbers: {width: {uniform: {low: 20, high: 60}}, half: {drawn: {name: width, times: 0.5}}}
+        stages:
+          - {id: map, tasks: {drawn: {name: width}}, memory_mb: 64, duration_ms: 100}
+          - id: reduce
+            tasks: {drawn: {name: half, times: 0.5, at_most: 12}}
+            memory_mb: 64
+            duration_ms: {lognormal: {median: {drawn: {name: width}}, sigma: 0}}
+    - {id: narrow, tag: small, numbers: {width: 4}, application: *job}
+"""
+)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_places_that_name_the_same_number_hold_the_same_draw(seed: int) -> None:
+    """A class may put another in its place; bounds and factors are those of the place."""
+    for one in made(NUMBERED, seed).applications:
+        maps, reduces = one.stages
+        width = len(maps.durations_ms)
+        assert width == 4 if one.tags == ["small"] else 20 <= width <= 60
+        assert abs(len(reduces.durations_ms) - min(12, width / 4)) <= 0.5
+        assert abs(reduces.durations_ms[0] - width) <= 0.5
+
+
+def test_an_order_says_who_comes_when_and_names_may_count_places() -> None:
+    """Nothing about it is drawn; queues and users of a list are, for each application."""
+    several = [made(NUMBERED, seed).applications for seed in range(12)]
+    for applications in several:
+        assert [(one.id, one.tags, one.submit_ms) for one in applications] == [
+            ("j1", ["wide"], 0), ("j2", ["small"], 10), ("j3", ["wide"], 20),
+        ]  # fmt: skip
+    assert {one.queue for each in several for one in each} == {"root.a", "root.b"}
+    assert {one.user for each in several for one in each} == {"u1", "u2", "u3"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "part"),
+    [
+        ("[wide, narrow, wide]", "[wide, narow]", 5, "'narow'"),
+        ("id: wide\n", "id: wide\n      count: 3\n", 5, "how many applications there are"),
+        ("drawn: {name: half", "drawn: {name: quarter", 17, "no number 'quarter'"),
+        ("arrivals: 10", "arrivals: {drawn: {name: width}}", 7, "no number 'width'"),
+        ("user: [u1, u2, u3]", "user: []", 12, "at least one"),
+    ],
+)
+def test_what_names_nothing_is_said_with_its_line(old: str, new: str, line: int, part: str) -> None:
+    """Classes of an order and numbers of an application."""
+    with pytest.raises(FindingsError) as error:
+        made(NUMBERED.replace(old, new))
+    told = {(each.line, part in each.message) for each in error.value.findings}
+    assert (line, True) in told, error.value.findings

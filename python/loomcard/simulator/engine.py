@@ -75,14 +75,20 @@ class Simulation:
             self.machines.busy_till(master.spec.submit_ms)
         self.rm.on_granted = self._granted
         self.rm.on_ended = self._ended
+        self._stopped = False
+        if scenario.stop_ms is not None:
+            self.clock.at(scenario.stop_ms, self._stop)
+            self.machines.busy_till(scenario.stop_ms)
         if "heartbeats" in setup.get("needs", ()):
             self.machines.beat_for_ever()
 
     def run(self, on_progress: Callable[[Progress], None] | None = None) -> None:
-        """Until every application has ended, or nothing can happen any more."""
+        """Until every application has ended, the workload's time is over, or nothing can happen
+        any more.
+        """
         told = 0
         while self.finished < len(self.masters):
-            if not self.clock.advance() or self._has_stalled():
+            if not self.clock.advance() or self._stopped or self._has_stalled():
                 break
             self._settle()
             if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
@@ -140,7 +146,11 @@ class Simulation:
     def _ended(self, container: Container, kind: str, exit_status: int) -> None:
         if kind == "completed":
             self._last_ms = self.clock.now
+        self.machines.forget(container)
         self._of[container.attempt.application.number].lost(container, kind, exit_status)
+
+    def _stop(self) -> None:
+        self._stopped = True
 
     def _done(self) -> None:
         self.finished += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loomcard.model.cluster import Container, Node
@@ -9,20 +10,22 @@ from loomcard.model.resource import Resource
 from loomcard.policies.dice import pick
 from loomcard.simulator.clock import Clock, next_beat
 from loomcard.simulator.resourcemanager import ResourceManager
+from loomcard.simulator.thrashing import Pressure
 from loomcard.workload.scenario import Fault, Scenario, ScenarioNode
 
 
 class Running:
     """A container's process, from its launch on."""
 
-    __slots__ = ("attempt", "container", "ends_ms", "given_up", "machine", "stage", "started_ms",
-                 "status", "task")  # fmt: skip
+    __slots__ = ("attempt", "container", "ends_ms", "given_up", "left_ms", "machine", "stage",
+                 "started_ms", "status", "task")  # fmt: skip
 
     def __init__(self, container: Container, machine: Machine) -> None:
         self.container = container
         self.machine = machine
         self.started_ms: int | None = None
         self.ends_ms: int | None = None  # None: not known yet, or held till released
+        self.left_ms = 0.0  # of its work, where its machine may thrash
         self.status = 0
         self.given_up = False  # its AM has asked for its end
         self.stage = -1
@@ -37,6 +40,7 @@ class Machine:
     spec: ScenarioNode
     phase_ms: int
     node: Node | None = None
+    pressure: Pressure | None = None  # None: it has the memory that it promises
 
 
 class Machines:
@@ -53,6 +57,8 @@ class Machines:
         for spec in scenario.nodes:
             phase = pick(scenario.seed, spec.name, 0, self._period_ms) if self._period_ms else 0
             machine = self.by_name[spec.name] = Machine(spec, phase)
+            if spec.physical_mb is not None and scenario.thrashing > 1:
+                machine.pressure = Pressure(spec.physical_mb, scenario.thrashing, clock)
             self._join(machine)
         self._note_capacity()
         for fault in scenario.faults:
@@ -76,15 +82,42 @@ class Machines:
             self._rm.started(running.container)
         else:
             self._clock.at(heard, self._report_start, running)
+        if running.machine.pressure is not None:
+            self._reschedule(running.machine.pressure.add(running))
         if length_ms is not None:
             self.ends_at(running, started + length_ms)
 
     def ends_at(self, running: Running, at_ms: int) -> None:
-        """The process ends then; the ResourceManager hears of it with the node's next heartbeat."""
+        """The process ends then; the ResourceManager hears of it with the node's next heartbeat. On
+        a machine that thrashes it is later than ``at_ms``.
+        """
+        pressure = running.machine.pressure
+        if pressure is None:
+            self._end_heard(running, at_ms)
+        else:
+            self._reschedule([pressure.lasts(running, at_ms - self._clock.now)])
+
+    def forget(self, container: Container) -> None:
+        """A container is no more: its machine has the memory back."""
+        machine = self.by_name[container.node.host]
+        if machine.pressure is not None:
+            self._reschedule(machine.pressure.remove(container))
+
+    def _reschedule(self, changed: Iterable[tuple[Running, int]]) -> None:
+        for running, at_ms in changed:
+            self._clock.at(at_ms, self._end_process, running, at_ms)
+            self._end_heard(running, at_ms)
+
+    def _end_process(self, running: Running, at_ms: int) -> None:
+        """Its memory is free before the ResourceManager knows."""
+        if running.ends_ms == at_ms:
+            self.forget(running.container)
+
+    def _end_heard(self, running: Running, at_ms: int) -> None:
         running.ends_ms = at_ms
         heard = next_beat(at_ms, running.machine.phase_ms, self._period_ms)
         self.busy_till(heard)
-        self._clock.at(max(heard, self._clock.now), self._report_end, running)
+        self._clock.at(max(heard, self._clock.now), self._report_end, running, at_ms)
 
     def busy_till(self, at_ms: int) -> None:
         """Something that nobody need decide will happen then."""
@@ -108,8 +141,8 @@ class Machines:
         if self._lives(running):
             self._rm.started(running.container)
 
-    def _report_end(self, running: Running) -> None:
-        if self._lives(running):
+    def _report_end(self, running: Running, at_ms: int) -> None:
+        if running.ends_ms == at_ms and self._lives(running):
             self._rm.end(running.container, "completed", running.status)
 
     def _join(self, machine: Machine) -> None:

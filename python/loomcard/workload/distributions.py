@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from random import Random
 from statistics import NormalDist
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -91,6 +91,15 @@ class Choice(Shape):
     )
 
 
+class Drawn(Shape):
+    """One of the application's ``numbers``, which is drawn once: two places that name the same one
+    hold the same draw, ``times`` a factor.
+    """
+
+    name: str = Field(description="Which of the application's numbers.", examples=["width"])
+    times: Value = Field(1, description="What it is multiplied by.", examples=[0.25])
+
+
 class Distribution(Part):
     """A distribution by its name. Exactly one is named; its own numbers may be distributions in
     turn, which are drawn once for each application.
@@ -106,6 +115,7 @@ class Distribution(Part):
     pareto: Pareto | None = Field(None, examples=[{"minimum": 1000, "shape": 1.5}])
     weibull: Weibull | None = Field(None, examples=[{"scale": 20000, "shape": 0.8}])
     choice: Choice | None = Field(None, examples=[{"values": [1, 2, 4], "weights": [5, 3, 2]}])
+    drawn: Drawn | None = Field(None, examples=[{"name": "width", "times": 0.25}])
 
     @model_validator(mode="after")
     def _one(self) -> Distribution:
@@ -130,7 +140,8 @@ Count = Annotated[
 ]
 """A whole number that is not negative, or a distribution whose draws are rounded to one."""
 
-for _model in (Uniform, Exponential, LogNormal, Normal, Pareto, Weibull, Choice, Distribution):
+_SHAPES: Final = (Uniform, Exponential, LogNormal, Normal, Pareto, Weibull, Choice, Drawn)
+for _model in (*_SHAPES, Distribution):
     _model.model_rebuild()
 
 
@@ -139,6 +150,33 @@ def resolve(value: float | Distribution, dice: Random) -> float:
     make no sense.
     """
     return quantile(value, dice)(dice.random()) if isinstance(value, Distribution) else value
+
+
+def put_drawn(part: Any, numbers: Mapping[str, float], dice: Random) -> Any:
+    """A part of a workload with every ``drawn`` replaced by the number that it names, if
+    ``numbers`` holds it.
+    """
+    if isinstance(part, Distribution) and part.drawn is not None:
+        given = part.drawn
+        if given.name not in numbers:
+            return part
+        inner = {key: resolve(getattr(given, key), dice) for key in _bounds_of(given)}
+        number = numbers[given.name] * resolve(given.times, dice)
+        return Distribution.model_validate({"constant": _bounded(lambda _: number, inner)(0.0)})
+    if isinstance(part, BaseModel):
+        held = {key: getattr(part, key) for key in part.model_fields_set}
+        held |= part.model_extra or {}
+        put = {key: put_drawn(value, numbers, dice) for key, value in held.items()}
+        changed = {key: value for key, value in put.items() if value is not held[key]}
+        return part.model_copy(update=changed) if changed else part
+    if isinstance(part, list):
+        items = [put_drawn(item, numbers, dice) for item in part]
+        return items if any(a is not b for a, b in zip(items, part, strict=True)) else part
+    return part
+
+
+def _bounds_of(given: Shape) -> list[str]:
+    return [key for key in Shape.model_fields if getattr(given, key) is not None]
 
 
 def quantile(value: Distribution, dice: Random) -> Quantile:
@@ -179,6 +217,8 @@ def _plain(given: Shape, n: dict[str, float]) -> Quantile:
         case Weibull():
             _check(min(n["scale"], n["shape"]) > 0, "weibull: scale and shape must be above 0")
             return lambda u: n["scale"] * (-math.log1p(-u)) ** (1 / n["shape"])
+        case Drawn():
+            raise ValueError(f"drawn: there is no number {given.name!r} here")
     assert isinstance(given, Choice)
     return _chosen(given)
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from loomcard.document import Document
 from loomcard.workload.checks import sorted_stages
-from loomcard.workload.distributions import Distribution, quantile, resolve
+from loomcard.workload.distributions import Distribution, put_drawn, quantile, resolve
 from loomcard.workload.layout import Layout
 from loomcard.workload.readers.source import TYPES
 from loomcard.workload.scenario import Amounts, Executors, ScenarioApplication, Stage
-from loomcard.workload.schema import Replicas, Size, Template
+from loomcard.workload.schema import Replicas, Size, Stragglers, Template
 from loomcard.workload.schema import Stage as StageModel
 
 Path = tuple[str | int, ...]
@@ -42,6 +42,7 @@ class Drawing:
         order = sorted_stages(self._document, model, path)
         if order is None:
             return None
+        model = self._with_numbers(model, path, name)
         dice = self.dice(name)
         stages = []
         for place, index in enumerate(order):
@@ -59,8 +60,8 @@ class Drawing:
         return ScenarioApplication(
             id=name,
             submit_ms=submit_ms,
-            queue=model.queue,
-            user=model.user,
+            queue=self._one(model.queue, name, "queue"),
+            user=self._one(model.user, name, "user"),
             kind=model.kind,
             stages=stages,
             tags=list(model.tags),
@@ -75,6 +76,21 @@ class Drawing:
         """A stream of dice of its own for a thing with this name."""
         text = "/".join(str(part) for part in (self._seed, *key))
         return Random(text)  # noqa: S311 - dice, not secrets
+
+    def _with_numbers(self, model: Template, path: Path, name: str) -> Template:
+        """The application with its ``numbers`` drawn and put in; each may use those before it."""
+        if not model.numbers:
+            return model
+        dice = self.dice(name, "numbers")
+        numbers: dict[str, float] = {}
+        for key, value in model.numbers.items():
+            value = put_drawn(value, numbers, dice)
+            numbers[key] = self.number(value, (*path, "numbers", key), dice)
+        put: Template = put_drawn(model, numbers, dice)
+        return put
+
+    def _one(self, given: str | list[str], *key: str) -> str:
+        return given if isinstance(given, str) else self.dice(*key).choice(given)
 
     def _stage(
         self, model: Template, index: int, path: Path, name: str, place: int
@@ -141,13 +157,21 @@ class Drawing:
             message = f"a task of {max(durations):.3g} ms, where {LONGEST_MS:.3g} is the longest"
             self._document.report(path, message, "durations are in ms; bound one with at_most")
             durations = [min(LONGEST_MS, ms) for ms in durations]
-        if given.stragglers is None:
-            return durations
-        dice = self.dice(name, given.id, "stragglers")
         place = (*path[:-1], "stragglers")
-        share = self._part(given.stragglers.share, (*place, "share"), dice)
-        factor = self.number(given.stragglers.factor, (*place, "factor"), dice)
-        return [round(ms * factor) if dice.random() < share else ms for ms in durations]
+        dice = self.dice(name, given.id, "stragglers")
+        if isinstance(given.stragglers, Stragglers):
+            return self._straggling(given.stragglers, place, durations, dice)
+        for index, each in enumerate(given.stragglers or ()):
+            dice = self.dice(name, given.id, "stragglers", index)
+            durations = self._straggling(each, (*place, index), durations, dice)
+        return durations
+
+    def _straggling(
+        self, given: Stragglers, path: Path, durations: list[int], dice: Random
+    ) -> list[int]:
+        share = self._part(given.share, (*path, "share"), dice)
+        factor = self.number(given.factor, (*path, "factor"), dice)
+        return [max(1, round(ms * factor)) if dice.random() < share else ms for ms in durations]
 
     def _failures(
         self, chance: float, durations: list[int], most: int, key: tuple[str, str]

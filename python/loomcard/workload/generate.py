@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import floor
 
 from loomcard.document import Document
+from loomcard.document.findings import nearest
 from loomcard.workload.draw import Drawing
 from loomcard.workload.scenario import ScenarioApplication
 from loomcard.workload.schema import Generate
@@ -17,11 +18,9 @@ def generated(
     """The applications of a ``generate`` block by time of submission. How many there are of each
     class is exact, not drawn; their order is drawn.
     """
-    counts = class_counts(document, generate)
-    turns = [index for index, count in enumerate(counts) for _ in range(count)]
-    drawing.dice("generate", "order").shuffle(turns)
+    turns = _turns(document, drawing, generate)
     gaps = drawing.dice("generate", "arrivals")
-    numbers = [0] * len(counts)
+    numbers = [0] * len(generate.classes)
     at = float(generate.start_ms)
     for turn, index in enumerate(turns):
         chosen = generate.classes[index]
@@ -29,11 +28,34 @@ def generated(
         if turn:
             at += drawing.number(generate.arrivals, ("generate", "arrivals"), gaps)
         path = ("generate", "classes", index, "application")
-        tags = list(dict.fromkeys([chosen.id, *chosen.application.tags]))
-        model = chosen.application.model_copy(update={"tags": tags})
-        made = drawing.application(model, path, f"{chosen.id}-{numbers[index]}", round(at))
+        tags = list(dict.fromkeys([chosen.tag or chosen.id, *chosen.application.tags]))
+        drawn = chosen.application.numbers | chosen.numbers
+        model = chosen.application.model_copy(update={"tags": tags, "numbers": drawn})
+        name = f"{chosen.id}-{numbers[index]}" if generate.name is None else ""
+        made = drawing.application(model, path, name or f"{generate.name}{turn + 1}", round(at))
         if made is not None:
             yield made
+
+
+def _turns(document: Document, drawing: Drawing, generate: Generate) -> list[int]:
+    """The class of each application, by its index: as ``order`` says, or shuffled."""
+    if not generate.order:
+        counts = class_counts(document, generate)
+        turns = [index for index, count in enumerate(counts) for _ in range(count)]
+        drawing.dice("generate", "order").shuffle(turns)
+        return turns
+    path = ("generate", "order")
+    known = [each.id for each in generate.classes]
+    stated = generate.count is not None or any(
+        each.count is not None or each.share is not None for each in generate.classes
+    )
+    if stated:
+        message = "the order says how many applications there are of each class"
+        document.report(path, message, "remove count and share, or the order")
+    for place, name in enumerate(generate.order):
+        if name not in known:
+            document.report((*path, place), f"there is no class {name!r}", nearest(name, known))
+    return [known.index(name) for name in generate.order if name in known]
 
 
 def class_counts(document: Document, generate: Generate) -> list[int]:

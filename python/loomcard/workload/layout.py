@@ -87,7 +87,7 @@ class Layout:
                 if name in found:
                     message = f"there are two nodes called {name!r}"
                     self._document.report((*path, "name"), message, "name one of them otherwise")
-                found[name] = ScenarioNode(name, rack, capacity)
+                found[name] = ScenarioNode(name, rack, capacity, entry.physical_memory_mb)
         return list(found.values())
 
     def _as_recorded(self, node: ScenarioNode, recorded: Sequence[str]) -> ScenarioNode:

@@ -120,6 +120,8 @@ def _drawn(
         am_start_ms=cluster.am_start_ms,
         minimum=layout.minimum,
         faults=layout.faults,
+        thrashing=cluster.thrashing,
+        stop_ms=model.stop_ms,
     )
 
 

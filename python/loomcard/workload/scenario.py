@@ -14,11 +14,14 @@ Amounts = tuple[int, ...]
 
 
 class ScenarioNode(msgspec.Struct, frozen=True, gc=False):
-    """A machine: its host name, its rack (``/r1``) and what it offers."""
+    """A machine: its host name, its rack (``/r1``) and what it offers. ``physical_mb``: the memory
+    that it really has (None: what it offers).
+    """
 
     name: str
     rack: str
     capacity: Amounts
+    physical_mb: int | None = None
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
@@ -84,7 +87,9 @@ class Scenario(msgspec.Struct, frozen=True):
     ``heartbeat_ms``, ``am_heartbeat_ms``: how often nodes and AMs speak to the ResourceManager, 0:
     every change is seen at once. ``launch_delay_ms``: from an AM's start of a container to RUNNING.
     ``am_start_ms``: from the AM container's start to its first ask. ``minimum``: what every size
-    above has been rounded up to multiples of.
+    above has been rounded up to multiples of. ``thrashing``: so many times as long everything takes
+    on a node while the containers that run there are larger than its ``physical_mb``. ``stop_ms``:
+    the run ends then at the latest.
     """
 
     name: str
@@ -98,6 +103,8 @@ class Scenario(msgspec.Struct, frozen=True):
     am_start_ms: int = 0
     minimum: Amounts = ()
     faults: list[Fault] = []
+    thrashing: float = 1.0
+    stop_ms: int | None = None
 
 
 def write_scenario(scenario: Scenario) -> bytes:

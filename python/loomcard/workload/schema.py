@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag
 
@@ -14,6 +14,7 @@ PARAMETER = r"^\$[A-Za-z_][A-Za-z0-9_.-]*$"
 Ms = Annotated[int, Field(ge=0, lt=2**53)]
 Amount = Annotated[int, Field(ge=0, lt=2**53)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$")]
+UserName = Annotated[str, StringConstraints(min_length=1)]
 QueuePath = Annotated[str, StringConstraints(pattern=r"^root(\.[A-Za-z0-9_][A-Za-z0-9_-]*)+$")]
 
 
@@ -42,6 +43,12 @@ class Capacity(Part):
     rack: str = Field("default-rack", description="Its rack.", examples=["r1"])
     memory_mb: Amount = Field(description="Memory in MB.", examples=[20480])
     vcores: Amount = Field(description="Virtual cores.", examples=[20])
+    physical_memory_mb: Amount | None = Field(
+        None,
+        description="What it really has, where `memory_mb` promises more; `cluster.thrashing` says"
+        " what comes of it. Default: what it promises.",
+        examples=[6144],
+    )
 
 
 class Minimum(Part):
@@ -79,6 +86,12 @@ class Cluster(Part):
         description="The machines. A trace may bring its own.",
         examples=[[{"count": 5, "memory_mb": 20480, "vcores": 20}]],
     )
+    thrashing: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
+        1,
+        description="So many times as long everything takes on a node while what runs there is"
+        " larger than its `physical_memory_mb` (simulator only).",
+        examples=[3],
+    )
     faults: list[NodeFault] = Field(
         [], description="Nodes that are lost.", examples=[[{"at_ms": 60000, "node": "n3"}]]
     )
@@ -94,7 +107,7 @@ class Replicas(Part):
 
 
 class Stragglers(Part):
-    """Tasks that take longer."""
+    """Tasks that take longer, or shorter, than their siblings."""
 
     share: Value = Field(description="How likely a task is one, from 0 to 1.", examples=[0.05])
     factor: Value = Field(description="How many times as long it runs.", examples=[3])
@@ -104,6 +117,10 @@ class Shuffle(Part):
     """What a reduce does before it reduces."""
 
     ms_per_map: Count = Field(0, description="To copy one finished map's output.", examples=[10])
+
+
+def _listed(value: object) -> str:
+    return "<list>" if isinstance(value, list) else "<one>"
 
 
 def _durations(value: object) -> str:
@@ -164,8 +181,14 @@ class Stage(Size):
         " draw.",
         examples=[{"3": [1500]}],
     )
-    stragglers: Stragglers | None = Field(
-        None, description="Tasks that take longer.", examples=[{"share": 0.05, "factor": 3}]
+    stragglers: Annotated[
+        Annotated[Stragglers | None, Tag("<one>")] | Annotated[list[Stragglers], Tag("<list>")],
+        Discriminator(_listed),
+    ] = Field(
+        None,
+        description="Tasks that take longer, or shorter with a factor below 1. Of a list each item"
+        " is drawn for itself.",
+        examples=[{"share": 0.05, "factor": 3}],
     )
 
 
@@ -175,13 +198,35 @@ class Executors(Size):
     count: Count = Field(description="How many.", examples=[4])
 
 
+_Item = TypeVar("_Item")
+_One = Annotated[
+    Annotated[_Item, Tag("<one>")]
+    | Annotated[Annotated[list[_Item], Field(min_length=1)], Tag("<list>")],
+    Discriminator(_listed),
+]
+
+
 class Template(Part):
     """An application but for its name and its time. Any number in it may be a distribution: drawn
     once for each application, durations once for each task.
     """
 
-    queue: QueuePath = Field("root.default", description="Its leaf queue.", examples=["root.a"])
-    user: str = Field("loomcard", min_length=1, description="Who submits.", examples=["alice"])
+    queue: _One[QueuePath] = Field(
+        "root.default",
+        description="Its leaf queue; of a list one is drawn for each application.",
+        examples=["root.a"],
+    )
+    user: _One[UserName] = Field(
+        "loomcard",
+        description="Who submits; of a list one is drawn for each application.",
+        examples=["alice"],
+    )
+    numbers: dict[Name, Value] = Field(
+        {},
+        description="Numbers drawn once for each application; `{drawn: {name: width}}` in place of"
+        " a number of it stands for one.",
+        examples=[{"width": {"uniform": {"low": 20, "high": 60}}}],
+    )
     tags: list[str] = Field([], description="The first one is its class.", examples=[["small"]])
     kind: Literal["mapreduce", "spark", "dag", "plain"] = Field(
         "plain", description="How its master behaves.", examples=["mapreduce"]
@@ -233,6 +278,14 @@ class Class(Part):
         description="How many. A class with neither takes what the others leave.",
         examples=[10],
     )
+    tag: Name | None = Field(
+        None, description="Its class in reports. Default: the id.", examples=["small"]
+    )
+    numbers: dict[Name, Value] = Field(
+        {},
+        description="In place of the application's numbers of these names.",
+        examples=[{"width": {"uniform": {"low": 2, "high": 9}}}],
+    )
     application: Template = Field(description="What each of them is.")
 
 
@@ -248,6 +301,18 @@ class Generate(Part):
         description="From one submission to the next, in ms.",
         examples=[{"exponential": {"mean": 5000}}],
     )
+    order: list[Name] = Field(
+        [],
+        description="The class of each application, one after the other, in place of a draw;"
+        " without counts and shares.",
+        examples=[["large", "small", "large"]],
+    )
+    name: Name | None = Field(
+        None,
+        description="Applications are named by it and their place from 1. Default: by their class"
+        " and their number in it.",
+        examples=["j"],
+    )
     classes: list[Class] = Field(min_length=1, description="What comes.")
 
 
@@ -261,6 +326,11 @@ class Workload(Part):
         {},
         description="Values by name; `$name` anywhere in the file stands for one.",
         examples=[{"small_share": 0.3}],
+    )
+    stop_ms: Ms | None = Field(
+        None,
+        description="The run ends then, whoever has not (simulator only). Default: when all have.",
+        examples=[3600000],
     )
     cluster: Cluster = Field(Cluster(), description="What the applications run on.")  # type: ignore[call-arg]
     applications: list[Application] = Field([], description="Applications one by one.")

@@ -45,6 +45,7 @@ _PARTS: Final[dict[str, type[BaseModel]]] = {
     "pareto": distributions.Pareto,
     "weibull": distributions.Weibull,
     "choice": distributions.Choice,
+    "drawn": distributions.Drawn,
 }
 """What stands at a place, by the innermost key on the way to it."""
 
