@@ -20,15 +20,29 @@ SEGMENT = [
     ["plan", 2, [], [], [], {}, {}, [], [], None],
 ]  # fmt: skip
 
+KEY = ("application_1_0002", 1)
+GRANTED = {
+    (*KEY, 4): 1_000_100,
+    (*KEY, 5): 1_000_100,
+    (*KEY, 6): 1_000_100,
+    (*KEY, 7): 1_000_245,
+}
+
+
+def write(path: Path, lines: list[list[object]]) -> None:
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+
 
 def test_a_container_was_granted_when_its_plan_was_asked_for(tmp_path: Path) -> None:
     """Refused ones take no number; what the fallback granted has its own time."""
-    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in SEGMENT)
-    (tmp_path / "1-1.jsonl").write_text(text)
-    key = ("application_1_0002", 1)
-    assert granted_ms(tmp_path) == {
-        (*key, 4): 1_000_100,
-        (*key, 5): 1_000_100,
-        (*key, 6): 1_000_100,
-        (*key, 7): 1_000_245,
-    }
+    write(tmp_path / "1-1.jsonl", SEGMENT)
+    assert granted_ms(tmp_path) == GRANTED
+
+
+def test_a_segment_goes_on_where_the_one_before_ended(tmp_path: Path) -> None:
+    """A long run's journal has several: attempts keep their numbers, and a plan's outcomes may
+    stand in the next one.
+    """
+    write(tmp_path / "1-1.jsonl", SEGMENT[:3])
+    write(tmp_path / "1-2.jsonl", [SEGMENT[0], *SEGMENT[3:]])
+    assert granted_ms(tmp_path) == GRANTED

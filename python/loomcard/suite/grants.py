@@ -10,7 +10,7 @@ from loomcard.suite.books import ContainerKey
 
 
 class _Reader:
-    """Follows who is who through the batches of one segment."""
+    """Follows who is who through the segments of one epoch, whose numbers they share."""
 
     def __init__(self, epoch_ms: int) -> None:
         self.epoch_ms = epoch_ms
@@ -41,7 +41,7 @@ class _Reader:
 
     def _outcomes(self, outcomes: records.Outcomes) -> None:
         if self._plan is None or self._plan[1].round != outcomes.round:
-            return  # the plan stands in the segment before
+            return  # the plan was never written down
         at_ms, plan = self._plan
         refused = {index: count for index, count, _ in outcomes.refusals}
         numbers = iter(outcomes.numbers)
@@ -59,16 +59,16 @@ def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
     """By container, in ms since 1970, when the plan was asked for that granted it. Raises
     JournalError.
     """
-    found: dict[ContainerKey, int] = {}
+    readers: dict[int, _Reader] = {}
     for path in segments(journal_dir):
         segment = read_segment(path)
         if not segment.rounds:
             continue
-        reader = _Reader(int(segment.header["hello"][2]))
+        epoch_ms = int(segment.header["hello"][2])
+        reader = readers.setdefault(epoch_ms, _Reader(epoch_ms))
         for batch, plan in segment.rounds:
             request, reply = records.read_request(batch), records.read_reply(plan)
             assert isinstance(request, records.Batch)
             assert isinstance(reply, records.PlanReply)
             reader.round(request, reply)
-        found = reader.granted | found
-    return found
+    return {key: at_ms for reader in readers.values() for key, at_ms in reader.granted.items()}
