@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench agreement bench-simulator clean
+.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -68,6 +68,9 @@ bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the las
 
 agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.reality
+
+papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.papers_reality
 
 bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.bench_simulator

@@ -83,6 +83,7 @@ def play(
     policy_path: Sequence[Path] = (),
     on_progress: Callable[[Progress], None] | None = None,
     on_warning: Callable[[str], None] = _to_standard_error,
+    on_up: Callable[[LocalCluster], None] = lambda _: None,
 ) -> RunRecord:
     """Play `scenario` on an embedded cluster of its own in `folder`, or on the compose cluster that
     runs, and tell what happened.
@@ -91,9 +92,10 @@ def play(
     the compiled `setup` where it is given. `executor` virtual: containers wait inside their
     NodeManager; process: each is a process that does `work`, as on docker always. `on_warning` is
     told in one line where the scenario asks for more than this machine holds, if its rate was
-    measured. Ctrl-C, also one that `on_progress` raises, ends the run: the record then holds what
-    happened so far, with `finished` False, and no process is left. Raises PlayError, ClusterError,
-    FindingsError; on docker what `play_on_compose` does.
+    measured. `on_up` is given the embedded cluster when it serves. Ctrl-C, also one that
+    `on_progress` raises, ends the run: the record then holds what happened so far, with `finished`
+    False, and no process is left. Raises PlayError, ClusterError, FindingsError; on docker what
+    `play_on_compose` does.
     """
     began = time.monotonic()
     if isinstance(policy, Path):
@@ -114,6 +116,7 @@ def play(
             policy_path=policy_path,
         )  # fmt: skip
         with LocalCluster(wanted) as cluster:
+            on_up(cluster)
             options = tuple(cluster.client_options)
             player = Player(scenario, folder, cluster.conf_dir, options, work=work)
             record = _watched(scenario, cluster, player, on_progress)

@@ -1,0 +1,68 @@
+"""The tables of docs/papers-on-yarn.md, from the parts' documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+_WHO = ("all four", "n1_1 done", "n2_2 done too")
+
+
+def shares(document: dict[str, Any]) -> str:
+    """Figures 8 and 9: containers wanted and held, by phase, leaf and policy."""
+    policies = list(document)
+    rows = []
+    for index, who in enumerate(_WHO):
+        phases = [document[policy]["phases"][index] for policy in policies]
+        for leaf, wanted in phases[0]["wanted"].items():
+            held = [f"{phase['held'][leaf]:g}" for phase in phases]
+            running = [f"{phase['running'][leaf]:g}" for phase in phases]
+            cells = [f"{one} ({other})" for one, other in zip(held, running, strict=True)]
+            rows.append([who, leaf, f"{wanted:g}", *cells])
+    return _table(["who asks", "leaf", "wanted", *policies], rows)
+
+
+def churn(document: dict[str, Any]) -> str:
+    """Figure 4 under churn: what each leaf is guaranteed and held, by policy."""
+    rows = []
+    for policy, found in document.items():
+        for name, leaf in found["leaves"].items():
+            below = f"{leaf['below_half_ms'] / 1000:.0f} s"
+            starves = "starves" if leaf["starves"] else ""
+            counts = [f"{leaf[key]:g}" for key in ("guaranteed", "least", "median")]
+            rows.append([policy, name, *counts, below, starves])
+    head = ["policy", "leaf", "guaranteed", "least", "median", "longest below half of it", ""]
+    return _table(head, rows)
+
+
+def dress(document: dict[str, Any]) -> str:
+    """Both workloads: changes by seed, the paper's Table II, and a row per job."""
+    return "\n\n".join(_workload(found) for found in document["workloads"])
+
+
+TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "hdrf-shares": shares,
+    "hdrf-churn": churn,
+    "dress": dress,
+}
+"""By part."""
+
+
+def _workload(found: dict[str, Any]) -> str:
+    keys = list(found["mean"])
+    head = [f"{found['workload']}, seed", *(key.replace("_", " ") for key in keys)]
+    rows = [[str(each["seed"]), *(f"{each[key]:+.1%}" for key in keys)] for each in found["seeds"]]
+    rows.append(["**mean**", *(f"**{found['mean'][key]:+.1%}**" for key in keys)])
+    figures = found["table"]
+    names = list(next(iter(figures.values())))
+    means = [[policy, *(f"{row[name]:.1f}" for name in names)] for policy, row in figures.items()]
+    titles = [name.removesuffix("_s").replace("_", " ") for name in names]
+    jobs = [[str(value) for value in job.values()] for job in found["jobs"]]
+    columns = [key.removesuffix("_s").replace("_", " ") for key in found["jobs"][0]]
+    parts = [_table(head, rows), _table(["seconds", *titles], means), _table(columns, jobs)]
+    return "\n\n".join(parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
