@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard import ClusterView, Plan, Reason, Resource, fill, register
+from loomcard import ClusterView, Plan, Reason, Resource, fill, register, shown
 
 
 @register("test-patient")
@@ -97,4 +97,44 @@ class Turns:
         for child in view.queue.children:
             taken = plan.turn(child, self.count, limit)
             plan.report(child, {"count": taken.count, "stopped": taken.stopped})
+        return plan
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A member of a queue, in a report."""
+
+    id: str = shown("application")
+    containers: int = shown("holds", unit="containers")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What ``test-teller`` reports."""
+
+    used: float = shown("used", unit="share", panel="use")
+    waiting: int = shown("waiting", unit="containers", panel="waiting")
+    mood: str | None = shown("mood")
+    members: tuple[Held, ...] = shown("members")
+
+
+@register("test-teller")
+@dataclass(frozen=True)
+class Teller:
+    """First in, first out, and tells of it when a report is due; ``mood`` may be no text."""
+
+    mood: Any = None
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = fill(Plan(view), order=lambda app: app.number)
+        if plan.report_due:
+            plan.report(
+                view.queue,
+                Told(
+                    used=view.queue.used[0] / view.cluster_capacity[0],
+                    waiting=sum(ask.count for ask in view.asks),
+                    mood=self.mood,
+                    members=tuple(Held(a.name, len(a.containers)) for a in view.applications),
+                ),
+            )
         return plan

@@ -3,6 +3,7 @@
 from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
 from loomcard.model.plan import Plan, PlanError
 from loomcard.model.reasons import Reason
+from loomcard.model.report import shown
 from loomcard.model.resource import Resource
 from loomcard.model.view import NO_FIT, NOTHING, WITHHELD, ClusterView, Taken
 from loomcard.policies import Policy
@@ -32,4 +33,5 @@ __all__ = [
     "Taken",
     "fill",
     "register",
+    "shown",
 ]

@@ -2,12 +2,14 @@
 found.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import loomcard
 import scripted  # noqa: F401 - registers test policies
 from compiled import queue, setup
 from loomcard.model import records as r
@@ -79,10 +81,12 @@ def test_the_run_does_not_depend_on_the_hash_seed(tmp_path):
         "from loomcard.policies.session import replay; "
         "sys.exit(len(replay(Path(sys.argv[1]))))"
     )
+    folders = (Path(__file__).parents[1], Path(loomcard.__file__).parents[1])
+    paths = os.pathsep.join(map(str, folders))
     for seed in ("0", "1", "77"):
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path)],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": paths},
             check=False,
         )
         assert done.returncode == 0

@@ -50,7 +50,8 @@ class Draft:
         self.steps: list[Step] = []
         self.wakes: dict[int, int | None] = {}
         self.waits: dict[Ask, str] = {}
-        self.reports: dict[str, Any] = {}
+        self.reports: dict[str, tuple[int, dict[str, Any]]] = {}  # by queue: who, what
+        self.reporters: set[int] = set()  # instances
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
         self.full: set[Shape] = set()  # what was found to fit nowhere any more
@@ -86,12 +87,19 @@ class Draft:
             ask.told = str(reason)
             self.waits[ask] = ask.told
 
+    def report(self, path: str, report: dict[str, Any], instance: int) -> None:
+        """Show a report for a queue; the last one of a round counts."""
+        self.reports[path] = instance, report
+        self.reporters.add(instance)
+
     def drop(self, instance: int) -> None:
         """Take back everything that one instance decided in this round."""
         for step in self.steps:
             if step.instance == instance:
                 _take_back(self.ledger, step)
         self.steps = [step for step in self.steps if step.instance != instance]
+        self.reports = {path: told for path, told in self.reports.items() if told[0] != instance}
+        self.reporters.discard(instance)
         self.full.clear()
         self.wakes.pop(instance, None)
 
@@ -106,7 +114,7 @@ class Draft:
             self.decisions(),
             sorted(self.wakes.items()),
             sorted((*ask.key, reason) for ask, reason in self.waits.items()),
-            self.reports,
+            {path: report for path, (_, report) in self.reports.items()},
             {},
             self.faults,
             sorted(self.headroom.items()),

@@ -16,6 +16,7 @@ from loomcard.model.cluster import Application, Ask, Container, Member, Node, Qu
 from loomcard.model.draft import as_decision
 from loomcard.model.reasons import Reason
 from loomcard.model.records import Decision
+from loomcard.model.report import ReportError, as_json
 from loomcard.model.resource import Resource, share
 from loomcard.model.view import ClusterView, Taken, asks_below
 
@@ -102,9 +103,28 @@ class Plan:
         """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
         self._draft.wait(ask, reason)
 
-    def report(self, queue: Queue, record: dict[str, Any]) -> None:
-        """Show ``record`` (plain data) for a queue on the pages and in ``loomcard status``."""
-        self._draft.reports[queue.path] = record
+    def report(self, queue: Queue, state: object) -> None:
+        """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
+        object of a dataclass made with ``shown``, or a dict of plain data, a figure a key.
+
+        It stands until the next one for the queue. Raises PlanError on what cannot be shown.
+        """
+        try:
+            self._draft.report(queue.path, as_json(state), self._instance)
+        except ReportError as error:
+            raise PlanError(f"report on {queue.path}: {error}") from error
+
+    @property
+    def report_due(self) -> bool:
+        """Whether a second of ``view.now_ms`` has passed since this instance last reported; a
+        policy whose report is dear asks it first. Where it is False, the policy is called again
+        when it is True, so that the last state of all is shown too.
+        """
+        due_ms = self.view._report_due_ms
+        if due_ms <= self.view.now_ms:
+            return True
+        self.wake_at(due_ms)
+        return False
 
     def headroom(self, application: Application, resource: Resource) -> None:
         """Tell the application's AM that it may still obtain ``resource``, in place of the engine's

@@ -87,6 +87,7 @@ class ClusterView:
         self._draft = draft
         self._unread: list[list[Change]] = []
         self._allowance: Allowance | None = None
+        self._report_due_ms = 0
         self._turn: Callable[[Queue, int, Resource | None], Taken] | None = None
         self._entitlement: Callable[[Queue], Resource] | None = None
         self._indexes: dict[Any, Any] = {}

@@ -110,6 +110,9 @@ class Session:
             "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
             "timers": {str(i.queue.number): i.timer for i in instances if i.timer is not None},
             "last_saved_ms": self._last_saved_ms,
+            "reported_ms": {
+                str(i.queue.number): i.reported_ms for i in instances if i.reported_ms is not None
+            },
         }
 
     @classmethod
@@ -126,6 +129,7 @@ class Session:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True
             instance.timer = header["timers"].get(str(number))
+            instance.reported_ms = header.get("reported_ms", {}).get(str(number))
         session._last_saved_ms = header["last_saved_ms"]
         return session
 

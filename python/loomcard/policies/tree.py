@@ -29,6 +29,9 @@ from loomcard.model.view import (
 from loomcard.policies import registry
 from loomcard.policies.entitlement import entitlements
 
+REPORT_EVERY_MS = 1_000
+"""How often ``plan.report_due`` is True."""
+
 
 class Instance:
     """One policy at one queue, with its memory and its face on the cluster."""
@@ -45,6 +48,7 @@ class Instance:
         self.called = False  # in this round
         self.sated = False  # its last turn of this round left over some of what it was offered
         self.timer: int | None = None
+        self.reported_ms: int | None = None
         self.view = ClusterView(mirror.ledger, queue, Draft(mirror.ledger, 0))
 
     def save(self) -> Any:
@@ -89,7 +93,7 @@ class PolicyTree:
         root = self.instances[0]
         self._call(root, None if most is None else Allowance(most, None, None))
         for instance in self.instances.values():
-            if not instance.called and instance.takes_memory and self._concerned(instance):
+            if not instance.called and self._concerned(instance):
                 self._call(instance, Allowance(0, None, None))
             instance.view._unread = []
         self._settle_timers(draft)
@@ -111,9 +115,11 @@ class PolicyTree:
                 watcher[instance.queue] = None  # one that held back is asked again
 
     def _concerned(self, instance: Instance) -> bool:
-        if not instance.has_memory or instance.queue.number in self.mirror.timers_due:
+        if instance.queue.number in self.mirror.timers_due:
             return True
-        return bool(instance.view.changes)
+        if not instance.takes_memory:
+            return False
+        return not instance.has_memory or bool(instance.view.changes)
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:
@@ -122,8 +128,10 @@ class PolicyTree:
         return self._shares[queue]
 
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
-        view = instance.view
+        view, draft = instance.view, self._draft
         view._allowance = allowance
+        if instance.reported_ms is not None:
+            view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
         try:
             if instance.takes_memory and not instance.has_memory:
                 initial = getattr(instance.policy, "initial", None)
@@ -140,6 +148,8 @@ class PolicyTree:
             self._fault(instance, error)
         instance.called = True
         view._unread = []
+        if instance.queue.number in draft.reporters:
+            instance.reported_ms = view.now_ms
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         number = instance.queue.number

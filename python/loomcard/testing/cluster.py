@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from loomcard.model import records as r
+from loomcard.model.report import values_of
 from loomcard.model.resource import fits
 from loomcard.policies.session import Session
 from loomcard.testing.setups import compiled
@@ -117,6 +118,7 @@ class Cluster:
         self.applications: set[int] = set()
         self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last told
+        self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last told of it
         self.timers: dict[int, int] = {}  # by instance, when it wants to be called
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
@@ -277,6 +279,7 @@ class Cluster:
         plan = r.read_reply(reply_text)
         assert isinstance(plan, r.PlanReply)
         self.saved.update(plan.saved)
+        self.reports.update({path: values_of(report) for path, report in plan.reports.items()})
         self.reasons |= {(*key,): reason for *key, reason in plan.waits}  # type: ignore[misc]
         self.reasons = {key: why for key, why in self.reasons.items() if key in self.asks}
         return plan

@@ -1,6 +1,5 @@
 package org.loomcard.yarn.bridge;
 
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +25,7 @@ final class PolicyRounds {
   private long nextSequence = 1;
   private int lastRecords;
   private String snapshotReason = "start";
-  private volatile Map<String, String> reports = Collections.emptyMap();
+  private final Reports reports = new Reports();
   private final WaitReasons waits = new WaitReasons();
 
   PolicyRounds(BridgeConfig config, EngineClock clock, Books books, Watchdog watchdog,
@@ -68,7 +67,7 @@ final class PolicyRounds {
   }
 
   Map<String, String> reports() {
-    return reports;
+    return reports.all();
   }
 
   List<PlanMessage.Wait> waits() {
@@ -88,10 +87,11 @@ final class PolicyRounds {
   }
 
   /**
-   * Drops what was saved by policies that the set-up has no longer; a policy that stays keeps its
-   * part.
+   * Drops what policies reported, and what was saved by those that the set-up has no longer; a
+   * policy that stays keeps its part.
    */
-  void forgetSavedOutside(Setup setup) {
+  void forgetOutside(Setup setup) {
+    reports.clear();
     Set<String> kept = new HashSet<>();
     for (QueueSpec queue : setup.queues) {
       kept.add(queue.path + ":" + queue.policy);
@@ -180,9 +180,7 @@ final class PolicyRounds {
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
     waits.update(plan.waits);
-    if (!plan.reports.isEmpty()) {
-      reports = plan.reports;
-    }
+    reports.update(plan.reports);
     return !late && plan.faults.isEmpty();
   }
 }

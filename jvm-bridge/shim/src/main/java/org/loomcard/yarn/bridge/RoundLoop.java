@@ -277,7 +277,7 @@ final class RoundLoop implements Runnable {
     }
     applied = next;
     counters.swaps++;
-    rounds.forgetSavedOutside(setup);
+    rounds.forgetOutside(setup);
     rounds.snapshotNext("swap to version " + next.version);
     LOG.info("Applied {} in place of {}", next, old);
     round();

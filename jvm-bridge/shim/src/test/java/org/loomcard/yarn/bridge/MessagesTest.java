@@ -89,6 +89,12 @@ public class MessagesTest {
     assertEquals("NODE_FULL", plan.waits.get(0).reason);
     assertEquals("{\"delta\":0.25,\"note\":\"a \\\"b\\\" \\\\ \u00e9\"}",
         plan.reports.get("root.a"));
+    assertEquals("{\"figures\":[{\"label\":\"share of small jobs\",\"name\":\"delta\","
+        + "\"panel\":\"delta\",\"unit\":\"share\",\"value\":0.25}],"
+        + "\"tables\":[{\"columns\":[{\"label\":\"job\",\"name\":\"id\"},"
+        + "{\"label\":\"asked\",\"name\":\"asked\",\"unit\":\"containers\"}],"
+        + "\"label\":\"jobs\",\"name\":\"jobs\",\"rows\":[[\"j1\",3],[\"j2\",null]]}],"
+        + "\"typed\":1}", plan.reports.get("root.b"));
     assertEquals(Collections.singletonMap("root.a:dress", "{\"delta\":0.25}"), plan.saved);
     assertEquals("Traceback\n  ...\n", plan.faults.get(0).traceback);
     assertArrayEquals(new long[] {4096, 4, 0}, plan.headroom.get(0).amounts);

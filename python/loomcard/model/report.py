@@ -1,0 +1,149 @@
+"""What a policy tells people about a queue: figures and tables, each with a label and a unit.
+
+A policy states them once, as a frozen dataclass, and hands an object of it to ``plan.report``:
+
+    @dataclass(frozen=True, slots=True)
+    class State:
+        delta: float = shown("share of small jobs", unit="share", panel="delta")
+        jobs: tuple[JobState, ...] = shown("jobs")
+
+A field is a figure: a number, a text, a truth, None where its type allows it, or a list of these.
+One whose type is a tuple or list of another dataclass is a table, a row an object. What crosses
+the wire is plain JSON (docs/wire.md), so that no reader needs the class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+import msgspec
+
+TYPED: Final = "typed"
+"""The key by which a typed report is told from a plain one; its value is the form's version."""
+FORM: Final = 1
+_METADATA: Final = "loomcard.shown"
+_SCALARS: Final = (bool, int, float, str, type(None))
+
+
+class ReportError(Exception):
+    """A report that cannot be shown; the message names class and field."""
+
+
+def shown(
+    label: str, *, unit: str = "", panel: str = "", default: Any = dataclasses.MISSING
+) -> Any:
+    """A field of a report's dataclass: how people call it, and its unit (``share``: a part of 1,
+    shown in percent). A number with a ``panel`` is also kept over time in run folders, and the
+    figures of one panel are drawn together. In a table's rows the panel has no meaning.
+    """
+    about = {"label": label, "unit": unit, "panel": panel}
+    return dataclasses.field(default=default, metadata={_METADATA: about})
+
+
+def as_json(state: object) -> dict[str, Any]:
+    """The report as plain JSON: a dataclass's object in the typed form, a dict as it stands.
+
+    Raises ReportError where a value is not of its field's type, is no finite number, or where
+    there is anything else than figures and tables.
+    """
+    if isinstance(state, dict):
+        return dict(_plain(state, "a plain report"))
+    if not is_dataclass(state) or isinstance(state, type):
+        raise ReportError(f"expected a dataclass's object or a dict, not {state!r}")
+    cls = type(state)
+    form = _form(cls)
+    values = _plain(state, cls.__name__)
+    try:
+        msgspec.convert(values, cls)
+    except msgspec.ValidationError as error:
+        raise ReportError(f"{cls.__name__}: {error}") from error
+    report: dict[str, Any] = {TYPED: FORM, "figures": [], "tables": []}
+    for each in form:
+        value = values[each.name]
+        if each.columns is None:
+            report["figures"].append({**each.about, "value": _figure(value, cls, each.name)})
+            continue
+        rows = [
+            [_figure(row[column.name], cls, f"{each.name}[{index}].{column.name}")
+             for column in each.columns]
+            for index, row in enumerate(value)
+        ]  # fmt: skip
+        columns = [column.about for column in each.columns]
+        report["tables"].append({**each.about, "columns": columns, "rows": rows})
+    return report
+
+
+def values_of(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report's values by field name, from either form; a table as a list of dicts, a row each."""
+    if report.get(TYPED) != FORM:
+        return dict(report)
+    found = {each["name"]: each["value"] for each in report["figures"]}
+    for table in report["tables"]:
+        names = [column["name"] for column in table["columns"]]
+        found[table["name"]] = [dict(zip(names, row, strict=True)) for row in table["rows"]]
+    return found
+
+
+def figures_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A report's figures with name, label, unit, panel and value; of a plain report one a key."""
+    if report.get(TYPED) == FORM:
+        found = report["figures"]
+    else:
+        found = [{"name": name, "label": name, "value": value} for name, value in report.items()]
+    return [{"unit": "", "panel": "", **each} for each in found]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Field:
+    """One field of a report's class: what is said of it, and the columns of a table (None: it is a
+    figure).
+    """
+
+    name: str
+    about: dict[str, str]
+    columns: tuple[_Field, ...] | None
+
+
+@cache
+def _form(cls: type) -> tuple[_Field, ...]:
+    try:
+        hints = get_type_hints(cls)
+    except NameError as error:
+        said = f"{cls.__name__}: {error}; a report's class stands at the top of its module"
+        raise ReportError(said) from error
+    found = []
+    for field in dataclasses.fields(cls):
+        told = {"label": field.name} | dict(field.metadata.get(_METADATA, {}))
+        about = {"name": field.name} | {key: text for key, text in told.items() if text}
+        row = _row(hints[field.name])
+        found.append(_Field(field.name, about, None if row is None else _form(row)))
+    return tuple(found)
+
+
+def _row(hint: Any) -> type | None:
+    """The dataclass of which a tuple or list is made; None for a figure."""
+    inside = get_args(hint)[:1] if get_origin(hint) in (tuple, list) else ()
+    return next((each for each in inside if isinstance(each, type) and is_dataclass(each)), None)
+
+
+def _plain(state: object, name: str) -> Any:
+    try:
+        return msgspec.to_builtins(state, str_keys=True)
+    except TypeError as error:
+        raise ReportError(f"{name}: {error}; a report is made of plain data") from error
+
+
+def _figure(value: Any, cls: type, place: str) -> Any:
+    """The value, if it can be shown."""
+    for part in value if isinstance(value, list | tuple) else (value,):
+        if not isinstance(part, _SCALARS):
+            said = f"{cls.__name__}.{place}: expected a number, a text or rows, not {value!r}"
+            raise ReportError(said)
+        if isinstance(part, float) and not math.isfinite(part):
+            raise ReportError(f"{cls.__name__}.{place}: {value!r} is no finite number")
+    return value
