@@ -10,6 +10,7 @@ from loomcard.policies.hdrf.shares import (
     unsaturated,
     update_shares,
 )
+from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
 from loomcard.policies.hdrf.tree import SETTINGS, Node
 
 __all__ = [
@@ -20,8 +21,11 @@ __all__ = [
     "collapsed_weights",
     "dominant_share",
     "factor",
+    "guarantees",
     "largest_demand",
     "plain_shares",
+    "static_hdrf",
+    "static_hdrf_tasks",
     "unsaturated",
     "update_shares",
 ]

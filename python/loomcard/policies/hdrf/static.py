@@ -1,0 +1,105 @@
+"""Static H-DRF (Algorithm 1): what the scheduler is to reach, not how it gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from loomcard.policies.hdrf.shares import dominant_share
+from loomcard.policies.hdrf.tree import Node, Vector
+
+_SLACK = 1e-12
+"""A part of a capacity that is rounding and no room."""
+
+
+def static_hdrf(
+    root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
+) -> dict[Node, tuple[float, ...]]:
+    """U[n] in units for every node, as Algorithm 1 fills from empty in slices of ``eps``.
+
+    Again and again, from the root down, the child with the least s/w below which something
+    fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
+    still wants. Plain sums, nothing rescaled. ``tasks``: the most that a leaf takes in all; one
+    without that wants more is not bounded, and one that wants nothing takes what it holds. Raises
+    ValueError for a leaf that wants tasks of nothing.
+    """
+
+    def slice_of(leaf: Node, room: float) -> float:
+        thin = eps / dominant_share(_task(leaf), capacity)
+        return min(thin, room) if room > _SLACK * thin / eps else 0.0
+
+    return {n: tuple(held) for n, held in _fill(root, capacity, tasks, slice_of).items()}
+
+
+def static_hdrf_tasks(
+    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
+) -> dict[Node, int]:
+    """How many tasks each leaf gets where D of Algorithm 1 is one whole task, which must fit."""
+    found = _fill(root, capacity, tasks, lambda _, room: 1.0 if room >= 1 else 0.0)
+    return {leaf: round(_count(found[leaf], _task(leaf))) for leaf in root.leaves()}
+
+
+def guarantees(
+    root: Node, demanding: Callable[[Node], bool] = lambda n: n.demanding
+) -> dict[Node, float]:
+    """g(n), the part of the whole that each node is to have at least: g(root) = 1 and
+    g(n) = g(P(n)) * w[n] / sum(w[i] of the demanding siblings i, n included); 0 of those that
+    demand nothing.
+    """
+    found = {root: 1.0}
+    for n in root.walk():
+        sharing = [c for c in n.children if demanding(c)]
+        found.update(dict.fromkeys(n.children, 0.0))
+        whole = sum(c.weight for c in sharing)
+        found.update((c, found[n] * c.weight / whole) for c in sharing)
+    return found
+
+
+def _fill(
+    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None,
+    amount: Callable[[Node, float], float],
+) -> dict[Node, list[float]]:  # fmt: skip
+    """Algorithm 1; ``amount``: how many tasks a leaf takes at once of those there is room for."""
+    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letters
+    s = dict.fromkeys(U, 0.0)
+    left = {leaf: _most(leaf, tasks) for leaf in root.leaves()}
+    free, closed = [float(c) for c in capacity], dict.fromkeys(U, False)
+    while not closed[root]:
+        path = [root]
+        while not path[-1].leaf:
+            able = [c for c in path[-1].children if not closed[c]]
+            path.append(min(able, key=lambda c: s[c] / c.weight))
+        leaf = path[-1]
+        needs = [(r, need) for r, need in enumerate(_task(leaf)) if need]
+        took = amount(leaf, min([left[leaf], *(free[r] / need for r, need in needs)]))
+        if not took:  # free amounts only fall: it is done for good
+            for n in reversed(path):
+                closed[n] = n.leaf or all(closed[c] for c in n.children)
+            continue
+        left[leaf] -= took
+        for r, need in needs:
+            free[r] = max(0.0, free[r] - took * need)
+            for n in path:
+                U[n][r] += took * need
+        for n in path:
+            s[n] = dominant_share(U[n], capacity)
+    return U
+
+
+def _task(leaf: Node) -> Vector:
+    """T[l]; of a leaf that wants nothing and says no demand, all that it holds as one task."""
+    if any(leaf.demand):
+        return leaf.demand
+    if leaf.wants:
+        raise ValueError(f"{leaf.name}: it wants tasks of nothing; expected a demand above 0")
+    return leaf.used
+
+
+def _most(leaf: Node, tasks: Mapping[Node, float] | None) -> float:
+    if tasks is not None and leaf in tasks:
+        return tasks[leaf]
+    return float("inf") if leaf.wants else _count(leaf.used, _task(leaf))
+
+
+def _count(held: Vector, task: Vector) -> float:
+    """How many tasks are held."""
+    return max((h / t for h, t in zip(held, task, strict=False) if t), default=0.0)

@@ -1,0 +1,216 @@
+"""Every worked example of the paper, from empty and under churn, for H-DRF and for what fails."""
+
+import pytest
+
+from loomcard.policies.hdrf import SETTINGS, dominant_share
+from loomcard.policies.hdrf.rounds import ROUNDS
+from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
+from papertrees import (
+    BOTH_FULL,
+    BOTH_FULL_WEIGHTS,
+    FIG_4,
+    FIG_4_BOTH,
+    FIG_5,
+    FIG_6,
+    SMALL_TASKS,
+    Running,
+    tree,
+)
+
+DESCENDING = [rule for rule in ROUNDS if not rule.startswith("collapsed")]
+every_setting = pytest.mark.parametrize("setting", SETTINGS)
+SLOTS = {"n1": {"n1,1": (1,)}, "n2": {"n2,1": (1,), "n2,2": (1,), "n2,3": (1,)}}
+SLOT_WEIGHTS = {"n2,2": 2.0, "n2,3": 2.0}
+
+
+@pytest.mark.parametrize("rule", ROUNDS)
+def test_480_slots_are_divided_by_weight(rule):
+    """Section 2.1: n1 has 240, the children of n2 48, 96 and 96, whatever the rule."""
+    running = Running(rule, tree(SLOTS, SLOT_WEIGHTS), (480,))
+    assert running.tasks == [240, 48, 96, 96]
+
+
+@pytest.mark.parametrize("rule", [*DESCENDING, "collapsed_recalculated"])
+def test_what_a_child_leaves_goes_to_its_siblings(rule):
+    """n2,3 leaves: 80 and 160, and n1 stays at 240; fixed collapsed weights give n1 300."""
+    running = Running(rule, tree(SLOTS, SLOT_WEIGHTS), (480,))
+    running.stop("n2,3")
+    assert running.tasks == [240, 80, 160, 0]
+    fixed = Running("collapsed_fixed", tree(SLOTS, SLOT_WEIGHTS), (480,))
+    fixed.stop("n2,3")
+    assert fixed.tasks == [300, 60, 120, 0]
+
+
+@pytest.mark.parametrize("rule", ROUNDS)
+def test_fig_3_is_plain_drf(rule):
+    """(3,2) and (2,3) of 100 and 100: 20 tasks each, shares of 0.6."""
+    root = tree({"a": (3, 2), "b": (2, 3)})
+    running = Running(rule, root, (100, 100), headroom=False)
+    running.churn(20)
+    assert running.tasks == [20, 20]
+    assert [running.pool.shares()[leaf] for leaf in root.children] == [0.6, 0.6]
+
+
+@every_setting
+@pytest.mark.parametrize(
+    ("spec", "capacity", "tasks"),
+    [
+        pytest.param(FIG_4, (10, 10), [5, 5, 10], id="fig 4"),
+        pytest.param(FIG_4_BOTH, (12, 12), [6, 6, 6], id="3.2a"),
+        pytest.param({"n1": {"a": (1, 0)}, "n2": {"b": (1, 0), "c": (1, 0)}}, (12, 12), [6, 3, 3],
+                     id="3.2b"),
+        pytest.param(FIG_5, (12, 12), [4, 4, 4, 6, 6], id="fig 5"),
+        pytest.param(FIG_6, (300, 300), [60, 90, 30], id="fig 6"),
+        pytest.param(SMALL_TASKS, (100, 100), [5, 5, 95], id="3.4"),
+    ],
+)  # fmt: skip
+def test_h_drf_gives_the_static_allocation_and_keeps_it(setting, spec, capacity, tasks):
+    """By Algorithm 1, from empty, and after tasks of all leaves have ended in turn."""
+    assert list(static_hdrf_tasks(tree(spec), capacity).values()) == tasks
+    running = Running(setting, tree(spec), capacity, headroom=False)
+    assert running.tasks == tasks
+    running.churn(40)
+    assert running.tasks == tasks
+
+
+@pytest.mark.parametrize(
+    ("spec", "shares"),
+    [(FIG_4, [0.5, 0.5, 1]), (FIG_4_BOTH, [0.5] * 3), (FIG_5, [1 / 3] * 3 + [0.5] * 2),
+     (FIG_6, [0.6, 0.3, 0.3])],
+)  # fmt: skip
+def test_the_fluid_fill_gives_the_papers_shares(spec, shares):
+    """Algorithm 1 in slices of a thousandth, of unequal capacities; inner nodes hold sums."""
+    root, capacity = tree(spec), (40, 7)
+    for leaf in root.leaves():
+        leaf.demand = tuple(t * c for t, c in zip(leaf.demand, capacity, strict=True))
+    held = static_hdrf(root, capacity, 0.001)
+    found = [dominant_share(held[leaf], capacity) for leaf in root.leaves()]
+    assert found == pytest.approx(shares, abs=0.004)
+    whole = [sum(held[leaf][r] for leaf in root.leaves()) for r in (0, 1)]
+    assert held[root] == pytest.approx(whole)
+
+
+def test_per_level_drf_starts_right_and_starves_under_churn():
+    """Section 3.3: n2,1 loses a task each time, till n1,1 has all CPUs."""
+    running = Running("per_level_drf", tree(FIG_4), (10, 10))
+    seen = [running.tasks]
+    for _ in range(6):
+        running.churn(1)
+        seen.append(running.tasks)
+    assert seen == [[5 + i, 5 - i, 10] for i in range(6)] + [[10, 0, 10]]
+
+
+def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
+    """Section 3.2, Fig 4 with n1,1 = (1,1): 2/3, 1/3, 1/3, so n2 has 33 % of anything for 50 %."""
+    for rule in ("collapsed_fixed", "collapsed_recalculated"):
+        running = Running(rule, tree(FIG_4_BOTH), (12, 12))
+        assert running.tasks == [8, 4, 4]
+        running.churn(20)
+        n2 = running.pool.root.children[1]
+        assert running.pool.shares()[n2] == pytest.approx(1 / 3)
+        assert guarantees(running.pool.root)[n2] == 0.5
+
+
+def test_collapsed_weights_are_right_for_one_resource():
+    """Section 3.2, all three (1,0): 0.5, 0.25, 0.25."""
+    spec = {"n1": {"a": (1, 0)}, "n2": {"b": (1, 0), "c": (1, 0)}}
+    for rule in ("collapsed_fixed", "collapsed_recalculated"):
+        assert Running(rule, tree(spec), (12, 12)).tasks == [6, 3, 3]
+
+
+def test_rescaling_alone_favours_who_has_a_small_sibling():
+    """Fig 5: n3,2 gets 2/3 of the GPUs, n4,1 1/3, from empty and under churn."""
+    running = Running("rescale_only", tree(FIG_5), (12, 12))
+    assert running.tasks == [4, 4, 4, 8, 4]
+    running.churn(20)
+    assert running.tasks == [4, 4, 4, 8, 4]
+
+
+def test_ignoring_blocked_nodes_alone_starves_under_churn():
+    """Section 3.4: n2,1 needs a little GPU, so n2,2 is not blocked when one of its tasks ends."""
+    running = Running("ignore_blocked_only", tree(SMALL_TASKS), (100, 100))
+    assert running.tasks == [5, 5, 95]
+    running.churn(20)
+    assert running.tasks == [10, 0, 100]
+
+
+@every_setting
+def test_who_leaves_may_cost_another_organisation_its_share(setting):
+    """Fig 7: n2,2 stops, and n1 falls from 60 % to 50 %: H-DRF is not population monotone."""
+    running = Running(setting, tree(FIG_6), (300, 300), headroom=False)
+    running.stop("n2,2")
+    running.churn(40)
+    assert running.tasks == [50, 150, 0]
+    n1, n2 = (running.pool.shares()[n] for n in running.pool.root.children)
+    assert (n1, n2) == (0.5, 0.5)
+
+
+@every_setting
+def test_the_phases_of_figs_8_and_9(setting):
+    """49 servers of 16 GB, 4 CPU, 4 GPU, weights 4:1: CPU .8/.1/.1 and all GPUs; n1,1 done: .5
+    each; n2,2 done too: all CPUs for n2,1.
+    """
+    spec = {"n1": {"n1,1": (1, 1, 0), "n1,2": (1, 0, 1)},
+            "n2": {"n2,1": (1, 1, 0), "n2,2": (1, 1, 0)}}  # fmt: skip
+    running = Running(setting, tree(spec, {"n1": 4.0}), *[(16, 4, 4)] * 49)
+    for phase, tasks in ((None, [157, 196, 20, 20]), ("n1,1", [0, 196, 98, 98]),
+                         ("n2,2", [0, 196, 196, 0])):  # fmt: skip
+        if phase is not None:
+            running.stop(phase)
+        running.churn(20)
+        assert all(abs(a - b) <= 1 for a, b in zip(running.tasks, tasks, strict=True)), phase
+        assert sum(running.tasks) == 392
+
+
+@pytest.mark.parametrize(
+    ("rule", "tasks"),
+    [("static", [40, 80, 80, 40]), ("cap", [60] * 4), ("prose", [60] * 4)],
+)
+def test_shares_over_saturated_resources_too_keep_the_static_split(rule, tasks):
+    """Specification 2.6: both resources full, unequal weights inside the organisations."""
+    root = tree(BOTH_FULL, BOTH_FULL_WEIGHTS)
+    assert list(static_hdrf_tasks(root, (120, 120)).values()) == pytest.approx(
+        [40, 80, 80, 40], abs=1
+    )
+    running = Running(rule, root, (120, 120))
+    assert running.tasks == pytest.approx([40, 80, 80, 40], abs=1)
+    running.churn(100)
+    assert running.tasks == tasks
+
+
+@pytest.mark.parametrize(("rule", "share"), [("static", 0.5), ("cap", 0.5), ("prose", 0.2 / 1.1)])
+def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, share):
+    """Specification 2.6: a2 (GPU, .8 mem) fills the GPUs; unscaled, a1 settles at
+    (1 - e) / (1 + d), below its guarantee of 1/4.
+    """
+    root = tree({"a": {"a1": (10, 0, 1), "a2": (0, 10, 8)}, "b": {"b1": (10, 0, 0)}})
+    assert guarantees(root)[next(root.leaves())] == 0.25
+    running = Running(rule, root, (1000, 1000, 1000), headroom=False)
+    running.churn(100)
+    assert running.tasks[0] / 100 == pytest.approx(share, abs=0.02)
+
+
+def test_guarantees_count_demanding_siblings_alone():
+    """Fig 1 of the paper's kind: weights by level; who wants nothing is guaranteed nothing."""
+    root = tree(SLOTS, SLOT_WEIGHTS)
+    g = {n.name: v for n, v in guarantees(root).items()}
+    assert g == pytest.approx(
+        {"root": 1, "n1": 0.5, "n1,1": 0.5, "n2": 0.5, "n2,1": 0.1, "n2,2": 0.2, "n2,3": 0.2}
+    )
+    without = guarantees(root, lambda n: n.name not in ("n2,3", "n1", "n1,1"))
+    assert [without[n] for n in root.leaves()] == pytest.approx([0, 1 / 3, 2 / 3, 0])
+
+
+def test_the_static_fill_bounds_tasks_and_refuses_tasks_of_nothing():
+    """Who has all it wants leaves the rest to its siblings; an all-zero task is an error."""
+    root = tree(FIG_4)
+    first, second, third = root.leaves()
+    assert static_hdrf_tasks(root, (10, 10), {first: 2}) == {first: 2, second: 8, third: 10}
+    first.wants, first.used = False, [3, 0]
+    assert static_hdrf_tasks(root, (10, 10)) == {first: 3, second: 7, third: 10}
+    held = static_hdrf(root, (10, 10), 0.01)
+    assert [held[leaf] for leaf in root.leaves()] == [
+        pytest.approx(want) for want in ((3, 0), (7, 0), (0, 10))
+    ]
+    with pytest.raises(ValueError, match="x: it wants tasks of nothing"):
+        static_hdrf(tree({"x": (0, 0), "y": (1, 0)}), (10, 10), 0.01)
