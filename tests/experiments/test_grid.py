@@ -67,6 +67,19 @@ def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) ->
     assert found[1].parameters == {"policy.theta": 0.2, "policy.deep.x": 3}
 
 
+def test_what_one_policy_is_given_is_no_parameter(experiment: Path) -> None:
+    """It goes into that policy's workload, even over what is varied; results pair as before."""
+    given = "given: {drf: {workload.tasks: 9, workload.cluster.am_start_ms: 7}}\n"
+    experiment.write_text(experiment.read_text() + given)
+    found = prepare(Request(str(experiment), seeds=(1,))).cells
+    assert [(c.policy, c.changes, c.parameters) for c in found] == [
+        ("fifo", {"tasks": 2}, {"workload.tasks": 2}),
+        ("fifo", {"tasks": 6}, {"workload.tasks": 6}),
+        ("drf", {"tasks": 9, "cluster.am_start_ms": 7}, {"workload.tasks": 2}),
+        ("drf", {"tasks": 9, "cluster.am_start_ms": 7}, {"workload.tasks": 6}),
+    ]
+
+
 def test_longer_cells_go_first(experiment: Path) -> None:
     """Else the last one to begin might be the longest."""
     order = prepare(Request(str(experiment))).order
@@ -131,6 +144,11 @@ def test_set_ups_of_one_name_are_told_apart(experiment: Path) -> None:
             GOOD + "baseline: dfr\n",
             ["line 5, column 11: baseline: the baseline 'dfr' is none of the policies"],
             id="baseline",
+        ),
+        pytest.param(
+            GOOD + "given: {fiffo: {workload.x: 1}}\n",
+            ["line 5, column 9: given.fiffo: 'fiffo' is none of the policies"],
+            id="given to nobody",
         ),
         pytest.param(
             HEAD + "workloads: 3\n",

@@ -55,6 +55,15 @@ def test_the_same_bytes_whatever_the_process_count(experiment: Path, tmp_path: P
     assert len({json.dumps(run["applications"]) for run in one.runs}) > 2  # seeds do differ
 
 
+def test_a_policy_runs_on_what_it_alone_is_given(experiment: Path, tmp_path: Path) -> None:
+    """drf has 9 tasks of a where fifo has what is varied, under the same parameters."""
+    experiment.write_text(experiment.read_text() + "given: {drf: {workload.tasks: 9}}\n")
+    run_here(experiment, tmp_path / "out")
+    rows = pl.read_parquet(tmp_path / "out" / "containers.parquet").filter(application="a", seed=1)
+    counts = rows.group_by("policy", "workload.tasks").len().sort("policy", "workload.tasks").rows()
+    assert counts == [("drf", 2, 9), ("drf", 6, 9), ("fifo", 2, 2), ("fifo", 6, 6)]
+
+
 def test_the_table_is_tidy(experiment: Path, tmp_path: Path) -> None:
     """One row an application a cell, the parameters as columns, in the experiment's order."""
     run_here(experiment, tmp_path / "out")

@@ -52,7 +52,7 @@ def run_cell(
     folder = out / CELLS / cell.folder
     work = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
-        scenario = load(cell.file, seed=cell.seed, vary=cell.vary)
+        scenario = load(cell.file, seed=cell.seed, vary=cell.changes)
         made = _manifest(cell, scenario)
         if not again and _has_run(folder, made):
             return Outcome(cell.index, "skipped")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -27,11 +27,13 @@ class Grid:
     vary: Mapping[str, Sequence[Scalar]]
     seeds: Sequence[int]
     engine: str
+    given: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)  # by policy's source
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run. ``vary`` goes to the workload, ``options`` to the policy; ``setup`` is the compiled
+    """One run. ``vary`` and what this policy is ``given`` go to the workload, ``options`` to the
+    policy; ``setup`` is the compiled
     set-up and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the compiled
     set-up whose queues a stock scheduler gets.
     """
@@ -48,6 +50,12 @@ class Cell:
     seed: int
     engine: str
     queues: dict[str, Any] | None = None
+    given: dict[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> dict[str, Scalar]:
+        """What is put into the workload in place of its own values."""
+        return self.vary | self.given
 
     @property
     def parameters(self) -> dict[str, Scalar]:
@@ -72,6 +80,8 @@ def cells(grid: Grid) -> list[Cell]:
     """
     found: list[Cell] = []
     for choice in grid.policies:
+        values = grid.given.get(choice.source, {})
+        given = {name.removeprefix(WORKLOAD): value for name, value in values.items()}
         for options in _combinations(grid.vary, POLICY, choice):
             setup, text = choice.compiled(options), choice.varied(options)
             for workload, file in grid.workloads.items():
@@ -80,7 +90,7 @@ def cells(grid: Grid) -> list[Cell]:
                         cell = Cell(
                             len(found), choice.name, choice.source, text, setup, options,
                             workload, file, vary, seed, grid.engine,
-                            _queues_for(choice, grid.policies),
+                            _queues_for(choice, grid.policies), given,
                         )  # fmt: skip
                         found.append(cell)
     return found

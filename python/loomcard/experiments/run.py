@@ -87,7 +87,9 @@ def prepare(request: Request) -> Prepared:
     findings += [said for choice in chosen for said in _wrong(choice)]
     if findings:  # what is wrong with a set-up would be told in other words below
         raise InputError(findings)
-    grid = Grid(chosen, workloads, experiment.vary, experiment.seeds, request.engine)
+    grid = Grid(
+        chosen, workloads, experiment.vary, experiment.seeds, request.engine, experiment.given
+    )
     findings += _misfits(grid)
     if findings:
         raise InputError(findings)
@@ -223,7 +225,7 @@ def _is_name(source: str) -> bool:
 
 
 def _drawn(cell: Cell) -> tuple[Path, _Vary]:
-    return cell.file, tuple(cell.vary.items())
+    return cell.file, tuple(cell.changes.items())
 
 
 def _draw(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
@@ -233,9 +235,9 @@ def _draw(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
     drawn: dict[tuple[Path, _Vary], Scenario] = {}
     for cell in found:
         if _drawn(cell) not in drawn:
-            said = "".join(f" with {name}={value}" for name, value in cell.vary.items())
+            said = "".join(f" with {name}={value}" for name, value in cell.changes.items())
             with findings_in(f"{cell.file}{said}"):
-                drawn[_drawn(cell)] = load(cell.file, seed=cell.seed, vary=cell.vary)
+                drawn[_drawn(cell)] = load(cell.file, seed=cell.seed, vary=cell.changes)
     return drawn
 
 
@@ -275,5 +277,7 @@ def _manifest(
         engine=request.engine,
         hadoop=hadoop_version(request.engine),
     )
-    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "expect"})
+    said = experiment.model_dump(
+        include={"name", "description", "baseline", "vary", "given", "expect"}
+    )
     return made | {"experiment": said}

@@ -78,6 +78,15 @@ class Experiment(BaseModel):
         " workloads, `policy.x` for an option of those policies that have it.",
         examples=[{"workload.small_share": [0.1, 0.3]}],
     )
+    given: dict[Text, dict[Annotated[str, StringConstraints(pattern=r"^workload\.")], Scalar]] = (
+        Field(
+            {},
+            description="By a policy as named above: values of the workloads' parameters that hold"
+            " for it alone. Its runs are compared with the others' of the same workload and seed"
+            " all the same.",
+            examples=[{"slots.yml": {"workload.slots": 4}}],
+        )
+    )
     seeds: Annotated[list[int], BeforeValidator(_seeds, json_schema_input_type=int | list[int])] = (
         Field([1], description="How many (1, 2, ...), or a list of them.", examples=[20])
     )
@@ -115,6 +124,12 @@ def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
     if experiment is not None and experiment.baseline not in ("", *experiment.policies):
         message = f"the baseline {experiment.baseline!r} is none of the policies"
         document.report(("baseline",), message, nearest(experiment.baseline, experiment.policies))
+    if experiment is not None:
+        for source in experiment.given:
+            if source not in experiment.policies:
+                message = f"{source!r} is none of the policies"
+                hint = nearest(source, experiment.policies)
+                document.report(("given", source), message, hint, at_key=True)
     if experiment is None or document.findings:
         raise FindingsError(document.findings)
     return experiment.model_copy(update={"name": experiment.name or file.stem}), document
