@@ -16,7 +16,7 @@ from loomcard.testing.cluster import Cluster
 
 LEAVES = sorted(BUILT_IN)
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
-HOLDS_BACK = {"strict", "slots"}  # they leave room free on purpose
+HOLDS_BACK = {"dress", "strict", "slots"}  # they leave room free on purpose
 OPTIONS: dict[str, dict] = {
     "capacity": {"user_limit_factor": -1},  # the default keeps a lone user small
     "slots": {"slots_per_node": 2},

@@ -27,6 +27,9 @@ ALL = 1 << 30
 SHARE = "SHARE"
 """The reason of an ask that waits because its application holds what its policy lets it have."""
 
+RESERVED = "RESERVED"
+"""The reason of an ask that waits because what is free is kept for others."""
+
 Order = Callable[[Any], Any]
 Entry = tuple[bool, Any, int, int, Member]
 
@@ -216,14 +219,21 @@ def _serve_applications(plan: Plan, index: Index, order: Order) -> None:
     index.put_back()
 
 
-def serve(plan: Plan, app: Any, full: Full, most: Resource | None = None) -> bool:
+def serve(
+    plan: Plan, app: Any, full: Full, most: Resource | None = None,
+    reserved: Container[Any] = (),
+) -> bool:  # fmt: skip
     """One container for the first of the application's asks that fits; asks that fit nowhere are
-    passed over, and so are those beyond ``most``.
+    passed over, and so are those beyond ``most`` and of shapes for which nothing but what is
+    ``reserved`` for others is left.
     """
     for ask in app.asks:
         if ask.count <= 0:
             continue
         shape = (ask.size, ask.label)
+        if shape in reserved:
+            plan.wait(ask, RESERVED)
+            continue
         if shape in full:
             plan.wait(ask, Reason.NODE_FULL)
             continue

@@ -20,6 +20,7 @@ GROUP = "loomcard.policies"
 BUILT_IN = {
     "capacity": "capacity:CapacityScheduler",
     "clairvoyant": "clairvoyant:Clairvoyant",
+    "dress": "dress.policy:Dress",
     "drf": "drf:DominantResourceFairness",
     "fair": "fair:FairScheduler",
     "fifo": "fifo:FirstInFirstOut",

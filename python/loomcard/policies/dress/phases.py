@@ -1,0 +1,206 @@
+"""Algorithms 1 and 2: from starts and ends of a job's tasks to its phases (specification 2.4).
+
+Times are ms. A phase is a group of tasks that do the same work in parallel. It is seen by a burst
+of starts (Algorithm 1), releases from a burst of ends on (Algorithm 2), and passes those that trail
+on to the next. Everything is evaluated on ticks: silence cannot be seen by an event (defect 5).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Size = tuple[int, ...]
+"""Amounts of one task, by resource type; (1,) where containers are counted."""
+
+FINISH, START = 0, 1
+"""At equal times ends are applied before starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """pw, t_s and t_e: within ``window_ms`` more than ``start`` starts open a burst, more than
+    ``finish`` ends let a phase release.
+
+    ``adaptive``: for a phase of w tasks no threshold is above w - 1, or else a phase of five tasks
+    or fewer could never exceed the paper's 5 (defect 4).
+    """
+
+    window_ms: int = 10_000
+    start: int = 5
+    finish: int = 5
+    adaptive: bool = True
+
+    def eff(self, threshold: int, phase: Phase) -> int:
+        """min(t_k, max(0, w - 1)), or t_k as it stands."""
+        return min(threshold, max(0, phase.w - 1)) if self.adaptive else threshold
+
+    def inside(self, times: list[int], t: int) -> list[int]:
+        """Those of sorted ``times`` in the window (t - pw, t]."""
+        return times[bisect_right(times, t - self.window_ms) : bisect_right(times, t)]
+
+
+@dataclass(slots=True)
+class Phase:
+    """p_j: its tasks' times, and what the forecast needs of them."""
+
+    key: int
+    """Phases of one key follow each other; 0, or with priorities the ask's priority."""
+    starts: list[int] = field(default_factory=list)
+    fins: list[int] = field(default_factory=list)
+    """When tasks ended well; sorted, as ``starts`` are."""
+    running: dict[int, Size] = field(default_factory=dict)
+    """R_pj: its running tasks with their sizes."""
+    size: Size = ()
+    """Of the task that came last."""
+    c: int = 0
+    """c_pj: containers counted to it, those passed on by an earlier phase too."""
+    w: int = 0
+    """Its width: its own starts and those asked for or granted and not yet running, at most, till
+    the burst was seen."""
+    burst: bool = False
+    """S_pj: the burst of starts was seen."""
+    moved: bool = False
+    """Its trailing tasks were passed on."""
+    psf: int | None = None
+    psl: int | None = None
+    dps: int | None = None
+    """Starting variation: last start less first, once no start was seen for a window."""
+    gamma: int | None = None
+    """The moment from which it releases containers."""
+
+    @property
+    def variation(self) -> int:
+        """dps; while the phase is open, what it would be if no further task started."""
+        if self.dps is not None:
+            return self.dps
+        return self.starts[-1] - self.starts[0] if self.starts else 0
+
+
+@dataclass(slots=True)
+class Tracker:
+    """One job's phases. ``note_*`` keep what happened; ``advance`` applies it and evaluates."""
+
+    phases: list[Phase] = field(default_factory=list)
+    forming: dict[int, int] = field(default_factory=dict)
+    """By key, the phase that new starts belong to."""
+    owner: dict[int, int] = field(default_factory=dict)
+    """By running task, its phase."""
+    carry: dict[int, Size] = field(default_factory=dict)
+    """Trailing tasks that no phase has taken over; never forecast till one does."""
+    alpha: int | None = None
+    """Start of the job's first task."""
+    beta: int | None = None
+    """End of the job."""
+    events: list[tuple[int, int, int, int, Size, bool]] = field(default_factory=list)
+    """Not yet applied: time, kind, task, key, size, ended well."""
+
+    def note_start(self, at: int, task: int, key: int = 0, size: Size = (1,)) -> None:
+        """A container entered RUNNING."""
+        insort(self.events, (at, START, task, key, size, True))
+
+    def note_finish(self, at: int, task: int, ok: bool = True) -> None:
+        """A container ended; ``ok``: with exit status 0, or released by its job."""
+        insort(self.events, (at, FINISH, task, 0, (), ok))
+
+    def advance(self, t: int, waiting: Callable[[int], int], windows: Windows) -> None:
+        """Apply what happened until ``t``, by time, ends first; then evaluate the tick ``t``.
+
+        ``waiting(key)``: the job's tasks that are asked for or granted and not yet running.
+        """
+        unknown: dict[int, None] = {}  # ended as it began: it only frees its container
+        due = bisect_right(self.events, t, key=lambda event: event[0])
+        for at, kind, task, key, size, ok in self.events[:due]:
+            if kind == FINISH:
+                if not self.finish(task, at, ok):
+                    unknown[task] = None
+            elif task not in unknown:
+                self.start(task, at, key, size)
+        del self.events[:due]
+        self.evaluate(t, waiting, windows)
+
+    def start(self, task: int, at: int, key: int = 0, size: Size = (1,)) -> None:
+        """Algorithm 1, lines 5-10: a task starts in the phase that is forming, or in a new one."""
+        if task in self.owner or task in self.carry:
+            return
+        if self.alpha is None:
+            self.alpha = at
+        index = self.forming.get(key)
+        if index is None:  # a new phase takes over what trails: to count and to run, not to start
+            index = self.forming[key] = len(self.phases)
+            self.phases.append(Phase(key))
+            self._give(index, self.carry)
+            self.carry = {}
+        insort(self.phases[index].starts, at)
+        self._give(index, {task: size})
+
+    def finish(self, task: int, at: int, ok: bool = True) -> bool:
+        """Algorithm 2, lines 5-7; False where no such task runs. A task that is carried only
+        leaves.
+        """
+        if self.carry.pop(task, None) is not None:
+            return True
+        index = self.owner.pop(task, None)
+        if index is None:
+            return False
+        phase = self.phases[index]
+        del phase.running[task]
+        if ok:
+            insort(phase.fins, at)
+        return True
+
+    def end(self, at: int) -> None:
+        """The application ended. An empty running set alone is no end (defect 13)."""
+        self.beta = at
+
+    def evaluate(self, t: int, waiting: Callable[[int], int], windows: Windows) -> None:
+        """Algorithms 1 and 2 at the tick ``t``, every phase in the order of creation."""
+        for index, phase in enumerate(self.phases):
+            if self.forming.get(phase.key) == index:
+                self._bursts(phase, t, waiting, windows)
+            ended = windows.inside(phase.fins, t)
+            if phase.gamma is None:
+                if len(ended) > windows.eff(windows.finish, phase):
+                    phase.gamma = ended[0]  # of this window: heading tasks ended before it
+            elif not ended and phase.running and not phase.moved:
+                self._pass_on(index, phase)
+
+    def released_ms(self, tau: int) -> int:
+        """When the last ramp of Eq 9 that has begun is over; 0 if none has."""
+        ends = (p.gamma + max(tau, p.variation) for p in self.phases if p.gamma is not None)
+        return max(ends, default=0)
+
+    def _bursts(
+        self, phase: Phase, t: int, waiting: Callable[[int], int], windows: Windows
+    ) -> None:
+        """Algorithm 1, lines 11-17: the burst begins, or it is over and so is the phase's start."""
+        if not phase.burst:
+            phase.w = max(phase.w, len(phase.starts) + waiting(phase.key))
+        started = len(windows.inside(phase.starts, t))
+        if not phase.burst and started > windows.eff(windows.start, phase):
+            phase.burst, phase.psf = True, phase.starts[0]
+        elif phase.burst and started == 0:
+            assert phase.psf is not None
+            phase.psl = phase.starts[-1]
+            phase.dps = phase.psl - phase.psf
+            del self.forming[phase.key]
+
+    def _pass_on(self, index: int, phase: Phase) -> None:
+        """Algorithm 2, lines 11-12: trailing tasks count to the next phase, once (defect 12)."""
+        trailing, phase.running = phase.running, {}
+        phase.c -= len(trailing)
+        phase.moved = True
+        if index + 1 < len(self.phases):
+            self._give(index + 1, trailing)
+        else:
+            self.carry |= trailing
+            for task in trailing:
+                del self.owner[task]
+
+    def _give(self, index: int, tasks: dict[int, Size]) -> None:
+        phase = self.phases[index]
+        phase.running |= tasks
+        phase.c += len(tasks)
+        for task, size in tasks.items():
+            self.owner[task], phase.size = index, size
