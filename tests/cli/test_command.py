@@ -79,7 +79,18 @@ ANSWERS: dict[str, Any] = {
                 "bridge": {"state": "fallback", "rounds": 7, "last_failure": "killed\nTraceback"},
                 "grants": {"policy": 40, "fallback": 2},
                 "refusals": {"NODE_FULL": 1},
-                "queues": [],
+                "queues": [
+                    {
+                        "path": "root.a",
+                        "policy": "drf",
+                        "guaranteed": {"memory_mb": 1},
+                        "used": {},
+                        "pending": {},
+                        "applications": 1,
+                        "containers": 2,
+                        "report": {"delta": 0.25, "why": "[full]"},
+                    }
+                ],
                 "waiting": [],
             }
         }
@@ -121,6 +132,11 @@ def test_status_says_policy_version_and_fallback(
     assert "policy drf, version 3, from d.yml" in shown
     assert "bridge fallback, 7 rounds; last failure: killed" in shown
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
+    assert [line.split() for line in shown.splitlines() if "delta" in line] == [
+        ["│", "delta", "│", "0.25", "│"]
+    ]
+    assert shown.count("root.a") == 2
+    assert "[full]" in shown
 
 
 def test_status_as_json_is_one_document(

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
@@ -11,6 +12,7 @@ from loomcard.cli.output import Json, On, Where, console, print_json, waiting
 from loomcard.cluster import places
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
+from loomcard.cluster.told import tables
 from loomcard.suite.programs import Program, ProgramError, program
 from loomcard.suite.submission import Client, Submission, SubmissionError
 from loomcard.suite.times import job_times, read_runs
@@ -165,6 +167,15 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
             str(queue["containers"]),
         )
     out.print(table)
+    for told in tables(scheduler["queues"]):
+        shown = Table(title=escape(told.title) or None, title_justify="left")
+        for heading, is_number in zip(told.headings, told.numbers, strict=True):
+            shown.add_column(
+                escape(heading), justify="right" if is_number else "left", overflow="fold"
+            )
+        for row in told.rows:
+            shown.add_row(*map(escape, row))
+        out.print(shown)
 
 
 def _amounts(resource: dict[str, int]) -> str:

@@ -44,7 +44,7 @@ public final class SchedulerBlock extends HtmlBlock {
     tiles(page, document);
     queues(page, document);
     waiting(page, document.path("waiting"));
-    reports(page, document.path("queues"));
+    ReportTables.render(page, document.path("queues"));
     page.__();
   }
 
@@ -166,22 +166,6 @@ public final class SchedulerBlock extends HtmlBlock {
       }
     }
     body.__().__();
-  }
-
-  private static void reports(DIV<Hamlet> page, JsonNode queues) {
-    boolean headed = false;
-    for (JsonNode queue : queues) {
-      JsonNode report = queue.path("report");
-      if (report.isNull() || report.isMissingNode()) {
-        continue;
-      }
-      if (!headed) {
-        page.h2("What policies report");
-        headed = true;
-      }
-      page.div(".small").__(queue.path("path").asText()).__()
-          .pre().__(report.toPrettyString()).__();
-    }
   }
 
   private static String joined(JsonNode names) {

@@ -7,12 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** The files that the tests of both languages read. */
-final class Golden {
+public final class Golden {
   private Golden() {
   }
 
   /** The root of the repository, found upwards from where the tests run. */
-  static File repository() {
+  public static File repository() {
     File folder = new File("").getAbsoluteFile();
     while (!new File(folder, "tests/golden/wire").isDirectory()) {
       folder = folder.getParentFile();

@@ -26,6 +26,12 @@ final class SampleStatus implements StatusSource {
       + "\"policy\":\"fifo\",\"submit\":[\"alice\",\"group:data\"],\"weight\":2.0}],"
       + "\"schema\":1,\"source\":\"two.yml\"}";
   static final String REPORT = "{\"theta\":0.1,\"7 of <b>\":[1,2]}";
+  private static final String TYPED = "{\"figures\":[{\"label\":\"small\",\"name\":\"d\","
+      + "\"unit\":\"share\",\"value\":0.375},{\"label\":\"free\",\"name\":\"f\","
+      + "\"unit\":\"containers\",\"value\":1200}],\"tables\":[{\"columns\":[{\"label\":\"job\","
+      + "\"name\":\"j\"},{\"label\":\"asked\",\"name\":\"a\",\"unit\":\"MB\"}],\"label\":\"jobs\","
+      + "\"name\":\"jobs\",\"rows\":[[\"<i>\",4096]]},{\"columns\":[],\"label\":\"nothing\","
+      + "\"name\":\"n\",\"rows\":[]}],\"typed\":1}";
   static final AppliedSetup GOVERNING = governing();
 
   final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
@@ -41,7 +47,10 @@ final class SampleStatus implements StatusSource {
 
   @Override
   public BridgeStatus bridge() {
-    return BridgeSamples.status(GOVERNING, Collections.singletonMap("root.a", REPORT));
+    Map<String, String> reports = new LinkedHashMap<>();
+    reports.put("root", TYPED);
+    reports.put("root.a", REPORT);
+    return BridgeSamples.status(GOVERNING, reports);
   }
 
   @Override

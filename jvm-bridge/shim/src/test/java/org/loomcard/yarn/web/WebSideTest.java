@@ -96,10 +96,12 @@ public final class WebSideTest {
     assertEquals(200, answer.status);
     for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
-        "6,144 MB, 3 vcores", "7 of &lt;b&gt;"}) {
+        "6,144 MB, 3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
+        "jobs of root", "asked, MB", "&lt;i&gt;", "4,096"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
     }
     assertFalse(answer.body.contains("count <words>"));
+    assertFalse("an empty table is left out", answer.body.contains("nothing of root"));
     assertFalse(answer.body.replace(manager.address, "").contains("src=\"http"));
   }
 
