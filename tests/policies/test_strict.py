@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+import scenarios
 from compiled import flat, queue, setup
 from loomcard.policies.strict import hard_share
 from loomcard.testing.cluster import Cluster
@@ -129,3 +130,42 @@ def test_the_reason_for_waiting_is_the_share():
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
     assert engine.exchange().waits == [(1, 20, 0, "SHARE")]
+
+
+def test_masters_are_told_what_their_share_leaves():
+    """A half of 8 each; what is taken is less, and with the other's end all the rest is there."""
+    engine = Cluster(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (2, (1024, 1)), (1, (1024, 1)))
+    plan = engine.exchange()
+    assert plan.headroom == [(1, (2048, 2)), (2, (3072, 3))]
+    engine.commit(plan)
+    assert engine.exchange().headroom == []
+    engine.complete(next(n for n, g in engine.containers.items() if g.attempt == 2))
+    engine.end_app(2)
+    assert engine.exchange().headroom == [(1, (6144, 6))]
+
+
+@pytest.mark.parametrize(("others", "limit_ppm", "got"), [(14, 1_000_000, 2), (2, 187_500, 3)])
+def test_masters_are_told_no_more_than_cluster_and_user_limit_leave(others, limit_ppm, got):
+    """Entitled to 8 of 16, but another queue holds 14 of them, or its user may have 3."""
+    leaf = queue("root.a", "strict", user_limit_ppm=limit_ppm)
+    engine = Cluster(setup(queue("root", "drf"), leaf, queue("root.b", "fifo")))
+    engine.add_node(1, 16384, 16)
+    for app, count in ((2, others), (1, 8)):
+        engine.add_app(app, queue=app)
+        engine.ask(app, count)
+        plan = engine.exchange()
+        engine.commit(plan)
+    assert sum(g.attempt == 1 for g in engine.containers.values()) == got
+    assert plan.headroom == [(1, (0, 0))]
+
+
+def test_mapreduce_goes_on_where_a_share_is_one_container():
+    """Two slots for two: were the AM told of a free slot, its one container would be a reduce that
+    waits for its maps, five minutes for each.
+    """
+    maps, reduces = scenarios.stage([1000] * 6), scenarios.stage([1000] * 2, 2, priority=10)
+    jobs = [scenarios.app(name, maps, reduces, kind="mapreduce", slowstart=0.1) for name in "jk"]
+    record = scenarios.run(scenarios.scenario(*jobs, slots=3), "strict")
+    assert record.ended_ms == 8000

@@ -18,13 +18,9 @@ from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import Full, tell
+from loomcard.policies.headroom import EVERYBODY, Told, rooms
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level
-
-Told = dict[str, tuple[int, ...]]
-"""Headroom by user, as plain data; where no user limit holds, ``EVERYBODY``'s."""
-
-EVERYBODY = ""
 
 
 @register("slots")
@@ -49,11 +45,11 @@ class Slots:
         if not self.slots_per_node and self.slot_memory_mb <= 0 and self.slot_vcores <= 0:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
-    def initial(self, _view: ClusterView, _saved: Any) -> Told:
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[str, Told]:
         """Nothing was told yet."""
         return {}
 
-    def decide(self, view: ClusterView, told: Told) -> tuple[Plan, Told]:
+    def decide(self, view: ClusterView, told: dict[str, Told]) -> tuple[Plan, dict[str, Told]]:
         """A slot to the application that holds fewest by its weight, till none is free.
 
         The memory is what AMs were told as their headroom: an AM that sees free memory where no
@@ -80,25 +76,19 @@ class Slots:
         return plan, tell_headroom(plan, told, free.room(view.cluster_capacity))
 
 
-def tell_headroom(plan: Plan, told: Told, free: Resource) -> Told:
+def tell_headroom(plan: Plan, told: dict[str, Told], free: Resource) -> dict[str, Told]:
     """Tell the AMs whose headroom is another than they were ``told``, and those that are new.
 
     It is the least of ``free`` and of what the maxima along the path and the user limit leave.
     """
     leaf = plan.view.queue
-    for queue in leaf.capped:
-        assert queue.maximum is not None
-        free = free.least(queue.maximum.minus(queue.used))
-    rooms, limit = {EVERYBODY: free}, leaf.user_limit
-    if limit is not None:
-        rooms = {user: free.least(limit.minus(used)) for user, used in leaf.user_used.items()}
-    now = {user: tuple(max(0, amount) for amount in room) for user, room in rooms.items()}
+    now = rooms(leaf, free)
     new = dict.fromkeys(c.attempt.application for c in plan.view.changes_of(AttemptAdded))
     new |= dict.fromkeys(c.application for c in plan.view.changes_of(ApplicationAdded))
     for app in leaf.applications.values() if now != told else new:
         if app.number not in leaf.applications:
             continue  # it came and went in one batch
-        user = EVERYBODY if limit is None else app.user
+        user = EVERYBODY if leaf.user_limit is None else app.user
         if app in new or now[user] != told.get(user):
             plan.headroom(app, Resource(now[user]))
     return now

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
-from typing import Literal
+from typing import Any, Literal
 
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
@@ -15,6 +15,7 @@ from loomcard.model.resource import Resource, fits
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import SHARE, Entry, Order, members_of
+from loomcard.policies.headroom import EVERYBODY, Told, rooms
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
@@ -32,10 +33,21 @@ class StrictShares:
 
     asks_again = True  # what the scope is entitled to depends on other queues
 
-    def decide(self, view: ClusterView) -> Plan:
-        """Fill by dominant share, each member up to its share."""
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[int, Told]:
+        """Nothing was told yet."""
+        return {}
+
+    def decide(self, view: ClusterView, told: dict[int, Told]) -> tuple[Plan, dict[int, Told]]:
+        """Fill by dominant share, each member up to its share.
+
+        The memory is what AMs were told as their headroom, by number: one that sees the room which
+        its share forbids it would fill the share with reduces, which wait there for its maps.
+        """
         plan = Plan(view)
-        return fill_tree(plan, partial(self._level, view, plan.dominant_share))
+        fill_tree(plan, partial(self._level, view, plan.dominant_share))
+        if view.queue.leaf:
+            _tell_headroom(plan, told)
+        return plan, told
 
     def _level(self, view: ClusterView, order: Order, queue: Queue) -> Level:
         return CappedLevel(queue, order, partial(scope_capacity, view), everyone=self.over == "all")
@@ -48,12 +60,35 @@ def hard_share(whole: Sequence[int], weight: float, total: float) -> Resource:
 
 def scope_capacity(view: ClusterView) -> Resource:
     """What the scope may share out now; a scope without siblings has all that it may use."""
-    queue: Queue | None = view.queue
-    while queue is not None and queue.parent is not None:
-        if len(queue.parent.children) > 1:
-            return view.capacity
-        queue = queue.parent
+    if has_siblings(view.queue):
+        return view.capacity
     return view.queue.maximum or view.cluster_capacity
+
+
+def has_siblings(queue: Queue) -> bool:
+    """It, or a queue above it, shares its parent with others."""
+    parent = queue.parent
+    return parent is not None and (len(parent.children) > 1 or has_siblings(parent))
+
+
+def _tell_headroom(plan: Plan, told: dict[int, Told]) -> None:
+    """Tell the AMs of a leaf whose headroom is another than they were ``told``."""
+    view, leaf = plan.view, plan.view.queue
+    level: CappedLevel = view._indexes["levels"][leaf]
+    found: dict[str, Told] = {}  # shares of a scope by itself add up to no more than its room
+    if has_siblings(leaf) or leaf.user_limit is not None:
+        ledger = view._ledger
+        found = rooms(leaf, ledger.capacity.minus(ledger.queues[0].used))
+    for app in level.moved(found, everyone=not told):
+        if app.number not in leaf.applications:
+            told.pop(app.number, None)
+            continue
+        room = level.left_of(app)
+        if found:
+            room = room.least(found[EVERYBODY if leaf.user_limit is None else app.user])
+        if told.get(app.number) != room:
+            told[app.number] = tuple(room)
+            plan.headroom(app, room)
 
 
 class CappedLevel(Level):
@@ -74,6 +109,9 @@ class CappedLevel(Level):
         self._weights: dict[Member, float] = {}  # of those who share
         self._shared: tuple[Resource, float] = (Resource(), 1.0)  # the whole, the sum of weights
         self._held: list[tuple[Shape | None, Entry]] = []  # who has its share, till that changes
+        self._moved: dict[Member, None] = {}  # whose headroom may be another than it was
+        self._rooms: dict[str, Told] = {}  # what they all may still have at most
+        queue.watchers.append(self._moved)
 
     def update(self, ledger: Ledger) -> None:
         """See who shares what, then bring the order up to date."""
@@ -86,6 +124,7 @@ class CappedLevel(Level):
         shared = self._capacity(), fsum(self._weights.values())
         if anew or shared != self._shared:
             self._shared = shared
+            self._moved.update(dict.fromkeys(members_of(self.queue)))
             self.restore(self._held)
             self._held = []
 
@@ -97,8 +136,10 @@ class CappedLevel(Level):
             self._weights.pop(member, None)
 
     def share_of(self, member: Member) -> Resource:
-        """What a member may hold at most."""
+        """What a member may hold at most; one that does not share yet, once it does."""
         whole, total = self._shared
+        if member not in self._weights:
+            total += member.weight
         return hard_share(whole, member.weight, total)
 
     def forbids(self, app: Application) -> str | None:
@@ -110,10 +151,21 @@ class CappedLevel(Level):
 
     def limit_of(self, member: Member) -> Resource | None:
         """What is left of a member's share; None: one container, whatever its size."""
-        if only_masters(member):
-            return None
+        return None if only_masters(member) else self.left_of(member)
+
+    def left_of(self, member: Member) -> Resource:
+        """What is left of a member's share."""
         share = self.share_of(member)
         return Resource(max(0, most - used) for most, used in zip(share, member.used, strict=True))
+
+    def moved(self, rooms: dict[str, Told], *, everyone: bool) -> list[Application]:
+        """Whose headroom may be another since the last call: those who got or lost something, or
+        all, if their shares or the ``rooms`` of their users did.
+        """
+        moved = members_of(self.queue) if everyone or rooms != self._rooms else list(self._moved)
+        self._rooms = rooms
+        self._moved.clear()
+        return [member for member in moved if isinstance(member, Application)]
 
     def set_aside(self) -> None:
         """Who has its share waits longer than for this call."""
