@@ -190,9 +190,9 @@ final class RoundLoop implements Runnable {
     if (state == BridgeStatus.State.STOPPED) {
       return;
     }
-    counters.failures++;
     current = null;
     lastFailure = trace.isEmpty() ? reason : reason + "\n" + trace;
+    counters.failures++; // whoever sees it counted can read what it was
     process = "none; being started again";
     long waitMs = breaker.nextBackoffMs();
     turn(BridgeStatus.State.FALLBACK);

@@ -78,6 +78,9 @@ class Wayward:
                     file.write(heard + "\n")
         reply = self.service.decide(text)
         order = self.orders.read_text().strip() if self.orders.exists() else ""
+        if order.endswith(" once"):
+            order = order.removesuffix(" once")
+            self.orders.unlink()
         wanted = "hello" if order == "schema" else "batch"
         return MISDEEDS[order](reply) if order and text.startswith(f'["{wanted}"') else reply
 
