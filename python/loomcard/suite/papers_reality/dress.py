@@ -37,14 +37,25 @@ WINDOW_MS: Final = 10_000
 QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
 """What stock CapacityScheduler gets: the one queue that ``dress`` has, first come first served."""
 
+CONTROL: Final = "capacity"
+"""Stock's rule under Loomcard: what it gains on stock is not DRESS's doing."""
+SCHEDULERS: Final = (OURS, STOCK, CONTROL)
+
+WARM_UP: Final = "warm-up-"
+WARM_UPS: Final = 10
+WARM_UP_MS: Final = 12_000
+"""Before the first application, in real time: the cluster's JVMs compile what they run, which would
+cost the first seconds' applications as much as a scheduler can.
+"""
+
 Run = dict[str, Any]
 """A run's summary (`loomcard.outcome.metrics.summary`), times in the workload's own ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """DRESS against stock on one workload and seed, as changes of stock's figure (-0.2: a fifth
-    less): mean completion of small and of large applications, makespan, means over all.
+    """One scheduler against stock on one workload and seed, as changes of stock's figure (-0.2: a
+    fifth less): mean completion of small and of large applications, makespan, means over all.
     """
 
     seed: int
@@ -91,39 +102,70 @@ def scaled(scenario: Scenario, by: int) -> Scenario:
     )
 
 
+def warmed_up(scenario: Scenario) -> Scenario:
+    """The scenario some seconds later, with small applications before it that are no part of any
+    figure. They leave DRESS as it was: it has forgotten them at its first tick with a real one.
+    """
+    first = scenario.applications[0]
+    nothing = Stage("s", first.stages[0].size, 20, 1, [100] * 8)
+    before = [
+        ScenarioApplication(
+            f"{WARM_UP}{number}", 500 * number, first.queue, first.user, "plain", [nothing]
+        )
+        for number in range(WARM_UPS)
+    ]
+    after = [replace(each, submit_ms=each.submit_ms + WARM_UP_MS) for each in scenario.applications]
+    faults = [replace(each, at_ms=each.at_ms + WARM_UP_MS) for each in scenario.faults]
+    return replace(scenario, applications=before + after, faults=faults)
+
+
+def without_warm_up(record: RunRecord) -> RunRecord:
+    """The same record, warm-up taken out."""
+    record.applications = [row for row in record.applications if not _warms_up(row.id)]
+    record.containers = [row for row in record.containers if not _warms_up(row.application)]
+    return record
+
+
+def _warms_up(application: str) -> bool:
+    return application.startswith(WARM_UP)
+
+
 def compare(
     workload: str, folder: Path, seeds: Sequence[int], by: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The workload under both, in turns, the order changing from seed to seed. Raises as ``play``
-    does, and ValueError where an application did not end.
+    """The workload under each scheduler, in turns that rotate from seed to seed. Raises as
+    ``play`` does, and ValueError where an application did not end.
     """
-    runs: dict[str, list[Run]] = {OURS: [], STOCK: []}
+    runs: dict[str, list[Run]] = {policy: [] for policy in SCHEDULERS}
     rates = []
-    for seed in seeds:
+    for number, seed in enumerate(seeds):
         scenario = scaled(load(Path(workload), seed=seed), by)
         rates.append(wanted_per_second(scenario))
-        for policy in (OURS, STOCK) if seed % 2 else (STOCK, OURS):
+        first = number % len(SCHEDULERS)
+        for policy in (*SCHEDULERS[first:], *SCHEDULERS[:first]):
             tell(f"{workload}, seed {seed}: {policy}")
-            place = folder / f"{workload}-{seed}-{policy.replace(':', '-')}"
-            runs[policy].append(_checked(_play(scenario, policy, place, by)))
-    gains = [gain(*pair) for pair in zip(runs[OURS], runs[STOCK], strict=True)]
+            place = folder / f"{Path(workload).stem}-{seed}-{policy.replace(':', '-')}"
+            runs[policy].append(_checked(_play(warmed_up(scenario), policy, place, by)))
     return {
         "workload": workload,
         "time_divided_by": by,
         "wanted_per_second": round(max(rates), 1),
-        "mean": {
-            name: round(mean(getattr(each, name) for each in gains), 4)
-            for name in Gain.__slots__
-            if name != "seed"
-        },
-        "seeds": [asdict(each) for each in gains],
+        OURS: gains(runs[OURS], runs[STOCK]),
+        CONTROL: gains(runs[CONTROL], runs[STOCK]),
         "table": {policy: figures(runs[policy], by) for policy in runs},
         "jobs": jobs(runs, by),
     }
 
 
+def gains(ours: Sequence[Run], stock: Sequence[Run]) -> dict[str, Any]:
+    """The gain of each seed, and of their mean."""
+    each = [asdict(gain(*pair)) for pair in zip(ours, stock, strict=True)]
+    keys = [key for key in each[0] if key != "seed"]
+    return {"mean": {key: round(mean(row[key] for row in each), 4) for key in keys}, "seeds": each}
+
+
 def gain(ours: Run, stock: Run) -> Gain:
-    """DRESS against stock, in one pair of runs."""
+    """One scheduler against stock, in one pair of runs."""
 
     def change(of: Callable[[Run], float]) -> float:
         return round(of(ours) / of(stock) - 1, 4)
@@ -156,7 +198,7 @@ def figures(runs: Sequence[Run], by: int) -> dict[str, float]:
 
 
 def jobs(runs: dict[str, list[Run]], by: int) -> list[dict[str, Any]]:
-    """A row per application in order of submission: wait and completion under both, in the
+    """A row per application in order of submission: wait and completion under each, in the
     workload's unscaled seconds, means over the seeds.
     """
     seen: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -178,13 +220,14 @@ def _play(scenario: Scenario, policy: str, folder: Path, by: int) -> RunRecord:
     folder.mkdir(parents=True, exist_ok=True)
     if policy == STOCK:
         return play(scenario, STOCK, setup=compile_setup(QUEUES, "queues.yml"), folder=folder)
-    setup = folder / "dress.yml"
-    setup.write_text(SETUP.format(tick_ms=TICK_MS // by, window_ms=WINDOW_MS // by), "utf-8")
+    text = SETUP.format(tick_ms=TICK_MS // by, window_ms=WINDOW_MS // by)
+    setup = folder / f"{policy}.yml"
+    setup.write_text(text if policy == OURS else QUEUES, "utf-8")
     return play(scenario, setup, folder=folder)
 
 
 def _checked(record: RunRecord) -> Run:
-    run = summary(record)
+    run = summary(without_warm_up(record))
     unfinished = [row["id"] for row in run["applications"] if row["completion_ms"] is None]
     if unfinished:
         raise ValueError(f"{record.workload} under {record.policy}: {unfinished} did not end")

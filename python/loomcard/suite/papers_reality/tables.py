@@ -49,17 +49,23 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def _workload(found: dict[str, Any]) -> str:
-    keys = list(found["mean"])
-    head = [f"{found['workload']}, seed", *(key.replace("_", " ") for key in keys)]
-    rows = [[str(each["seed"]), *(f"{each[key]:+.1%}" for key in keys)] for each in found["seeds"]]
-    rows.append(["**mean**", *(f"**{found['mean'][key]:+.1%}**" for key in keys)])
+    keys = list(found["dress"]["mean"])
+    head = [f"{found['workload']}, seed", "", *(key.replace("_", " ") for key in keys)]
+    rows = []
+    for policy in ("dress", "capacity"):
+        rows += [
+            [str(each["seed"]), policy, *(f"{each[key]:+.1%}" for key in keys)]
+            for each in found[policy]["seeds"]
+        ]
+        means = [f"**{found[policy]['mean'][key]:+.1%}**" for key in keys]
+        rows.append(["**mean**", policy, *means])
     figures = found["table"]
     names = list(next(iter(figures.values())))
-    means = [[policy, *(f"{row[name]:.1f}" for name in names)] for policy, row in figures.items()]
+    overall = [[policy, *(f"{row[name]:.1f}" for name in names)] for policy, row in figures.items()]
     titles = [name.removesuffix("_s").replace("_", " ") for name in names]
     jobs = [[str(value) for value in job.values()] for job in found["jobs"]]
     columns = [key.removesuffix("_s").replace("_", " ") for key in found["jobs"][0]]
-    parts = [_table(head, rows), _table(["seconds", *titles], means), _table(columns, jobs)]
+    parts = [_table(head, rows), _table(["seconds", *titles], overall), _table(columns, jobs)]
     return "\n\n".join(parts)
 
 
