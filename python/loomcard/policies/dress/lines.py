@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.plan import Plan
@@ -34,41 +34,54 @@ class Line(Index):
         self.closed = {s for s in self.heaps if s is not None and not may(self.kind, s[0])}
 
 
-class Lines:
-    """Both lines of a call. ``may(kind, size)``: the quota allows a container of ``size``;
-    ``filled(kind)``: how much of its quota a category holds.
-    """
+class Border(Protocol):
+    """What divides the two lines."""
 
-    def __init__(
-        self, plan: Plan, lines: dict[str, Line], order: Order,
-        may: Callable[[str, Any], bool], filled: Callable[[str], float],
-    ) -> None:  # fmt: skip
+    lines: dict[str, Line]
+    divided: bool
+
+    def may(self, kind: str, size: Sequence[int]) -> bool:
+        """The quota of a category lets it have a container of ``size``."""
+
+    def filled(self, kind: str) -> float:
+        """How much of its quota a category holds."""
+
+
+class Lines:
+    """Both lines, for one call."""
+
+    def __init__(self, plan: Plan, border: Border, order: Order) -> None:
         self._plan = plan
-        self._lines = lines
+        self._border = border
+        self._lines = border.lines
         self._order = order
-        self._may = may
-        self._filled = filled
         self._full = Full(plan.view._ledger, plan.view._draft.full)
-        for line in lines.values():
+        for line in self._lines.values():
             line.refresh(plan.view._ledger.capacity_version, order)
         self.update()
 
-    def next(self, kinds: Iterable[str] = CATEGORIES) -> tuple[str, Application] | None:
-        """The category that holds least of its quota, of those that want something which quota and
-        nodes allow, ties to SD; and the first of its applications.
+    def update(self) -> None:
+        """Something was granted: see anew what the quotas allow."""
+        for line in self._lines.values():
+            line.close(self._border.may)
+
+    def next(self) -> tuple[str, Application] | None:
+        """The category that holds least of its quota, ties to SD, of those that want something
+        which their quota and the nodes allow; and the first of its applications.
+
+        Where nothing is divided: first in, first out over both lines.
         """
         if self._plan.spent or self._full.everything():
             return None
-        for kind in sorted(kinds, key=self._filled):
-            app: Any = self._lines[kind].top(_Either(self._full, self._lines[kind].closed))
-            if app is not None:
-                return kind, app
-        return None
+        kinds = sorted(CATEGORIES, key=self._border.filled)
+        tops = [(kind, app) for kind in kinds if (app := self._top(kind)) is not None]
+        if not self._border.divided and len(tops) > 1:
+            return min(tops, key=lambda top: self._lines[top[0]].entries[top[1]])
+        return tops[0] if tops else None
 
-    def first(self) -> tuple[str, Application] | None:
-        """As ``next`` where there is nothing to divide: first in, first out over both lines."""
-        tops = [found for kind in CATEGORIES if (found := self.next([kind])) is not None]
-        return min(tops, key=lambda top: self._lines[top[0]].entries[top[1]], default=None)
+    def _top(self, kind: str) -> Any:
+        line = self._lines[kind]
+        return line.top(_Either(self._full, line.closed))
 
     def serve(self, kind: str, app: Application) -> bool:
         """One container for the application; where it can have none it leaves its line for this
@@ -80,11 +93,6 @@ class Lines:
             return True
         line.set_aside()
         return False
-
-    def update(self) -> None:
-        """Something was granted: what quotas allow is less now, or more if nobody waits for it."""
-        for line in self._lines.values():
-            line.close(self._may)
 
     def finish(self) -> None:
         """The call is over: whoever was set aside may try again, and who waits is told why."""

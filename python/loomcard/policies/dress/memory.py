@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loomcard.policies.dress.classify import LD, SD
+from loomcard.policies.dress.classify import SD, Vector
 from loomcard.policies.dress.phases import Size, Tracker
+from loomcard.policies.dress.quotas import filled
+from loomcard.policies.dress.reserve import Outlook, add_up
 
 Durations = list[int]
 """Count of tasks that ended well, and the ms that they ran in all."""
@@ -45,19 +47,36 @@ class Scale:
 
 @dataclass(slots=True)
 class Tally:
-    """What pages and reports show of the last tick, and of all."""
+    """What is shown of the last tick, and of all; in containers, but for ``released``."""
 
-    forecast: dict[str, list[float]] = field(default_factory=dict)
-    """F of either category for the tick that has begun, by resource type."""
-    pending: dict[str, list[float]] = field(default_factory=dict)
-    """P of either category at the last tick."""
-    released: dict[str, list[float]] = field(default_factory=lambda: {SD: [], LD: []})
-    """What ended since the last tick."""
-    actual: dict[str, list[float]] = field(default_factory=lambda: {SD: [], LD: []})
-    """What ended between the last tick and the one before."""
+    released: dict[str, list[float]] = field(default_factory=dict)
+    """By category, amounts of what ended since the last tick."""
+    forecast: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """F_1 and F_2, for the tick that has begun."""
+    pending: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """P_1 and P_2."""
+    expected: float = 0.0
+    """F_1 + F_2 as it was forecast for the tick that has ended."""
+    actual: float = 0.0
+    """What was released in it."""
     error: float = 0.0
-    """Sum over ticks of |forecast - actual|, in containers."""
+    """Sum over ticks of |expected - actual|."""
+    ticks: int = 0
     branches: dict[str, int] = field(default_factory=dict)
+
+    def ticked(self, outlook: Outlook, each: Vector) -> None:
+        """A tick has ended, and the next one looks like this; ``each``: one container's worth."""
+        self.expected = sum(self.forecast)
+        self.actual = sum(filled(amounts, each) for amounts in self.released.values())
+        self.error += abs(self.expected - self.actual)
+        self.ticks += 1
+        self.released = {}
+        self.forecast = [filled(f, each) for f in outlook.releases]
+        self.pending = [filled(add_up(asks, len(each)), each) for asks in outlook.asks]
+
+    def count(self, branch: str) -> None:
+        """Algorithm 3 took this way."""
+        self.branches[branch] = self.branches.get(branch, 0) + 1
 
 
 @dataclass(slots=True)

@@ -81,6 +81,8 @@ def within(size: Vector, used: Sequence[float], quota: Vector) -> bool:
 
 
 def filled(used: Sequence[float], quota: Vector) -> float:
-    """max_r used_r / quota_r: how much of its quota a category holds; the lesser is served."""
+    """max_r used_r / quota_r: how much of its quota a category holds; the lesser is served. Of what
+    one container stands for: how many containers that is.
+    """
     ratios = [u / q if q > 0 else float("inf") for u, q in zip(used, quota, strict=True) if u > 0]
     return max(ratios, default=0.0)

@@ -117,7 +117,7 @@ def adjust(delta: float, outlook: Outlook, rule: Rule) -> Adjusted:
     small.sort(key=lambda r: dominant(r, total))
     large.sort(key=lambda r: dominant(r, total))
     a1, a2 = (_plus(a, f) for a, f in zip(outlook.free, outlook.releases, strict=True))
-    p1, p2 = (_sum(asks, len(total)) for asks in (small, large))
+    p1, p2 = (add_up(asks, len(total)) for asks in (small, large))
     if not small and not large:
         return Adjusted(min(max(delta, rule.dmin), rule.dmax), "idle")
     if (surplus := _surplus(a1, p1, total)) >= 0:
@@ -204,7 +204,8 @@ def _fits(a: Vector, b: Vector) -> bool:
     return all(x <= y for x, y in zip(a, b, strict=True))
 
 
-def _sum(vectors: Iterable[Vector], width: int) -> list[float]:
+def add_up(vectors: Iterable[Vector], width: int) -> list[float]:
+    """The sum of vectors of ``width`` resource types."""
     total = [0.0] * width
     for vector in vectors:
         total = _plus(total, vector)
