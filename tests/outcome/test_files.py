@@ -99,8 +99,8 @@ def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
     [
         pytest.param(None, "holds no results.json", id="no file"),
         pytest.param("[1,\n2", "not JSON: .*line 2", id="half a file"),
-        pytest.param('{"a": 1}', "expected a list with one object a run", id="something else"),
-        pytest.param("[{}]", "expected a list with one object a run", id="an empty run"),
+        pytest.param('{"a": 1}', "Expected `array`, got `object`", id="something else"),
+        pytest.param("[{}]", r"missing required field `policy` - at `\$\[0\]`", id="an empty run"),
     ],
 )
 def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, told: str) -> None:
@@ -109,6 +109,45 @@ def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, t
         (tmp_path / "results.json").write_text(text)
     with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{told}.*\\(.*\\)"):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ({"makespan_ms": "x"}, r"Expected `int \| null`, got `str` - at `\$\[0\]\.makespan_ms`"),
+        ({"seed": 10**30}, r"Expected `int` <= \d+ - at `\$\[0\]\.seed`"),
+        ({"utilization": {"memory_mb": 0.5}}, r"a share of each of .*\$\[0\]\.utilization"),
+        ({"capacity": [[0, [4096]]]}, r"an amount of each of .*\$\[0\]\.capacity\[0\]"),
+    ],
+)
+def test_a_damaged_figure_is_named_with_its_place(
+    tmp_path: Path, damage: dict[str, object], told: str
+) -> None:
+    """Not found out by a traceback from the midst of a report."""
+    write_run(tmp_path, [record()], manifest({}))
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps([json.loads(file.read_text())[0] | damage]))
+    with pytest.raises(ResultError, match=f"{file}: not as Loomcard writes it: .*{told}.*\\("):
+        read_run(tmp_path)
+
+
+def test_a_damaged_manifest_is_named_too(tmp_path: Path) -> None:
+    """The page shows it."""
+    write_run(tmp_path, [record()], manifest({}) | {"seeds": "one"})
+    with pytest.raises(ResultError, match=r"manifest\.json: .*Expected `array`.*\$\.seeds"):
+        read_run(tmp_path)
+
+
+def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> None:
+    """Half a file, and one with a column of something else."""
+    write_run(tmp_path, [record()], manifest({}))
+    file, whole = tmp_path / "containers.parquet", read_run(tmp_path).containers()
+    whole.with_columns(pl.col("started_ms").cast(pl.String)).write_parquet(file)
+    with pytest.raises(ResultError, match=r"a column 'started_ms' of Int64 \("):
+        read_run(tmp_path).containers()
+    file.write_bytes(b"PAR1")
+    with pytest.raises(ResultError, match=f"{file}: not a table of containers: .*\\("):
+        read_run(tmp_path).containers()
 
 
 def test_a_failed_write_leaves_the_old_file(

@@ -13,7 +13,7 @@ from loomcard.outcome.record import ContainerRow, RunRecord
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_TYPES = {
+TYPES = {
     "application": pl.String,
     "stage": pl.String,
     "task": pl.Int64,
@@ -25,6 +25,8 @@ _TYPES = {
     "finished_ms": pl.Int64,
     "kind": pl.String,
 }
+"""The columns of a table of containers, but for the resource types'."""
+
 _FIELDS = {name: index for index, name in enumerate(ContainerRow._fields)}
 
 
@@ -32,7 +34,7 @@ def resource_columns(types: list[str]) -> list[str]:
     """The columns of a container's size: the resource types by name; one that is called as another
     column is gets the prefix ``resource_``.
     """
-    return [f"resource_{name}" if name in _TYPES else name for name in types]
+    return [f"resource_{name}" if name in TYPES else name for name in types]
 
 
 def container_frame(record: RunRecord) -> pl.DataFrame:
@@ -42,7 +44,7 @@ def container_frame(record: RunRecord) -> pl.DataFrame:
     """
     rows = record.containers
     table: dict[str, object] = {}
-    for name, kind in _TYPES.items():
+    for name, kind in TYPES.items():
         field = _FIELDS[name]
         table[name] = pl.Series(name, [row[field] for row in rows], dtype=kind)
     names = resource_columns(record.resource_types)
@@ -51,7 +53,7 @@ def container_frame(record: RunRecord) -> pl.DataFrame:
         table[name] = pl.Series(name, sizes[:, index])
     order = ["allocated_ms", "application", "stage", "task", "attempt", "node", "started_ms"]
     head = ["application", "stage", "task", "attempt", "node", "is_am", *names]
-    frame = pl.DataFrame(table).select([*head, *(c for c in _TYPES if c not in head)])
+    frame = pl.DataFrame(table).select([*head, *(c for c in TYPES if c not in head)])
     return frame.sort(order, nulls_last=True, maintain_order=True)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any
 
 import polars as pl
 
-from loomcard.outcome.columns import container_frame
+from loomcard.outcome.columns import TYPES, container_frame
 from loomcard.outcome.metrics import facts
 from loomcard.outcome.record import RunRecord
+from loomcard.outcome.shape import check_manifest, check_runs
 
 RESULTS, CONTAINERS, MANIFEST = "results.json", "containers.parquet", "manifest.json"
 _ROW_GROUP = 1 << 18  # stated, or it would depend on the machine's cores
@@ -47,14 +48,7 @@ class Results:
         """Every container of every run; empty where the folder has no such file. Raises
         ResultError for a damaged one.
         """
-        file = self.folder / CONTAINERS
-        if not file.exists():
-            return pl.DataFrame()
-        try:
-            return pl.read_parquet(file)
-        except pl.exceptions.PolarsError as error:
-            said = str(error).partition("\n")[0]
-            raise ResultError(f"{file}: not a whole Parquet file: {said} (run it again)") from error
+        return read_containers(self.folder)
 
 
 def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, Any]) -> None:
@@ -80,16 +74,10 @@ def read_run(folder: Path) -> Results:
             f"{folder}: holds no {RESULTS} (name a folder that `loomcard simulate --out` or"
             " `loomcard run` has written)"
         )
-    runs = read_json(file)
-    try:
-        applications = application_frame(runs)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ResultError(
-            f"{file}: expected a list with one object a run, as Loomcard writes it;"
-            f" {type(error).__name__}: {error} (write the folder again)"
-        ) from error
+    runs = read_json(file, check_runs)
     manifest = folder / MANIFEST
-    return Results(folder, runs, applications, read_json(manifest) if manifest.exists() else {})
+    made = read_json(manifest, check_manifest) if manifest.exists() else {}
+    return Results(folder, runs, application_frame(runs), made)
 
 
 def application_frame(runs: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -133,6 +121,26 @@ _APPLICATION: dict[str, Any] = {
     "waiting_ms": pl.Int64,
     "completion_ms": pl.Int64,
 }
+
+
+def read_containers(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """The containers of a run folder whose columns have these values; empty where there is no such
+    file. Raises ResultError for a damaged one.
+    """
+    file = folder / CONTAINERS
+    if not file.exists():
+        return pl.DataFrame()
+    try:
+        rows = pl.scan_parquet(file)
+        kinds = rows.collect_schema()
+        for name, kind in TYPES.items() if kinds else ():
+            if kinds.get(name) != kind:
+                raise ResultError(f"{file}: expected a column {name!r} of {kind} (run it again)")
+        wanted = [pl.col(name) == value for name, value in (equal or {}).items()]
+        return rows.filter(*wanted).collect()
+    except pl.exceptions.PolarsError as error:
+        said = str(error).partition("\n")[0]
+        raise ResultError(f"{file}: not a table of containers: {said} (run it again)") from error
 
 
 def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
@@ -179,12 +187,20 @@ def write_json(file: Path, document: Any) -> None:
         temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def read_json(file: Path) -> Any:
-    """Reads a document. Raises ResultError where it is no JSON, with the line."""
+def read_json(file: Path, check: Callable[[Any], None] = lambda _: None) -> Any:
+    """Reads a document. Raises ResultError where it is no JSON, with the line, or where ``check``
+    raises ValueError.
+    """
     try:
-        return json.loads(file.read_text("utf-8"))
+        document = json.loads(file.read_text("utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise ResultError(f"{file}: not JSON: {error} (write the folder again)") from error
+    try:
+        check(document)
+    except ValueError as error:
+        said = f"{file}: not as Loomcard writes it: {error} (write the folder again)"
+        raise ResultError(said) from error
+    return document
 
 
 @contextmanager

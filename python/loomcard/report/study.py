@@ -9,7 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from loomcard.outcome.files import CONTAINERS, ResultError, Results, application_frame, read_run
+from loomcard.outcome.files import (
+    ResultError,
+    Results,
+    application_frame,
+    read_containers,
+    read_run,
+)
 
 _OPTION = "policy."
 
@@ -28,15 +34,9 @@ class Run:
 
     def containers(self) -> pl.DataFrame:
         """Its containers; empty where they were not kept."""
-        own = self.folder / self.facts.get("folder", "") / CONTAINERS
-        if not own.exists():
-            return pl.DataFrame()
-        frame = pl.scan_parquet(own)
-        for name in ("policy", "workload", "seed", "engine"):
-            frame = frame.filter(pl.col(name) == self.facts[name])
-        for name, value in self.facts.get("parameters", {}).items():
-            frame = frame.filter(pl.col(name) == value)
-        return frame.collect()
+        who = {name: self.facts[name] for name in ("policy", "workload", "seed", "engine")}
+        own = self.folder / self.facts.get("folder", "")
+        return read_containers(own, who | self.facts.get("parameters", {}))
 
 
 @dataclass(frozen=True)
