@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator clean
+.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator hdrf-trees clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -74,6 +74,9 @@ papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an 
 
 bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.bench_simulator
+
+hdrf-trees: setup  ## random trees under H-DRF and its baselines: who breaks a guarantee; 15 minutes
+	@$(BIN)/python -m loomcard.suite.hdrf_trees
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target

@@ -10,7 +10,12 @@ from loomcard.policies.hdrf.shares import (
     unsaturated,
     update_shares,
 )
-from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
+from loomcard.policies.hdrf.static import (
+    guarantees,
+    static_hdrf,
+    static_hdrf_tasks,
+    static_slices,
+)
 from loomcard.policies.hdrf.tree import SETTINGS, Node
 
 __all__ = [
@@ -26,6 +31,7 @@ __all__ = [
     "plain_shares",
     "static_hdrf",
     "static_hdrf_tasks",
+    "static_slices",
     "unsaturated",
     "update_shares",
 ]

@@ -39,17 +39,17 @@ class Pool:
     """What is free on each server."""
     running: dict[Node, deque[int]] = field(init=False)
     """The server of each task of a leaf, the oldest first."""
+    capacity: list[float] = field(init=False)
+    """R, in units."""
+    _paths: dict[Node, list[Node]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.capacity = [sum(column) for column in zip(*self.servers, strict=True)]
         self.free = [list(server) for server in self.servers]
         self.running = {leaf: deque() for leaf in self.root.leaves()}
+        self._paths = {leaf: leaf.path() for leaf in self.running}
         for n in self.root.walk():
             n.used = [0] * len(self.servers[0])
-
-    @property
-    def capacity(self) -> list[float]:
-        """R, in units."""
-        return [sum(column) for column in zip(*self.servers, strict=True)]
 
     @property
     def unsaturated(self) -> tuple[bool, ...]:
@@ -70,7 +70,7 @@ class Pool:
             fitting = (i for i, f in enumerate(self.free) if all(f[r] >= t for r, t in needs))
             place = next(fitting, None) if leaf.wants else None
             if place is not None:
-                found |= dict.fromkeys(leaf.path(), place)
+                found |= dict.fromkeys(self._paths[leaf], place)
         return found
 
     def start(self, leaf: Node, server: int) -> None:
@@ -85,7 +85,7 @@ class Pool:
     def _take(self, leaf: Node, server: int, sign: int) -> None:
         for r, amount in enumerate(leaf.demand):
             self.free[server][r] -= sign * amount
-            for n in leaf.path():
+            for n in self._paths[leaf]:
                 n.used[r] += sign * amount
 
     def shares(self) -> dict[Node, float]:
@@ -155,6 +155,20 @@ def collapsed_recalculated_round(pool: Pool) -> Node | None:
     return _alloc_flat(pool, {leaf: share[leaf] - target[leaf] for leaf in pool.running})
 
 
+def cs_current_round(pool: Pool) -> Node | None:
+    """The paper's "C.S-Current": per-level DRF that stops where the child whose turn it is cannot
+    be served, so that what others could use idles. Not among ``ROUNDS``: it is not Pareto.
+    """
+    share, places = plain_shares(pool.root, pool.capacity), pool.places()
+    n = pool.root
+    while not n.leaf and n.demanding:
+        n = min((c for c in n.children if c.demanding), key=lambda c: share[c] / c.weight)
+    if n not in places:
+        return None
+    pool.start(n, places[n])
+    return n
+
+
 def _alloc_flat(pool: Pool, rank: Mapping[Node, float]) -> Node | None:
     places = pool.places()
     leaf = min((c for c in pool.running if c in places), key=rank.__getitem__, default=None)
@@ -179,7 +193,7 @@ ROUNDS: dict[str, Round] = {
 def fill(pool: Pool, round_: Round) -> int:
     """Rounds until none can start a task; how many started one."""
     count = 0
-    while round_(pool) is not None:
+    while pool.places() and round_(pool) is not None:  # spares the shares where all is full
         count += 1
     return count
 

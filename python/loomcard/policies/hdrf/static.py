@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from loomcard.policies.hdrf.shares import dominant_share
 from loomcard.policies.hdrf.tree import Node, Vector
@@ -14,7 +14,19 @@ _SLACK = 1e-12
 def static_hdrf(
     root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, tuple[float, ...]]:
-    """U[n] in units for every node, as Algorithm 1 fills from empty in slices of ``eps``.
+    """U[n] in units for every node, plain sums in inner ones, once ``static_slices`` has ended."""
+    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
+    for leaf, count in static_slices(root, capacity, eps, tasks):
+        for n in leaf.path():
+            for r, amount in enumerate(task_of(leaf)):
+                U[n][r] += count * amount
+    return {n: tuple(held) for n, held in U.items()}
+
+
+def static_slices(
+    root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
+) -> Iterator[tuple[Node, float]]:
+    """Algorithm 1 fills from empty in slices of ``eps``: each a leaf and a count of its tasks.
 
     Again and again, from the root down, the child with the least s/w below which something
     fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
@@ -24,18 +36,20 @@ def static_hdrf(
     """
 
     def slice_of(leaf: Node, room: float) -> float:
-        thin = eps / dominant_share(_task(leaf), capacity)
-        return min(thin, room) if room > _SLACK * thin / eps else 0.0
+        whole = 1 / dominant_share(task_of(leaf), capacity)
+        return min(eps * whole, room) if room > _SLACK * whole else 0.0
 
-    return {n: tuple(held) for n, held in _fill(root, capacity, tasks, slice_of).items()}
+    return _slices(root, capacity, tasks, slice_of)
 
 
 def static_hdrf_tasks(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, int]:
     """How many tasks each leaf gets where D of Algorithm 1 is one whole task, which must fit."""
-    found = _fill(root, capacity, tasks, lambda _, room: 1.0 if room >= 1 else 0.0)
-    return {leaf: round(_count(found[leaf], _task(leaf))) for leaf in root.leaves()}
+    found = dict.fromkeys(root.leaves(), 0)
+    for leaf, _ in _slices(root, capacity, tasks, lambda _, room: 1.0 if room >= 1 else 0.0):
+        found[leaf] += 1
+    return found
 
 
 def guarantees(
@@ -54,12 +68,12 @@ def guarantees(
     return found
 
 
-def _fill(
+def _slices(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None,
     amount: Callable[[Node, float], float],
-) -> dict[Node, list[float]]:  # fmt: skip
-    """Algorithm 1; ``amount``: how many tasks a leaf takes at once of those there is room for."""
-    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letters
+) -> Iterator[tuple[Node, float]]:  # fmt: skip
+    """``amount``: how many tasks a leaf takes at once of those there is room for."""
+    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
     s = dict.fromkeys(U, 0.0)
     left = {leaf: _most(leaf, tasks) for leaf in root.leaves()}
     free, closed = [float(c) for c in capacity], dict.fromkeys(U, False)
@@ -69,12 +83,13 @@ def _fill(
             able = [c for c in path[-1].children if not closed[c]]
             path.append(min(able, key=lambda c: s[c] / c.weight))
         leaf = path[-1]
-        needs = [(r, need) for r, need in enumerate(_task(leaf)) if need]
+        needs = [(r, need) for r, need in enumerate(task_of(leaf)) if need]
         took = amount(leaf, min([left[leaf], *(free[r] / need for r, need in needs)]))
         if not took:  # free amounts only fall: it is done for good
             for n in reversed(path):
                 closed[n] = n.leaf or all(closed[c] for c in n.children)
             continue
+        yield leaf, took
         left[leaf] -= took
         for r, need in needs:
             free[r] = max(0.0, free[r] - took * need)
@@ -82,10 +97,9 @@ def _fill(
                 U[n][r] += took * need
         for n in path:
             s[n] = dominant_share(U[n], capacity)
-    return U
 
 
-def _task(leaf: Node) -> Vector:
+def task_of(leaf: Node) -> Vector:
     """T[l]; of a leaf that wants nothing and says no demand, all that it holds as one task."""
     if any(leaf.demand):
         return leaf.demand
@@ -97,7 +111,7 @@ def _task(leaf: Node) -> Vector:
 def _most(leaf: Node, tasks: Mapping[Node, float] | None) -> float:
     if tasks is not None and leaf in tasks:
         return tasks[leaf]
-    return float("inf") if leaf.wants else _count(leaf.used, _task(leaf))
+    return float("inf") if leaf.wants else _count(leaf.used, task_of(leaf))
 
 
 def _count(held: Vector, task: Vector) -> float:

@@ -1,0 +1,195 @@
+"""Random trees under H-DRF and its baselines: who leaves the static allocation, who breaks a
+guarantee, and how soon a leaf that wakes has its share.
+
+On the paper's rules as pure functions (`policies/hdrf/rounds.py`), without a cluster. docs/hdrf.md
+holds the figures. Run it with `make hdrf-trees`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from statistics import fmean, median
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
+from loomcard.policies.hdrf.shares import dominant_share
+from loomcard.policies.hdrf.static import guarantees, static_hdrf
+from loomcard.policies.hdrf.tree import Node
+
+KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
+"""Depth of the leaves, and how many resources there are."""
+COMPLETIONS = 700
+FAR = 0.1
+"""A share that is further off than this counts."""
+_EPS = 0.005
+_MARKS = (0, 100, 300, 700)
+"""After so many completions the distance is taken, and after the last."""
+
+
+class Trial(msgspec.Struct):
+    """One tree under one rule; shares are dominant and of what is really held."""
+
+    distances: list[float]
+    """The largest difference of a leaf's share from the static one, from empty on, under churn."""
+    short: float
+    """By how much the worst node is below its guarantee in the end."""
+    woken: int | None
+    """Completions until a leaf that slept has its guarantee, but for one task; None: not in as
+    many as the churn had.
+    """
+
+
+class Row(msgspec.Struct):
+    """All trees of a kind under one rule."""
+
+    depth: int
+    resources: int
+    rule: str
+    trees: int
+    mismatching: int
+    """Trees with a leaf further than 0.1 from its static share after the churn."""
+    breaking: int
+    """Trees with a node more than 0.1 below its guarantee."""
+    distances: list[float]
+    """The mean distance after 0, 100, 300 and 700 completions (those that were run)."""
+    worst: float
+    """The largest distance in the end."""
+    woken: float | None
+    """The median of the woken leaves' completions, where they came."""
+    never: int
+    """Leaves that woke and did not come to their guarantee."""
+
+
+def random_tree(
+    dice: Random, depth: int, resources: int, weights: int = 3
+) -> tuple[Node, tuple[int, ...]]:
+    """A tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to `weights`,
+    tasks of 0 to 3 units of each resource, capacities of 60 to 140.
+    """
+
+    def demand() -> tuple[int, ...]:
+        while not any(task := tuple(dice.randint(0, 3) for _ in range(resources))):
+            pass
+        return task
+
+    def grow(name: str, level: int) -> Node:
+        weight = float(dice.randint(1, weights))
+        if level == depth:
+            return Node(name, weight, demand=demand())
+        count = dice.randint(2, 3)
+        return Node(name, weight, [grow(f"{name}.{i}", level + 1) for i in range(count)])
+
+    return grow("root", 0), tuple(dice.randint(60, 140) for _ in range(resources))
+
+
+def trial(
+    rule: str, root: Node, capacity: Sequence[int], dice: Random,
+    completions: int = COMPLETIONS, headroom: bool = True,
+) -> Trial:  # fmt: skip
+    """Fill, end random running tasks, then let a leaf sleep and wake."""
+    static = static_hdrf(root, capacity, _EPS)
+    goal = {leaf: dominant_share(static[leaf], capacity) for leaf in root.leaves()}
+    pool, round_ = Pool(root, [capacity], headroom), ROUNDS[rule]
+    fill(pool, round_)
+    distances = []
+    for done in range(completions + 1):
+        if done:
+            churn(pool, round_, [_one_running(pool, dice)])
+        if done in _MARKS or done == completions:
+            distances.append(_distance(pool, goal))
+    shares = pool.shares()
+    short = max(g - shares[n] for n, g in guarantees(root).items())
+    return Trial(distances, short, _wake(pool, rule, dice, completions))
+
+
+def _one_running(pool: Pool, dice: Random) -> Node:
+    """The leaf of a running task, each task as likely as another."""
+    leaves = list(pool.running)
+    return dice.choices(leaves, [len(pool.running[leaf]) for leaf in leaves])[0]
+
+
+def _distance(pool: Pool, goal: dict[Node, float]) -> float:
+    shares = pool.shares()
+    return max(abs(shares[leaf] - share) for leaf, share in goal.items())
+
+
+def _wake(pool: Pool, rule: str, dice: Random, most: int) -> int | None:
+    leaf = dice.choice(list(pool.running))
+    leaf.wants = False
+    churn(pool, ROUNDS[rule], [leaf] * len(pool.running[leaf]))
+    leaf.wants = True
+    fill(pool, ROUNDS[rule])
+    enough = guarantees(pool.root)[leaf] - dominant_share(leaf.demand, pool.capacity)
+    for done in range(most):
+        if dominant_share(leaf.used, pool.capacity) >= enough:
+            return done
+        churn(pool, ROUNDS[rule], [_one_running(pool, dice)])
+    return None
+
+
+def study(
+    trees: int, seed: int, rules: Iterable[str] = ROUNDS, kinds: Iterable[tuple[int, int]] = KINDS,
+    completions: int = COMPLETIONS, headroom: bool = True,
+) -> Iterator[Row]:  # fmt: skip
+    """A row per kind and rule; every rule sees the same trees and the same dice."""
+    rules = list(rules)
+    for depth, resources in kinds:
+        for rule in rules:
+            trials = []
+            for i in range(trees):
+                dice = Random(f"{seed}/{depth}/{resources}/{i}")  # noqa: S311 - no secret
+                root, capacity = random_tree(dice, depth, resources)
+                trials.append(trial(rule, root, capacity, dice, completions, headroom))
+            yield _row(depth, resources, rule, trials)
+
+
+def _row(depth: int, resources: int, rule: str, trials: list[Trial]) -> Row:
+    came = [t.woken for t in trials if t.woken is not None]
+    final = [t.distances[-1] for t in trials]
+    return Row(
+        depth, resources, rule, len(trials),
+        mismatching=sum(d > FAR for d in final),
+        breaking=sum(t.short > FAR for t in trials),
+        distances=[round(fmean(d), 4) for d in zip(*(t.distances for t in trials), strict=True)],
+        worst=round(max(final), 4),
+        woken=median(came) if came else None,
+        never=len(trials) - len(came),
+    )  # fmt: skip
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    table = Table("depth", "types", "rule", "trees", "far from static", "guarantee broken",
+                  "distance", "worst", "woken after", "never")  # fmt: skip
+    for row in rows:
+        cells = (row.depth, row.resources, row.rule, row.trees, row.mismatching, row.breaking)
+        distance = " ".join(f"{d:.3f}" for d in row.distances)
+        woken = "-" if row.woken is None else f"{row.woken:.0f}"
+        table.add_row(*map(str, cells), distance, f"{row.worst:.3f}", woken, str(row.never))
+    return table
+
+
+def main(
+    trees: Annotated[int, typer.Option(help="Of each kind.", min=1)] = 40,
+    seed: Annotated[int, typer.Option(help="Another seed, other trees.")] = 1,
+    completions: Annotated[int, typer.Option(help="Tasks that end, of each tree.", min=1)] = (
+        COMPLETIONS
+    ),
+    headroom: Annotated[bool, typer.Option(help="A task waits for room for the largest.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="One list of rows, no table.")] = False,
+) -> None:
+    """Random trees under H-DRF and its baselines; minutes."""
+    rows = list(study(trees, seed, completions=completions, headroom=headroom))
+    if as_json:
+        typer.echo(msgspec.json.encode(rows).decode())
+    else:
+        Console(width=130).print(_table(rows))
+
+
+if __name__ == "__main__":
+    typer.run(main)
