@@ -1,0 +1,140 @@
+"""Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013) on a queue tree.
+
+The shares are ``shares.update_shares``, kept up from event to event by ``incremental``; ``follow``
+tells it what the cluster's applications hold and want; ``serve`` gives a leaf its container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+from loomcard.policies.hdrf.follow import Forest, Partition
+from loomcard.policies.hdrf.incremental import Shares, ShareTree
+from loomcard.policies.hdrf.serve import Server, released
+from loomcard.policies.hdrf.state import report
+from loomcard.policies.hdrf.sums import Branch, Child
+from loomcard.policies.hdrf.unfit import Unfit
+from loomcard.policies.registry import register
+
+Leafs = Literal["application", "queue"]
+
+
+@dataclass
+class Memory:
+    """What a call leaves for the next."""
+
+    withheld: dict[str, list[int]] = field(default_factory=dict)
+    """By path of a queue whose policy held back: its state then, and when it wants to be called."""
+    unfit: Unfit = field(default_factory=Unfit)
+
+
+class Descent:
+    """The paper's scheduler over a tree of queues; what differs by policy is how a branch counts
+    what is held below it.
+    """
+
+    headroom: bool = True
+    leaf: Leafs = "application"
+    unfit_ms: int = 0
+    walks_tree = True
+
+    def tree(self, root: Branch, width: int) -> ShareTree:
+        """A tree of shares by this policy's rule."""
+        raise NotImplementedError
+
+    def initial(self, _view: ClusterView, _saved: Any) -> Memory:
+        """Nothing is known of what does not fit, or of who holds back."""
+        return Memory()
+
+    def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
+        """Algorithm 4, one partition after the other: one task for the leaf that the descent finds,
+        and again until it finds none.
+        """
+        plan = Plan(view)
+        forest = self._followed(plan, memory)
+        server = Server(plan, forest, memory.withheld)
+        for partition in forest.partitions.values():
+            self._fill(server, partition, memory)
+        if not plan.spent:
+            server.tell()
+        if plan.report_due:
+            report(plan, forest)
+        return plan, memory
+
+    def _fill(self, server: Server, partition: Partition, memory: Memory) -> None:
+        forest, now_ms = server.forest, server.plan.view.now_ms
+        stuck = frozenset[Any]()
+        if self.unfit_ms:
+            stuck = memory.unfit.stuck(forest, partition, self.unfit_ms, now_ms)
+        while not server.plan.spent:
+            shares = partition.shares(forest.servers, stuck)  # Algorithms 2 and 3, for Y as it is
+            first = partial(below_guaranteed, forest, partition, shares)
+            leaf = shares.descend(partition.full, partition.aside, first)
+            if leaf is None:
+                break
+            if not server.serve(partition, leaf):
+                partition.aside.add(leaf)
+                if self.unfit_ms and server.unfit(partition, leaf):
+                    memory.unfit.note(leaf.member, now_ms)
+            forest.update()
+        partition.begin_anew()
+
+    def _followed(self, plan: Plan, memory: Memory) -> Forest:
+        """The trees, brought up to date."""
+        view = plan.view
+        forest: Forest | None = view._indexes.get("forest")
+        if forest is None:
+            forest = Forest(view, self.tree, self.headroom, self.leaf == "queue")
+            view._indexes["forest"] = forest
+        forest.withheld = memory.withheld
+        for path in released(memory.withheld, forest.ledger.by_path, view.now_ms):
+            del memory.withheld[path]
+            forest.changed[forest.ledger.by_path[path]] = None
+        forest.update()
+        if self.unfit_ms:
+            memory.unfit.review(plan, forest, self.unfit_ms)
+            forest.update()
+        return forest
+
+
+def below_guaranteed(
+    forest: Forest, partition: Partition, shares: Shares, branch: Branch,
+    able: Callable[[Child], bool],
+) -> Child | None:  # fmt: skip
+    """The first pass: of a branch's queues that hold less than they are guaranteed, the least."""
+    queues = forest.promising.get(branch.member, ())
+    found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
+    below = [child for child in found if child is not None and able(child)]
+    return min(below, key=lambda c: (shares.standing[c].share / c.weight, c.order), default=None)
+
+
+@register("hdrf")
+@dataclass(frozen=True)
+class HierarchicalDominantResourceFairness(Descent):
+    """H-DRF: at each queue the child of the least share, where queues are charged with what their
+    children hold scaled to the least among them.
+
+    ``setting``: how blocked children count, ``static`` (the paper's static allocation, also under
+    churn), ``prose`` (the paper's text) or ``cap`` (between the two). ``headroom``: a task is
+    placed only where the largest of all would fit. ``leaf``: what holds tasks, applications, or
+    leaf queues with FIFO inside. ``unfit_ms``: a leaf that fits nowhere for so long counts as
+    blocked; 0: never.
+    """
+
+    setting: Literal["static", "cap", "prose"] = "static"
+    headroom: bool = True
+    leaf: Leafs = "application"
+    unfit_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.unfit_ms < 0:
+            raise ValueError("unfit_ms is at least 0")
+
+    def tree(self, root: Branch, width: int) -> ShareTree:
+        """Shares as ``update_shares`` gives them."""
+        return ShareTree(root, self.setting, width)

@@ -1,0 +1,145 @@
+"""What a leaf that was chosen gets: one container, or the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loomcard.model.cluster import Application, Ask, Queue
+from loomcard.model.plan import Plan
+from loomcard.model.reasons import Reason
+from loomcard.model.view import WITHHELD
+from loomcard.policies.fill import Index
+from loomcard.policies.hdrf.follow import Forest, Partition
+from loomcard.policies.hdrf.sums import Leaf
+
+HEADROOM = "HEADROOM"
+"""The reason of an ask that would fit on a server, but for the headroom that is left there."""
+SATURATED = "SATURATED"
+"""The reason of an ask that needs a resource of which hardly any is free in the cluster."""
+
+
+class Server:
+    """Serves the leaves of one call."""
+
+    def __init__(self, plan: Plan, forest: Forest, withheld: dict[str, list[int]]) -> None:
+        self.plan = plan
+        self.forest = forest
+        self.withheld = withheld
+
+    def serve(self, partition: Partition, leaf: Leaf) -> bool:
+        """One container for a leaf (Algorithm 4's ``consume``); whether it got one."""
+        member = leaf.member
+        if isinstance(member, Application):
+            return self.grant(partition, member)
+        if member.policy is not None and member is not self.plan.view.queue:
+            return self._turn(member)
+        return self._first_in_first_out(partition, member)
+
+    def grant(self, partition: Partition, app: Application) -> bool:
+        """The first of an application's asks that may have a container and fits."""
+        for ask in app.asks:
+            if ask.count <= 0 or ask.label != partition.label:
+                continue
+            reason = self._tried(partition, ask)
+            if reason is None:
+                return True
+            if reason:
+                self.plan.wait(ask, reason)
+        return False
+
+    def _tried(self, partition: Partition, ask: Ask) -> Reason | str | None:
+        """Grant a container of ``ask``; else the reason why not ("": the turn is used up)."""
+        plan, shape = self.plan, (ask.size, ask.label)
+        limit = plan.limited(ask)
+        if limit is not None:
+            return limit
+        if not plan.allows(ask):
+            return ""
+        if shape in partition.full:
+            return self.why_full(ask)
+        node = self.forest.servers.place(plan, ask)
+        if node is not None:
+            plan.grant(ask, node)
+            return None
+        if self.forest.servers.first(*shape) is None:
+            partition.full.add(shape)
+            return self.why_full(ask)
+        return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
+
+    def why_full(self, ask: Ask) -> Reason | str:
+        """Why no server has room: none has, or none beside its headroom."""
+        anywhere = self.plan.view._ledger.rooms.of(ask.size, ask.label).first()
+        return Reason.NODE_FULL if anywhere is None else HEADROOM
+
+    def _turn(self, queue: Queue) -> bool:
+        """A queue with a policy of its own decides for one container."""
+        taken = self.plan.turn(queue)
+        if taken.count:
+            return True
+        if taken.stopped == WITHHELD:
+            wake_ms = self.plan._draft.wakes.get(queue.number)
+            self.withheld[queue.path] = [-1 if wake_ms is None else wake_ms, *_stamp(queue)]
+            self.forest.changed[queue] = None
+        return False
+
+    def _first_in_first_out(self, partition: Partition, queue: Queue) -> bool:
+        indexes = self.plan.view._indexes
+        index = indexes.get(queue)
+        if index is None:
+            index = indexes[queue] = Index(queue)
+        index.refresh(self.forest.ledger.capacity_version, by_submission)
+        got = False
+        while not got and (app := index.top(partition.full)) is not None:
+            got = self.grant(partition, app)  # type: ignore[arg-type]
+            if got:
+                index.served(by_submission, app)
+            else:
+                index.set_aside()
+        index.put_back()
+        return got
+
+    def unfit(self, partition: Partition, leaf: Leaf) -> bool:
+        """Whether an application got nothing because of where it wants to be, not of a limit."""
+        app = leaf.member
+        return isinstance(app, Application) and not any(
+            self.plan.limited(ask)
+            for ask in app.asks
+            if ask.count > 0 and (ask.size, ask.label) not in partition.full
+        )
+
+    def tell(self) -> None:
+        """Asks that were not looked at wait for room, or for what is saturated."""
+        for app in self.forest.untold:
+            for ask in app.asks:
+                if ask.count > 0 and ask.told is None:
+                    self.plan.wait(ask, self.plan.limited(ask) or self._why(ask))
+        self.forest.untold.clear()
+
+    def _why(self, ask: Ask) -> Reason | str:
+        partition = self.forest.partitions.get(ask.label)
+        if partition is None or not self.forest.servers.can_ever((ask.size, ask.label)):
+            return Reason.NODE_FULL
+        return SATURATED if partition.saturated(ask) else self.why_full(ask)
+
+
+def by_submission(app: Any) -> tuple[int, int]:
+    """FIFO inside a leaf queue: priority, then submission."""
+    return -app.priority, app.submitted_ms
+
+
+def released(
+    withheld: Mapping[str, Sequence[int]], queues: Mapping[str, Queue], now_ms: int
+) -> list[str]:
+    """Which of the queues that held back are asked again: something in them changed, or their timer
+    is due.
+    """
+    return [
+        path
+        for path, (wake_ms, *then) in withheld.items()
+        if then != _stamp(queues[path]) or 0 <= wake_ms <= now_ms
+    ]
+
+
+def _stamp(queue: Queue) -> list[int]:
+    return [queue.pending_count, *queue.used]

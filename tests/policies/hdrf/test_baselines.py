@@ -1,0 +1,120 @@
+"""What H-DRF is compared with, on the real objects: each fails where the paper says it does."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from hdrf_clusters import churn, grown, held, wants
+from loomcard.policies.registry import BUILT_IN, find
+from loomcard.testing import PolicyMachine
+from loomcard.testing.setups import compiled
+
+CPU, GPU, BOTH = (0, 1, 0), (0, 0, 1), (0, 1, 1)
+FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
+FIG5 = {"n1": {"a": {}}, "n2": {"a": {}}, "n3": {"a": {}, "b": {}}, "n4": {"a": {}}}
+ALL = sorted(name for name, at in BUILT_IN.items() if at.startswith("hdrf."))
+
+
+def lived(policy, tree, capacity, leaves, times, **options):
+    """What each leaf holds, in containers, after so much churn."""
+    made = grown(policy, tree, (100_000, *capacity), **options)
+    for app, (queue, size) in enumerate(leaves, 1):
+        wants(made, app, queue, size)
+    made.round()
+    churn(made, times, *range(1, len(leaves) + 1))
+    return [held(made).get(app, 0) for app in range(1, len(leaves) + 1)]
+
+
+def test_per_level_drf_starves_a_leaf_of_figure_4():
+    """From empty it is right; n2,1 then loses a task each time, to n1,1."""
+    leaves = [("n1.n11", CPU), ("n2.n21", CPU), ("n2.n22", GPU)]
+    assert lived("per_level_drf", FIG4, (10, 10), leaves, 0) == [5, 5, 10]
+    assert lived("per_level_drf", FIG4, (10, 10), leaves, 12) == [10, 0, 10]
+
+
+def test_collapsing_breaks_the_guarantee_of_an_inner_queue():
+    """3.2a: n2 ends with a third, below its half; H-DRF keeps it."""
+    leaves = [("n1.n11", BOTH), ("n2.n21", CPU), ("n2.n22", GPU)]
+    assert lived("collapsed_fixed", FIG4, (60, 60), leaves, 6) == [40, 20, 20]
+    recalculated = lived("collapsed_recalculated", FIG4, (60, 60), leaves, 6)
+    assert all(abs(a - b) <= 1 for a, b in zip(recalculated, [40, 20, 20], strict=True))
+    assert lived("hdrf", FIG4, (60, 60), leaves, 6) == [30, 30, 30]
+
+
+@pytest.mark.parametrize("policy", ["collapsed_fixed", "collapsed_recalculated", "hdrf"])
+def test_with_one_resource_collapsing_is_right(policy):
+    """3.2b: a half, and two quarters."""
+    leaves = [("n1.n11", CPU), ("n2.n21", CPU), ("n2.n22", CPU)]
+    assert lived(policy, FIG4, (20, 20), leaves, 6) == [10, 5, 5]
+
+
+def test_recalculated_weights_follow_who_demands_and_fixed_ones_do_not():
+    """When n2,2 wants no more, B gives its part to n2,1; A, for which it counts as long as it is
+    there, leaves a third to it.
+    """
+    for policy, want in (("collapsed_recalculated", [10, 10]), ("collapsed_fixed", [13, 7])):
+        made = grown(policy, FIG4, (1000, 20, 20))
+        for app, queue in enumerate(["n1.n11", "n2.n21", "n2.n22"], 1):
+            wants(made, app, queue, CPU, 5 if app == 3 else 10_000)
+        made.round()
+        churn(made, 10, 1, 2, 3)
+        left = held(made)
+        assert left.get(3, 0) == 0
+        assert all(abs(left[a] - w) <= 1 for a, w in enumerate(want, 1)), (policy, left)
+
+
+def test_rescaling_alone_fails_with_four_organisations():
+    """3.3: n3's GPUs count with its CPUs' least share: two thirds of them, and a third for n4."""
+    leaves = [("n1.a", CPU), ("n2.a", CPU), ("n3.a", CPU), ("n3.b", GPU), ("n4.a", GPU)]
+    found = lived("rescale_only", FIG5, (30, 30), leaves, 12)
+    assert all(abs(a - b) <= 1 for a, b in zip(found, [10, 10, 10, 20, 10], strict=True)), found
+
+
+def test_ignoring_blocked_nodes_alone_starves_a_leaf():
+    """3.4: n2,2 in small tasks; n2,1 takes a little of the GPUs and starves. H-DRF shares alike."""
+    leaves = [("n1.n11", (0, 100, 0)), ("n2.n21", (0, 100, 1)), ("n2.n22", GPU)]
+    found = lived("ignore_blocked_only", FIG4, (1000, 1000), leaves, 25, headroom=False)
+    assert found[1] <= 1, found
+    kept = lived("hdrf", FIG4, (1000, 1000), leaves, 25)
+    assert kept[:2] == [5, 5], kept
+
+
+@pytest.mark.parametrize("policy", [name for name in ALL if name != "hdrf"])
+def test_figure_3_is_right_under_each(policy):
+    """One level, two resources: DRF."""
+    leaves = [("a", (0, 3, 2)), ("b", (0, 2, 3))]
+    found = lived(policy, {"a": {}, "b": {}}, (100, 100), leaves, 3, headroom=False)
+    assert found == [20, 20]
+
+
+SET_UPS = [
+    "{x: {queues: {a: {maximum: 50%, user_limit: 50%}, b: {policy: srtf}}}, y: {am_share: 50%}}",
+    "{x: {weight: 2, guaranteed: 30%, queues: {a: {}, b: {weight: 3}}}, y: {policy: slots}}",
+]
+
+
+class Life(PolicyMachine):
+    """hdrf and its baselines with options and queues of every kind: nothing that happens to a
+    cluster breaks them, everybody is served in the end, and the journal replays.
+    """
+
+    @classmethod
+    def compiled(cls, draw):
+        """Any of them."""
+        policy, queues = draw(st.sampled_from(ALL)), draw(st.sampled_from(SET_UPS))
+        options = draw(st.sampled_from(["{}", "{headroom: false}", "{leaf: queue}"]))
+        if policy == "hdrf":
+            more = ["{unfit_ms: 2000}", "{setting: cap}", "{setting: prose, unfit_ms: 50}"]
+            options = draw(st.sampled_from([options, *more]))
+        text = f"version: 1\npolicy: {policy}\noptions: {options}\nqueues: {queues}\n"
+        return compiled(text)
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+
+
+def test_they_are_found_by_name():
+    """As entry points or without: each is a policy that walks the tree."""
+    assert all(find(name).walks_tree for name in ALL)
+    assert len(ALL) == 6

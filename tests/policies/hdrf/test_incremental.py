@@ -1,0 +1,144 @@
+"""The incremental structure: equal to the paper's recursion after every event."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loomcard.policies.hdrf.incremental import COPIES, ShareTree
+from loomcard.policies.hdrf.shares import update_shares
+from loomcard.policies.hdrf.sums import ACTIVE, Branch, Leaf
+from loomcard.policies.hdrf.tree import SETTINGS, Node
+
+DEMANDS = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("task"), st.integers(0, 99), st.integers(-2, 3)),
+        st.tuples(st.just("wants"), st.integers(0, 99), st.booleans()),
+        st.tuples(st.just("comes"), st.integers(0, 99), DEMANDS),
+        st.tuples(st.just("goes"), st.integers(0, 99), st.none()),
+        st.tuples(st.just("y"), st.integers(0, 7), st.none()),
+        st.tuples(st.just("capacity"), st.integers(50, 90), st.none()),
+    ),
+    max_size=40,
+)
+WEIGHTS = st.sampled_from([1.0, 2.0, 0.5, 3.0])
+
+
+class Both:
+    """One tree twice: as plain nodes for the paper's recursion, and as the structure."""
+
+    def __init__(self, setting, shape, weights):
+        self.setting, self.capacity, self.y = setting, [60.0, 40.0, 50.0], 7
+        self.inner: list[Node] = []
+        self.weights = iter(weights)
+        self.root = self.grow(shape)
+        self.leaves: list[Node] = []
+        self.count = 0
+        self.build()
+
+    def grow(self, shape) -> Node:
+        node = Node(f"q{len(self.inner)}", next(self.weights, 1.0), [], (0, 0, 0), wants=False)
+        self.inner.append(node)
+        for child in shape:
+            below = self.grow(child)
+            below.parent = node
+            node.children.append(below)
+        return node
+
+    def build(self) -> None:
+        """The structure anew, from what the nodes say: another capacity, or a comparison."""
+        self.branch: dict[Node, Branch] = {}
+        for number, node in enumerate(self.inner):
+            above = self.branch.get(node.parent)
+            self.branch[node] = Branch(node, above, (number,), node.weight)
+        self.tree = ShareTree(self.branch[self.root], self.setting, 3)
+        self.of: dict[Node, Leaf] = {}
+        for leaf in self.leaves:
+            self.enter(leaf)
+
+    def enter(self, leaf: Node) -> None:
+        order = (int(leaf.name),)
+        self.of[leaf] = Leaf(leaf, self.branch[leaf.parent], order, leaf.weight)
+        self.put(leaf)
+
+    def put(self, leaf: Node) -> None:
+        self.tree.learn(leaf.demand, leaf.demand)
+        held = tuple(u / c for u, c in zip(leaf.used, self.capacity, strict=True))
+        self.tree.put(self.of[leaf], held, (leaf.demand,) if leaf.wants else ())
+
+    def happen(self, event) -> None:
+        kind, pick, what = event
+        leaf = self.leaves[pick % len(self.leaves)] if self.leaves else None
+        if kind == "comes":
+            self.count += 1
+            parent = self.inner[pick % len(self.inner)]
+            leaf = Node(str(self.count), next(self.weights, 1.0), [], tuple(what), [0.0] * 3)
+            leaf.parent = parent
+            parent.children.append(leaf)
+            self.leaves.append(leaf)
+            self.enter(leaf)
+        elif kind == "y":
+            self.y = pick
+        elif kind == "capacity":
+            self.capacity = [float(pick), 40.0, 100.0 - pick]
+            self.build()
+        elif leaf is not None and kind == "goes":
+            self.leaves.remove(leaf)
+            leaf.parent.children.remove(leaf)
+            self.tree.remove(self.of.pop(leaf))
+        elif leaf is not None:
+            if kind == "wants":
+                leaf.wants = what
+            else:
+                tasks = [u + what * t for u, t in zip(leaf.used, leaf.demand, strict=True)]
+                leaf.used = tasks if min(tasks) >= 0 else leaf.used
+            self.put(leaf)
+
+    def check(self) -> None:
+        flags = [bool(self.y >> r & 1) for r in range(3)]
+        want = update_shares(self.root, self.capacity, flags, self.setting)
+        shares = self.tree.at(self.y)
+        for node, right in want.items():
+            found = shares.standing[self.of.get(node) or self.branch[node]]
+            right_vector = [u / c for u, c in zip(right.vector, self.capacity, strict=True)]
+            assert max(abs(a - b) for a, b in zip(found.vector, right_vector, strict=True)) < 1e-9
+            assert abs(found.share - right.share) < 1e-9
+            assert (found.status == ACTIVE) == right.active
+            if right.minimum is not None:
+                assert abs(shares.minimum(self.branch[node]) - right.minimum) < 1e-9
+
+
+SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=6)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), EVENTS)
+def test_equal_to_full_recomputation_after_every_event(setting, shape, weights, events):
+    """Property 13: shares, vectors, M and A are those of the recursion, to 1e-9, after starts,
+    finishes, changes of demand, leaves that come and go, other capacities, and flips of Y.
+    """
+    both = Both(setting, shape, weights)
+    both.check()
+    for event in events:
+        both.happen(event)
+        both.check()
+        assert len(list(both.tree.copies())) <= COPIES
+
+
+@settings(deadline=None)
+@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), EVENTS)
+def test_what_happened_before_leaves_no_trace(setting, shape, weights, events):
+    """Built anew from the state it is in, the structure says the same to the last bit: a replay
+    that begins in the middle decides alike.
+    """
+    both = Both(setting, shape, weights)
+    for event in events:
+        both.happen(event)
+        both.tree.at(both.y)
+
+    def said():
+        standing = both.tree.at(both.y).standing
+        return {child.member: standing[child] for child in standing}
+
+    lived = said()
+    both.build()
+    assert said() == lived

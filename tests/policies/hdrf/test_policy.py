@@ -1,0 +1,249 @@
+"""The policy hdrf, on the real object: the paper's examples, and what a cluster adds to them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hdrf_clusters import churn, grown, held, wants
+from loomcard.model.report import values_of
+from loomcard.policies.hdrf.tree import SETTINGS
+
+FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
+CPU, GPU = (0, 1, 0), (0, 0, 1)
+
+
+def fig4(policy: str = "hdrf", **options):
+    """10 CPUs, 10 GPUs; n1,1 wants CPUs; n2,1 CPUs, n2,2 GPUs."""
+    made = grown(policy, FIG4, (1000, 10, 10), **options)
+    for app, queue, size in ((1, "n1.n11", CPU), (2, "n2.n21", CPU), (3, "n2.n22", GPU)):
+        wants(made, app, queue, size)
+    made.round()
+    return made
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("headroom", [True, False])
+def test_figure_4_stays_as_it_is_under_churn(setting, headroom):
+    """5, 5 and 10 tasks, from empty and while the tasks of all leaves finish in turn."""
+    made = fig4(setting=setting, headroom=headroom)
+    assert held(made) == {1: 5, 2: 5, 3: 10}
+    churn(made, 12, 1, 2, 3)
+    assert held(made) == {1: 5, 2: 5, 3: 10}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_section_3_3_is_fair_in_both_resources(setting):
+    """Four organisations of equal weight: a third of the CPUs each for three, GPUs halved."""
+    tree = {"n1": {"a": {}}, "n2": {"a": {}}, "n3": {"a": {}, "b": {}}, "n4": {"a": {}}}
+    made = grown("hdrf", tree, (1000, 30, 30), setting=setting)
+    leaves = [("n1.a", CPU), ("n2.a", CPU), ("n3.a", CPU), ("n3.b", GPU), ("n4.a", GPU)]
+    for app, (queue, size) in enumerate(leaves, 1):
+        wants(made, app, queue, size)
+    made.round()
+    churn(made, 8, 1, 2, 3, 4, 5)
+    assert all(abs(held(made)[app] - want) <= 1 for app, want in enumerate([10, 10, 10, 15, 15], 1))
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_figures_8_and_9_within_one_container(setting):
+    """49 servers, weights 4 and 1: CPU .8/.1/.1 and all GPUs to n1,2, also under churn; when n1,1
+    is done its CPUs go to n2's leaves in halves; when n2,2 is done too, all to n2,1.
+    """
+    tree = {"n1": {"weight": 4, "n11": {}, "n12": {}}, "n2": {"n21": {}, "n22": {}}}
+    made = grown("hdrf", tree, *[(16, 4, 4)] * 49, setting=setting)
+    both, gpu = (1, 1, 0), (1, 0, 1)
+    for app, (queue, size) in enumerate(
+        [("n1.n11", both), ("n1.n12", gpu), ("n2.n21", both), ("n2.n22", both)], 1
+    ):
+        wants(made, app, queue, size)
+
+    def settles(*want: int) -> None:
+        made.round()
+        churn(made, 40, *held(made))
+        assert all(abs(held(made).get(a, 0) - w) <= 1 for a, w in enumerate(want, 1)), held(made)
+
+    settles(157, 196, 20, 20)
+    made.end_app(1)
+    settles(0, 196, 98, 98)
+    made.end_app(4)
+    settles(0, 196, 196, 0)
+
+
+def test_static_keeps_the_static_split_where_the_paper_does_not():
+    """Specification 2.6: unequal weights inside two organisations, under churn."""
+    tree = {
+        "a": {"cpu": {}, "gpu": {"weight": 2}},
+        "b": {"cpu": {"weight": 2}, "gpu": {}},
+    }
+    want = {"static": (40, 80, 80, 40), "cap": (60, 60, 60, 60), "prose": (60, 60, 60, 60)}
+    for setting, shares in want.items():
+        made = grown("hdrf", tree, (1000, 120, 120), setting=setting)
+        for app, queue in enumerate(["a.cpu", "a.gpu", "b.cpu", "b.gpu"], 1):
+            wants(made, app, queue, CPU if queue.endswith("cpu") else GPU)
+        made.round()
+        churn(made, 150, 1, 2, 3, 4)
+        assert all(abs(held(made)[a] - s) <= 2 for a, s in enumerate(shares, 1)), held(made)
+
+
+def test_a_leaf_that_is_no_leaf_of_the_paper_a_queue_with_fifo_inside():
+    """``leaf: queue``: two queues share alike however many applications each has, and inside one
+    the first comes first.
+    """
+    made = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10), leaf="queue")
+    for app, queue in ((1, "a"), (2, "b"), (3, "b")):
+        wants(made, app, queue, CPU)
+    made.round()
+    assert held(made) == {1: 5, 2: 5}
+    by_application = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10))
+    for app, queue in ((1, "a"), (2, "b"), (3, "b")):
+        wants(by_application, app, queue, CPU)
+    by_application.round()
+    assert sorted(held(by_application).values()) == [2, 3, 5]
+
+
+def test_headroom_keeps_room_for_the_largest_of_what_a_task_needs():
+    """Beside a task of 4 CPUs, one of 1 is not placed where less than 4 are free; a task that needs
+    GPUs alone is; and it is told why it waits.
+    """
+    made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6), (1000, 3, 6))
+    wants(made, 1, "a", (0, 4, 0))
+    wants(made, 2, "b", CPU)
+    wants(made, 3, "b", GPU, 1)
+    made.round()
+    assert held(made) == {1: 1, 2: 3, 3: 1}  # node 2 can never run the large task
+    assert made.reasons[1, 20, 0] == "SATURATED"
+    without = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6), headroom=False)
+    wants(without, 1, "a", (0, 4, 0))
+    wants(without, 2, "b", CPU)
+    without.round()
+    assert held(without) == {1: 1, 2: 2}
+
+
+def test_a_task_that_no_server_could_run_holds_nobody_up():
+    """It is not demanding, and leaves no headroom for itself."""
+    made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6))
+    wants(made, 1, "a", (0, 7, 0))
+    wants(made, 2, "b", CPU)
+    made.round()
+    assert held(made) == {2: 6}
+    assert made.reasons[1, 20, 0] == "NODE_FULL"
+
+
+def test_a_queue_at_its_maximum_does_not_demand():
+    """Its sibling below the same parent is charged with what it holds, not with a least share."""
+    made = grown("hdrf", {"p": {"x": {"maximum": "20%"}, "y": {}}, "q": {}}, (1000, 20, 20))
+    for app, queue in ((1, "p.x"), (2, "p.y"), (3, "q")):
+        wants(made, app, queue, CPU)
+    made.round()
+    assert held(made) == {1: 4, 2: 6, 3: 10}
+    assert made.reasons[1, 20, 0] == "QUEUE_MAX"
+    churn(made, 10, 1, 2, 3)
+    assert held(made) == {1: 4, 2: 6, 3: 10}
+
+
+def test_a_user_at_the_user_limit_does_not_demand():
+    """Two users of a leaf queue; one that has all that it may have does not hold the queue down."""
+    made = grown("hdrf", {"p": {"user_limit": "20%"}, "q": {}}, (1000, 20, 20))
+    for app, queue in ((1, "p"), (2, "q")):
+        wants(made, app, queue, CPU)
+    made.round()
+    churn(made, 5, 1, 2)
+    assert held(made) == {1: 4, 2: 16}
+
+
+def test_guarantees_are_a_first_pass():
+    """A queue below what it is guaranteed goes before all others, whatever the weights."""
+    tree = {"a": {"guaranteed": "60%"}, "b": {"weight": 9}}
+    made = grown("hdrf", tree, (1000, 10, 10))
+    for app, queue in ((1, "a"), (2, "b")):
+        wants(made, app, queue, (100, 1, 1))
+    made.round()
+    assert held(made) == {1: 6, 2: 4}
+
+
+def test_partitions_are_trees_of_their_own():
+    """Per node label shares are of that partition: who holds the one may have of the other."""
+    made = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10))
+    made.add_node(2, 1000, 10, 0, label="x")
+    wants(made, 1, "a", CPU)
+    made.round()
+    wants(made, 2, "b", CPU)
+    for app in (1, 2):
+        made.ask(app, 100, CPU, request_id=1, label="x")
+    made.round()
+    on_x = [g.app for g in made.containers.values() if g.node == 2]
+    assert (on_x.count(1), on_x.count(2)) == (5, 5)
+    assert held(made) == {1: 15, 2: 5}
+
+
+@pytest.mark.parametrize("inner", ["dress", "srtf"])
+def test_a_queue_with_a_policy_of_its_own_is_one_leaf(inner):
+    """H-DRF decides how much, the inner policy who in it."""
+    pytest.importorskip("loomcard.policies.dress.policy" if inner == "dress" else "loomcard")
+    made = grown("hdrf", {"a": {"policy": inner}, "b": {}}, (100_000, 40, 40))
+    for app, queue in ((1, "a"), (2, "a"), (3, "b"), (4, "b")):
+        wants(made, app, queue, (1000, 1, 0), 30)
+    for _ in range(12):
+        made.round(1000)
+    both = held(made)
+    assert abs(both.get(1, 0) + both.get(2, 0) - 20) <= 1
+    instances = {g.instance for g in made.containers.values() if g.app < 3}
+    assert instances == {1}
+
+
+def test_each_queue_is_told_its_shares_its_guarantee_and_why_it_is_blocked():
+    """Figure 4, all taken: n2 holds all GPUs, counts with a half, and is guaranteed a half."""
+    made = fig4()
+    made.now += 2000
+    reports = {path: values_of(told) for path, told in made.exchange().reports.items()}
+    n2 = reports["root.n2"]
+    assert (n2["share"], n2["attributed"], n2["guarantee"]) == (1.0, 0.5, 0.5)
+    assert reports["root.n2.n22"]["guarantee"] == 0.25
+    assert reports["root.n2.n22"]["blocked"].startswith("what it wants is saturated")
+
+
+def test_an_unfit_leaf_counts_as_blocked_after_a_time():
+    """Specification 6a: x waits for a server that is taken; it holds its queue at the least share,
+    and the others below take all that comes free, until ``unfit_ms``.
+    """
+    tree = {"p": {"x": {}, "y": {}}, "q": {}}
+    for unfit_ms, want in ((0, 9), (500, 4)):
+        made = grown("hdrf", tree, (1000, 10, 10), (1000, 1, 0), unfit_ms=unfit_ms)
+        wants(made, 2, "p.y", CPU)
+        wants(made, 3, "q", CPU)
+        made.round()
+        wants(made, 1, "p.x", CPU)
+        made.ask(1, 5, CPU, hosts={"n2": 5}, relax=False)
+        for _ in range(40):
+            churn(made, 1, 3, 2)
+            made.now += 100
+        assert abs(held(made)[2] - want) <= 1, (unfit_ms, held(made))
+
+
+@pytest.mark.parametrize("options", [{}, {"headroom": False}, {"leaf": "queue"}])
+@settings(deadline=None)
+@given(steps=st.lists(st.tuples(st.integers(1, 8), st.integers(0, 30)), max_size=25))
+def test_nothing_that_fits_is_left_undone(options, steps):
+    """Work conservation: without headroom no ask is left that a server could take; with it none
+    that is covered on a server in each resource that it needs.
+    """
+    sizes = [(64, 1, 0), (64, 0, 1), (128, 2, 1), (512, 1, 0), (64, 3, 0)]
+    made = grown("hdrf", FIG4, (1024, 8, 4), (512, 4, 0), (2048, 2, 8), **options)
+    leaves = ["n1.n11", "n2.n21", "n2.n22"]
+    for app, count in steps:
+        if app not in made.applications:
+            wants(made, app, leaves[app % 3], sizes[app % 5], count)
+        elif count % 2 and made.containers:
+            made.complete(list(made.containers)[count % len(made.containers)])
+        else:
+            made.ask(app, max(1, count), sizes[app % 5])
+        made.round()
+        ledger = made.session.mirror.ledger
+        asked = list(ledger.shapes)
+        for node in ledger.nodes.values():
+            can = [s for s, _ in asked if s.fits_in(node.capacity)]
+            most = [max((s[r] for s in can), default=0) for r in range(3)]
+            for size in can:
+                need = [max(s, q) if s and options.get("headroom", True) else s
+                        for s, q in zip(size, most, strict=True)]  # fmt: skip
+                assert any(n > f for n, f in zip(need, node.free, strict=True)), (node, size)
