@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from loomcard.outcome.files import ResultError, read_run, write_run
+from loomcard.outcome.files import STATES, ResultError, read_run, write_run
 from loomcard.outcome.manifest import manifest
 from loomcard.outcome.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.outcome.states import StateRow
 
 FILES = ["containers.parquet", "manifest.json", "results.json"]
 
@@ -40,6 +41,19 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
     assert containers["theta"].to_list() == [None, None, 0.5, 0.5]
     assert containers.select("memory_mb", "gpu").row(0) == (2, 1)
     assert sorted(file.name for file in tmp_path.iterdir()) == FILES
+
+
+def test_what_policies_told_has_a_file_of_its_own(tmp_path: Path) -> None:
+    """With each run's policy, seed and parameters; absent, and removed, where nothing was told."""
+    told = record(theta=0.5)
+    told.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
+    write_run(tmp_path, [record(seed=2), told], manifest({}))
+    rows = pl.read_parquet(tmp_path / STATES)
+    assert rows.select("policy", "seed", "theta", "at_ms", "value").rows() == [
+        ("a.yml", 1, 0.5, 1, 0.5), ("a.yml", 1, 0.5, 2, 0.5),
+    ]  # fmt: skip
+    write_run(tmp_path, [record()], manifest({}))
+    assert not (tmp_path / STATES).exists()
 
 
 def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:

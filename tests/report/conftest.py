@@ -1,5 +1,6 @@
 """Two run folders whose every figure can be told by hand."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ def written(out: Path) -> Path:
     said = {"experiment": {"name": "tiny", "description": "By hand.", "baseline": "old"}}
     write_run(out, records, manifest({"w.yml": b"x"}, seeds=[1, 2, 3], command=["run", "w"]) | said)
     return out
+
+
+@pytest.fixture
+def run_of() -> Callable[..., RunRecord]:
+    """Makes a run of a policy with a seed."""
+    return made
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from loomcard.outcome.metrics import facts
 from loomcard.policies.session import replay
 from loomcard.simulator import InvariantError, PolicyFaultError, Simulation, simulate
 from loomcard.simulator.invariants import check_agreement
+from loomcard.simulator.resourcemanager import EPOCH
+from loomcard.suite.told import told_states
 from loomcard.workload.scenario import write_scenario
 from scenarios import app, compiled, random_scenario, run, scenario, stage, times
 
@@ -93,6 +95,19 @@ def test_the_journal_of_a_simulation_replays_to_the_byte(tmp_path):
     assert replay(tmp_path) == []
     without = simulate(wanted, compiled(), policy="test")
     assert facts(with_journal) == facts(without)
+
+
+def test_what_a_policy_tells_is_kept_and_the_journal_tells_the_same(tmp_path):
+    """A second apart, and once the last change is told; a real run's record is read likewise."""
+    two = scenario(app("a", stage([1_500] * 4)), app("b", stage([700] * 6), submit_ms=800))
+    record = simulate(two, compiled("test-teller"), policy="p", journal=tmp_path)
+    seen = {(row.at_ms, row.figure): row.value for row in record.states}
+    assert [(at, value) for (at, name), value in seen.items() if name == "used"] == [
+        (0, 1.0), (1_000, 1.0), (2_000, 1.0),
+    ]  # fmt: skip
+    assert seen[1_000, "waiting"] == 6
+    assert {row.queue for row in record.states} == {"root.default"}
+    assert told_states(tmp_path, EPOCH, record.ended_ms) == record.states
 
 
 def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypatch):

@@ -2,6 +2,7 @@
 
 ``results.json``: a list, one object of ``metrics.facts`` a run. ``containers.parquet``: every
 container of every run, with the run's policy, workload, seed, engine and parameters as columns.
+``states.parquet``: likewise, what policies told over time; absent where none told anything.
 ``manifest.json``: what was run, and how long it took (the wall clock stands nowhere else).
 ``journal/<policy>-<seed>/``: the engine's own.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,10 @@ from loomcard.outcome.columns import TYPES, container_frame
 from loomcard.outcome.metrics import facts
 from loomcard.outcome.record import RunRecord
 from loomcard.outcome.shape import check_manifest, check_runs
+from loomcard.outcome.states import STATE_TYPES, state_frame
 
 RESULTS, CONTAINERS, MANIFEST = "results.json", "containers.parquet", "manifest.json"
+STATES = "states.parquet"
 _ROW_GROUP = 1 << 18  # stated, or it would depend on the machine's cores
 
 
@@ -58,6 +61,11 @@ def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, An
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_parquet(folder / CONTAINERS, container_table(records))
+    told = state_table(records)
+    if told.height:
+        write_parquet(folder / STATES, told)
+    else:
+        (folder / STATES).unlink(missing_ok=True)
     seconds = [
         {"policy": r.policy, "workload": r.workload, "seed": r.seed, "seconds": round(r.seconds, 3)}
         for r in records
@@ -127,26 +135,46 @@ def read_containers(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.
     """The containers of a run folder whose columns have these values; empty where there is no such
     file. Raises ResultError for a damaged one.
     """
-    file = folder / CONTAINERS
+    return _read_rows(folder / CONTAINERS, "containers", TYPES, equal or {})
+
+
+def read_states(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """What policies told in a run folder, as ``read_containers``."""
+    return _read_rows(folder / STATES, "states", STATE_TYPES, equal or {})
+
+
+def _read_rows(
+    file: Path, what: str, types: Mapping[str, Any], equal: Mapping[str, Any]
+) -> pl.DataFrame:
     if not file.exists():
         return pl.DataFrame()
     try:
         rows = pl.scan_parquet(file)
         kinds = rows.collect_schema()
-        for name, kind in TYPES.items() if kinds else ():
+        for name, kind in types.items() if kinds else ():
             if kinds.get(name) != kind:
                 raise ResultError(f"{file}: expected a column {name!r} of {kind} (run it again)")
-        wanted = [pl.col(name) == value for name, value in (equal or {}).items()]
+        wanted = [pl.col(name) == value for name, value in equal.items()]
         return rows.filter(*wanted).collect()
     except pl.exceptions.PolarsError as error:
         said = str(error).partition("\n")[0]
-        raise ResultError(f"{file}: not a table of containers: {said} (run it again)") from error
+        raise ResultError(f"{file}: not a table of {what}: {said} (run it again)") from error
 
 
 def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
     """The containers of all runs, run after run in the order given."""
+    return _of_runs((record, container_frame(record)) for record in records)
+
+
+def state_table(records: Sequence[RunRecord]) -> pl.DataFrame:
+    """What policies told during all runs, run after run in the order given."""
+    return _of_runs((record, state_frame(record.states)) for record in records)
+
+
+def _of_runs(found: Iterable[tuple[RunRecord, pl.DataFrame]]) -> pl.DataFrame:
+    """The frames below each other, each row with whose run it is of."""
     frames = []
-    for record in records:
+    for record, frame in found:
         who: dict[str, Any] = {
             "policy": record.policy,
             "workload": record.workload,
@@ -154,15 +182,10 @@ def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
             "engine": record.engine,
             **dict(sorted(record.parameters.items())),
         }
-        frame = container_frame(record)
-        frames.append(
-            pl.DataFrame(
-                [
-                    pl.Series(name, [value]).new_from_index(0, frame.height)
-                    for name, value in who.items()
-                ]
-            ).hstack(frame)
-        )
+        columns = [
+            pl.Series(name, [value]).new_from_index(0, frame.height) for name, value in who.items()
+        ]
+        frames.append(pl.DataFrame(columns).hstack(frame))
     return pl.concat(frames, how="diagonal_relaxed", rechunk=True) if frames else pl.DataFrame()
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from loomcard.outcome.states import StateRow
+
 
 class ContainerRow(NamedTuple):
     """One container, as one row of containers.parquet. None: that never happened."""
@@ -60,6 +62,7 @@ class RunRecord:
     has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
     ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
     ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not told.
+    ``states``: what policies told of theirs, over time.
     """
 
     policy: str
@@ -75,6 +78,7 @@ class RunRecord:
     parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
     ideals_ms: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)
+    states: list[StateRow] = field(default_factory=list)
     ended_ms: int = 0
     finished: bool = True
     seconds: float = 0.0  # wall clock that the run took; never part of results.json

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -51,6 +52,15 @@ STYLE: Final[Any] = {
     "legend.frameon": False,
     "path.simplify": True,
 }
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot as SVG, and the caption that says how it is defined, of how many, in which units."""
+
+    title: str
+    caption: str
+    svg: str
 
 
 def panels(rows: int, columns: int, height: float, **sharing: Any) -> tuple[Figure, list[Axes]]:

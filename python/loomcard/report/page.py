@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from loomcard.report.drawing import Plot
 from loomcard.report.figures import application_wins, figures_of
-from loomcard.report.plots import Plot, plots
+from loomcard.report.plots import plots
 from loomcard.report.terminal import Numbers, Row, columns, short
 from loomcard.report.trends import trends
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from loomcard.report import drawing, series
+from loomcard.report.drawing import Plot
 from loomcard.report.series import Floats
-from loomcard.report.study import Run, Study
+from loomcard.report.study import Run, Study, time_unit
 from loomcard.report.terminal import Numbers
+from loomcard.report.told import told_plots
 
 STEPS, AREAS, PANELS, POINTS = 200, 100, 8, 200
 TOP = 9
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A plot as SVG, and the caption that says how it is defined, of how many, in which units."""
-
-    title: str
-    caption: str
-    svg: str
 
 
 def plots(told: Numbers, setting: str, number: Callable[[], int]) -> Iterator[Plot]:
@@ -42,6 +34,7 @@ def plots(told: Numbers, setting: str, number: Callable[[], int]) -> Iterator[Pl
         if held:
             yield _containers(held, number())
             yield _shares(held, number())
+        yield from told_plots(runs[:PANELS], number)
 
 
 def _distributions(study: Study, setting: str, number: int) -> Plot:
@@ -157,7 +150,7 @@ def _over_time(runs: list[Run], number: int) -> Plot:
         default=0,
     )
     name = runs[0].facts["resource_types"][resource]
-    unit, longest = _unit(runs)
+    unit, longest = time_unit(runs)
     for index, run in enumerate(runs):
         look = drawing.line(index)
         frame = run.containers()
@@ -198,18 +191,10 @@ def _thinned(values: Floats, borders: Floats) -> tuple[Floats, Floats]:
     return np.array(groups), np.append(borders[:-1:every], borders[-1])
 
 
-def _unit(runs: list[Run]) -> tuple[str, float]:
-    """A unit of time that keeps the numbers small, and how many ms it has."""
-    longest = max(run.facts["makespan_ms"] or 0 for run in runs)
-    if longest > 3 * 3.6e6:
-        return "hours", 3.6e6
-    return ("minutes", 6e4) if longest > 6e5 else ("seconds", 1e3)
-
-
 def _containers(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
     names = _largest(held[0][1])
     figure, panels = _grid(len(held))
-    unit, longest = _unit([run for run, _ in held])
+    unit, longest = time_unit([run for run, _ in held])
     for panel, (run, frame) in zip(panels, held, strict=False):
         borders = series.edges(run.facts, frame, AREAS)
         rest = ~pl.col("application").is_in(names)
@@ -231,7 +216,7 @@ def _containers(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
 
 def _shares(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
     figure, panels = _grid(len(held))
-    unit, longest = _unit([run for run, _ in held])
+    unit, longest = time_unit([run for run, _ in held])
     said = ""
     for panel, (run, frame) in zip(panels, held, strict=False):
         groups, said = _groups(run, _largest(held[0][1]))

@@ -15,6 +15,7 @@ from loomcard.outcome.files import (
     application_frame,
     read_containers,
     read_run,
+    read_states,
 )
 
 _OPTION = "policy."
@@ -34,9 +35,20 @@ class Run:
 
     def containers(self) -> pl.DataFrame:
         """Its containers; empty where they were not kept."""
+        return read_containers(self._folder, self._who)
+
+    def states(self) -> pl.DataFrame:
+        """What its policies told over time; empty where they told nothing."""
+        return read_states(self._folder, self._who)
+
+    @property
+    def _folder(self) -> Path:
+        return self.folder / str(self.facts.get("folder", ""))
+
+    @property
+    def _who(self) -> dict[str, Any]:
         who = {name: self.facts[name] for name in ("policy", "workload", "seed", "engine")}
-        own = self.folder / self.facts.get("folder", "")
-        return read_containers(own, who | self.facts.get("parameters", {}))
+        return who | dict(self.facts.get("parameters", {}))
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,14 @@ class Study:
             if len(chosen) == len(policies):
                 return [chosen[policy] for policy in policies]
         return [next(run for run in here if run.policy == policy) for policy in policies]
+
+
+def time_unit(runs: Sequence[Run]) -> tuple[str, float]:
+    """A unit of time that keeps the numbers of these runs small, and how many ms it has."""
+    longest = max(run.facts["makespan_ms"] or 0 for run in runs)
+    if longest > 3 * 3.6e6:
+        return "hours", 3.6e6
+    return ("minutes", 6e4) if longest > 6e5 else ("seconds", 1e3)
 
 
 def read_study(folders: Sequence[Path], baseline: str | None = None) -> Study:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from loomcard.report import drawing
-from loomcard.report.plots import Plot
+from loomcard.report.drawing import Plot
 from loomcard.report.study import Run
 from loomcard.report.terminal import Numbers
 

@@ -196,6 +196,7 @@ def simulate(
         containers=simulation.rows,
         queues=queue_shares(setup),
         refusals=dict(sorted(simulation.rm.refusals.items())),
+        states=simulation.rm.states.rows(),
         ended_ms=simulation.clock.now,
         finished=finished,
         seconds=perf_counter() - began,

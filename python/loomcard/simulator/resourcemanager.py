@@ -16,7 +16,9 @@ from loomcard.model import records as r
 from loomcard.model.cluster import Application, AskKey, Attempt, Container, Node
 from loomcard.model.ledger import Ledger
 from loomcard.model.reasons import Reason
+from loomcard.model.report import figures_of
 from loomcard.model.resource import Resource
+from loomcard.outcome.states import States
 from loomcard.policies.session import Session
 from loomcard.simulator.clock import Clock
 
@@ -59,6 +61,7 @@ class ResourceManager:
         self.restless = False  # something happened that a policy can act on
         self.shrunk = False  # a node was lost, once
         self.refusals: dict[str, int] = {}
+        self.states = States()
         self.on_granted: Granted = lambda _: None
         self.on_ended: Ended = lambda *_: None
         self._waiting: list[r.AnyRecord] = [
@@ -247,6 +250,8 @@ class ResourceManager:
             self.restless = True
         for instance, at_ms in plan.timers:
             self._set_timer(instance, at_ms)
+        for path, report in plan.reports.items():
+            self.states.tell(self.clock.now, path, figures_of(report))
         for application, amounts in plan.headroom:
             self._told_headroom[application] = Resource(amounts)
 

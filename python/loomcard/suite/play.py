@@ -22,6 +22,7 @@ from loomcard.config import compile_setup
 from loomcard.model.journal import JournalError
 from loomcard.outcome.entitlement import queue_shares
 from loomcard.outcome.record import RunRecord
+from loomcard.outcome.states import StateRow
 from loomcard.simulator import Progress
 from loomcard.simulator.engine import refuse_mismatch
 from loomcard.suite import launch_rate
@@ -30,9 +31,10 @@ from loomcard.suite.faults import Faults
 from loomcard.suite.grants import granted_ms
 from loomcard.suite.play_compose import play_on_compose
 from loomcard.suite.play_settings import settings
-from loomcard.suite.played import application_records, container_rows, refusals
+from loomcard.suite.played import application_records, container_rows, refusals, zero_ms
 from loomcard.suite.player import Player
 from loomcard.suite.times import read_runs
+from loomcard.suite.told import told_states
 from loomcard.suite.watch import Watch, settled
 from loomcard.workload.scenario import Scenario
 
@@ -139,6 +141,7 @@ def _watched(
     with player:
         finished = watch.until_over(faults)
     runs = settled(lambda: read_runs(cluster.container_times), _SETTLE_S)
+    ended_ms = watch.ended_ms()
     return RunRecord(
         policy="",
         workload=scenario.name,
@@ -149,7 +152,8 @@ def _watched(
         applications=application_records(scenario, player.events),
         containers=container_rows(scenario, player.events, runs, _granted(cluster)),
         refusals=refusals(_scheduler(cluster)),
-        ended_ms=watch.ended_ms(),
+        states=_told(cluster, zero_ms(player.events), ended_ms),
+        ended_ms=ended_ms,
         finished=finished,
     )
 
@@ -172,3 +176,9 @@ def _granted(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
         with contextlib.suppress(JournalError):
             return granted_ms(cluster.journal_dir)
     return {}
+
+
+def _told(cluster: LocalCluster, zero: int | None, until_ms: int) -> list[StateRow]:
+    if not cluster.settings.is_loomcard:
+        return []
+    return told_states(cluster.journal_dir, zero, until_ms)

@@ -27,9 +27,10 @@ from loomcard.suite.fit import Fit, fit
 from loomcard.suite.grants import granted_ms
 from loomcard.suite.node_logs import runs_in
 from loomcard.suite.play_settings import capacity
-from loomcard.suite.played import application_records, container_rows, refusals
+from loomcard.suite.played import application_records, container_rows, refusals, zero_ms
 from loomcard.suite.player import WARM_UP, Player, PlayError
 from loomcard.suite.times import ContainerRun
+from loomcard.suite.told import told_states
 from loomcard.suite.watch import Watch, settled
 from loomcard.workload.scenario import Scenario
 
@@ -125,6 +126,8 @@ def play_on_compose(
     record.policy = policy.stem
     record.refusals = dict(Counter(refusals(rm.scheduler())) - Counter(refused))
     record.containers = _containers(fitted, player, cluster, hosts, began)
+    journal = player.folder / "cluster" / "journal"  # as it was fetched for the containers
+    record.states = told_states(journal, zero_ms(player.events), record.ended_ms)
     return record
 
 

@@ -1,0 +1,81 @@
+"""What policies told of their state during a run, as time series: one row a moment and figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+MOST = 100_000
+"""Rows that are kept of one run; a longer one keeps fewer moments of each figure."""
+
+
+class StateRow(NamedTuple):
+    """One figure of one queue at one moment, as one row of states.parquet."""
+
+    at_ms: int
+    queue: str
+    panel: str  # figures of one panel are drawn together
+    figure: str  # by name
+    label: str  # as people call it
+    unit: str
+    value: float
+
+
+STATE_TYPES = dict(
+    zip(StateRow._fields, [pl.Int64, *[pl.String] * 5, pl.Float64], strict=True)
+)  # fmt: skip
+
+
+_Key = tuple[str, str, str, str, str]
+
+
+class States:
+    """Gathers figures as a run goes on; of each it keeps the last one in every stretch of time,
+    and stretches double in length whenever there is more than ``most``.
+
+    What is kept follows from what was told alone, not from when one looks.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._stretch_ms = 1
+        self._count = 0
+        self._told: dict[_Key, dict[int, tuple[int, float]]] = {}
+
+    def tell(self, at_ms: int, queue: str, figures: Iterable[Mapping[str, Any]]) -> None:
+        """What a policy reported of a queue: name, label, unit, panel and value of its figures.
+        Those without a panel, and values that are no numbers, are passed over.
+        """
+        for figure in figures:
+            value, panel = figure["value"], figure["panel"]
+            if panel and isinstance(value, int | float) and not isinstance(value, bool):
+                key: _Key = (queue, panel, figure["name"], figure["label"], figure["unit"])
+                series = self._told.setdefault(key, {})
+                before = len(series)
+                series[at_ms // self._stretch_ms] = at_ms, float(value)
+                self._count += len(series) - before
+        while self._count > self._most and self._stretch_ms < at_ms:
+            self._thin()
+
+    def _thin(self) -> None:
+        self._stretch_ms *= 2
+        for key, series in self._told.items():
+            self._told[key] = {
+                at_ms // self._stretch_ms: (at_ms, v) for at_ms, v in series.values()
+            }
+        self._count = sum(map(len, self._told.values()))
+
+    def rows(self) -> list[StateRow]:
+        """Figure by figure, in the order in which they were first told; each by time."""
+        return [
+            StateRow(at_ms, *key, value)
+            for key, series in self._told.items()
+            for at_ms, value in series.values()
+        ]
+
+
+def state_frame(rows: Iterable[StateRow]) -> pl.DataFrame:
+    """The rows as a table, in their order."""
+    return pl.DataFrame(list(rows), schema=STATE_TYPES, orient="row")
