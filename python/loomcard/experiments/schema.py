@@ -33,7 +33,7 @@ def _seeds(value: object) -> object:
     if type(value) is int and value >= 1:
         return list(range(1, value + 1))
     if listed and value and all(0 <= seed <= _SEED_MAX for seed in value):  # type: ignore[attr-defined]
-        return list(dict.fromkeys(value))  # type: ignore[call-overload]
+        return value
     raise PydanticCustomError("seeds", "expected how many seeds (from 1 on) or a list of them")
 
 
@@ -130,9 +130,26 @@ def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
                 message = f"{source!r} is none of the policies"
                 hint = nearest(source, experiment.policies)
                 document.report(("given", source), message, hint, at_key=True)
+    _refuse_doubles(document)
     if experiment is None or document.findings:
         raise FindingsError(document.findings)
     return experiment.model_copy(update={"name": experiment.name or file.stem}), document
+
+
+def _refuse_doubles(document: Document) -> None:
+    """What stands twice in a list would be two runs of one name, or be run once only."""
+    keys = document.data
+    lists: dict[Place, Any] = {(key,): keys.get(key) for key in ("policies", "workloads", "seeds")}
+    vary = keys.get("vary")
+    lists |= {("vary", name): vary[name] for name in vary} if isinstance(vary, dict) else {}
+    for place, values in lists.items():
+        seen: set[str] = set()
+        for index, value in enumerate(values if isinstance(values, list) else ()):
+            # Results name a workload by its file's stem.
+            known = Path(str(value)).stem if place == ("workloads",) else repr(value)
+            if known in seen:
+                document.report((*place, index), f"{value!r} stands there already", "leave it out")
+            seen.add(known)
 
 
 def _report(document: Document, detail: ErrorDetails) -> None:
