@@ -1,6 +1,7 @@
 """A policy's options against the fields of its dataclass."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,22 @@ def test_options_are_compiled_as_their_types(sorts: str) -> None:
     assert repr(compiled["queues"][1]["options"]) == "{'names': ['b', 'a'], 'theta': 1.0}"
     same = compile_setup(setup(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")
     assert same == compiled
+
+
+def test_a_policys_file_is_looked_for_beside_the_set_up_first(
+    sorts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then in the present folder; a cluster that compiles it gets the same hash."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    text, source = setup("mine.py:Leafy", "{theta: 1}"), Path(sorts).read_text()
+    Path("mine.py").write_text(source)
+    governs = compile_setup(text, "x.yml", beside=Path("../there"))["queues"][1]["policy"]
+    assert governs == "mine.py:Leafy"
+    Path("../there/mine.py").write_text(source)
+    offline = compile_setup(text, "x.yml", beside=Path("../there"))
+    assert offline["queues"][1]["policy"] == "../there/mine.py:Leafy"
+    online = compile_setup(text, "x.yml", policy_path=[Path("../there")], beside=Path("../there"))
+    assert online["queues"][1]["policy"] == "mine.py:Leafy"
+    assert online["hash"] == offline["hash"]

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from loomcard.document.reading import read
+from loomcard.experiments.engines import _policy_path
 from loomcard.experiments.grid import Grid, cells
 from loomcard.experiments.inputs import InputError, choices
 from loomcard.experiments.run import SHIPPED, Request, prepare, shipped
@@ -48,7 +49,7 @@ def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) ->
     """Who has no such option runs once without it; a dot goes deeper."""
     file = experiment.with_name("patient.py")
     file.write_text(PATIENT)
-    experiment.with_name("patient.yml").write_text(f"version: 1\npolicy: {file}:Patient\n")
+    experiment.with_name("patient.yml").write_text("version: 1\npolicy: patient.py:Patient\n")
     experiment.write_text(
         GOOD.replace("[fifo]", "[patient.yml, fifo]")
         + "vary: {policy.theta: [0.1, 0.2], policy.deep.x: [3]}\n"
@@ -65,6 +66,8 @@ def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) ->
         {"theta": 0.2, "deep": {"x": 3}}
     ]
     assert found[1].parameters == {"policy.theta": 0.2, "policy.deep.x": 3}
+    assert {queue["policy"] for queue in setup["queues"]} == {"fifo", f"{file}:Patient"}
+    assert _policy_path(setup, found[1].home)[0] == experiment.parent.resolve()
 
 
 def test_what_one_policy_is_given_is_no_parameter(experiment: Path) -> None:
@@ -144,6 +147,22 @@ def test_set_ups_of_one_name_are_told_apart(experiment: Path) -> None:
             GOOD + "baseline: dfr\n",
             ["line 5, column 11: baseline: the baseline 'dfr' is none of the policies"],
             id="baseline",
+        ),
+        pytest.param(
+            HEAD + "policies: [fifo,\n drf, fifo]\nworkloads: [tiny, sub/tiny.yml]\n",
+            [
+                "line 4, column 7: policies[2]: 'fifo' stands there already (leave it out)",
+                "line 5, column 19: workloads[1]: 'sub/tiny.yml' stands there already",
+            ],
+            id="named twice",
+        ),
+        pytest.param(
+            GOOD + "seeds: [3, 1, 3]\nvary: {workload.x: [1, 1.5, 1]}\n",
+            [
+                "line 5, column 15: seeds[2]: 3 stands there already",
+                "line 6, column 29: vary.workload.x[2]: 1 stands there already",
+            ],
+            id="doubled",
         ),
         pytest.param(
             GOOD + "given: {fiffo: {workload.x: 1}}\n",

@@ -150,7 +150,7 @@ def _check(file: Path, policy_path: list[Path] | None) -> dict[str, Any]:
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        setup = compile_setup(text, file.name, policy_path=policy_path)
+        setup = compile_setup(text, file.name, policy_path=policy_path, beside=file.parent)
     except FindingsError as error:
         found = error.findings
     except OSError as error:  # one file that is not there hides nothing of the others

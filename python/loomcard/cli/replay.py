@@ -37,7 +37,7 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Say what another policy would have decided, round by round and to the end."""
-    chosen = choices([policy], Path.cwd())
+    chosen = choices([policy], Path())
     only_ours(chosen)
     setup = chosen[0].compiled({}) or {}
     with waiting("round by round"):

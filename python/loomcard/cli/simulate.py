@@ -48,7 +48,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is."""
-    chosen = choices(policy, Path.cwd())
+    chosen = choices(policy, Path())
     only_ours(chosen)
     setups = [choice.compiled({}) or {} for choice in chosen]
     file = find(workload)

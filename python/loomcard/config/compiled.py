@@ -14,15 +14,22 @@ from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
 from loomcard.document.findings import FindingsError
 from loomcard.document.reading import read
+from loomcard.policies.registry import found_beside
 
 
 def compile_setup(
-    yaml_text: str, name: str, *, policy_path: Sequence[Path] | None = None
+    yaml_text: str,
+    name: str,
+    *,
+    policy_path: Sequence[Path] | None = None,
+    beside: Path | None = None,
 ) -> dict[str, Any]:
     """Compile a policy set-up into the object of docs/wire.md, keys sorted, hash included.
 
     ``name`` is the file's, and becomes ``source``. ``policy_path`` lists the folders that policy
-    files may be loaded from; None allows any, for commands that run away from a cluster.
+    files may be loaded from; None allows any, for commands that run away from a cluster: they name
+    ``beside``, the folder of the set-up, in which files are looked for first, and which is put
+    before the names of those found there; the hash is that of the names as they were written.
     Raises FindingsError with everything that is wrong with the text.
     """
     document = read(yaml_text)
@@ -32,7 +39,8 @@ def compile_setup(
     tree = branches(model)
     access = check_access(document, tree)
     limits = check_limits(document, tree)
-    governed, needs = check_governing(document, tree, policy_path)
+    folder = beside if policy_path is None else None
+    governed, needs = check_governing(document, tree, policy_path, folder)
     if document.findings:
         raise FindingsError(document.findings)
     rows = zip(tree, access, limits, governed, strict=True)
@@ -42,7 +50,11 @@ def compile_setup(
         "schema": 1,
         "source": name,
     }
-    return {"hash": hashlib.sha256(canonical_json(setup).encode()).hexdigest(), **setup}
+    digest = hashlib.sha256(canonical_json(setup).encode()).hexdigest()
+    if folder is not None:
+        for queue in setup["queues"]:
+            queue["policy"] = queue["policy"] and found_beside(queue["policy"], folder)
+    return {"hash": digest, **setup}
 
 
 def canonical_json(setup: dict[str, Any]) -> str:

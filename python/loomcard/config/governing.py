@@ -1,6 +1,6 @@
 """Which policy governs which queue, with which options."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -8,9 +8,11 @@ from typing import Any, Final
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
 from loomcard.document.reading import Document
-from loomcard.policies.registry import PolicyNotFoundError, find
+from loomcard.policies.registry import PolicyNotFoundError, find, found_beside
 
 LEAF_DEFAULT: Final = "fifo"
+
+_Load = Callable[[str], type]
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,24 @@ class _Cast:
 
 
 def check_governing(
-    document: Document, tree: list[Branch], policy_path: Sequence[Path] | None
+    document: Document,
+    tree: list[Branch],
+    policy_path: Sequence[Path] | None,
+    beside: Path | None = None,
 ) -> tuple[list[Governed], list[str]]:
-    """Return what governs each queue, and what the policies in use need of the engine, sorted."""
+    """Return what governs each queue, and what the policies in use need of the engine, sorted.
+
+    ``beside``: the folder in which policies' files are looked for first, if any.
+    """
+
+    def load(name: str) -> type:
+        return find(name if beside is None else found_beside(name, beside), search=policy_path)
+
     governed: list[Governed] = []
     casts: list[_Cast] = []
     for branch in tree:
         above = None if branch.parent is None else (governed[branch.parent], casts[branch.parent])
-        one, cast = _govern(document, branch, above, policy_path)
+        one, cast = _govern(document, branch, above, load)
         governed.append(one)
         casts.append(cast)
     needs = {need for cast in casts for need in getattr(cast.kind, "needs", ())}
@@ -51,13 +63,13 @@ def _govern(
     document: Document,
     branch: Branch,
     above: tuple[Governed, _Cast] | None,
-    policy_path: Sequence[Path] | None,
+    load: _Load,
 ) -> tuple[Governed, _Cast]:
     if above is None and not branch.queue.queues:  # the file's policy is root.default's
-        cast = _cast_default(policy_path)
+        cast = _cast_default(load)
         return Governed(cast.name, named=False, walked=False), cast
     if branch.queue.policy is not None:
-        cast = _cast_named(document, branch, branch.queue.policy, policy_path)
+        cast = _cast_named(document, branch, branch.queue.policy, load)
         return Governed(cast.name, named=True, walked=False, options=cast.options), cast
     if branch.queue.options:
         message = "options belong to a policy, and this queue names none"
@@ -68,7 +80,7 @@ def _govern(
     elif getattr(above[1].kind, "walks_tree", False):
         return Governed(None, named=False, walked=True), above[1]
     elif branch.leaf:
-        cast = _cast_default(policy_path)
+        cast = _cast_default(load)
     else:
         cast = above[1]
     return Governed(cast.name, named=False, walked=False, options=cast.options), cast
@@ -80,16 +92,14 @@ def _report_no_policy(document: Document, branch: Branch) -> None:
         document.report((*branch.place, "policy"), message, "such as policy: drf")
 
 
-def _cast_default(policy_path: Sequence[Path] | None) -> _Cast:
-    return _Cast(LEAF_DEFAULT, {}, find(LEAF_DEFAULT, search=policy_path))
+def _cast_default(load: _Load) -> _Cast:
+    return _Cast(LEAF_DEFAULT, {}, load(LEAF_DEFAULT))
 
 
-def _cast_named(
-    document: Document, branch: Branch, name: str, policy_path: Sequence[Path] | None
-) -> _Cast:
+def _cast_named(document: Document, branch: Branch, name: str, load: _Load) -> _Cast:
     place = (*branch.place, "policy")
     try:
-        kind = find(name, search=policy_path)
+        kind = load(name)
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)

@@ -61,7 +61,7 @@ def run_cell(
         journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
         task = Task(
             scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
-            cell.engine, tell, cell.queues,
+            cell.engine, tell, cell.queues, cell.home,
         )  # fmt: skip
         record = engine(task)
         _name(record, cell)

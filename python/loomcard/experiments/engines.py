@@ -20,7 +20,8 @@ class Task:
     """What an engine is told. ``source``: the policy as the experiment names it; ``text``: its
     set-up's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the engine's
     own. ``tell``: called now and then with the time in ms that has been reached; it may raise
-    KeyboardInterrupt. ``queues``: the set-up whose queues a stock scheduler gets.
+    KeyboardInterrupt. ``queues``: the set-up whose queues a stock scheduler gets. ``home``: where
+    the set-up's file lies.
     """
 
     scenario: Scenario
@@ -33,6 +34,7 @@ class Task:
     engine: str
     tell: Callable[[int], None]
     queues: dict[str, Any] | None = None
+    home: Path = Path()
 
 
 Engine = Callable[[Task], RunRecord]
@@ -67,18 +69,19 @@ def played(task: Task) -> RunRecord:
         on="docker" if task.engine == DOCKER else "local",
         folder=task.folder,
         setup=task.queues,
-        policy_path=_policy_path(task.setup),
+        policy_path=_policy_path(task.setup, task.home),
         on_progress=lambda progress: task.tell(progress.now_ms),
     )
     record.policy = task.policy
     return record
 
 
-def _policy_path(setup: dict[str, Any] | None) -> list[Path]:
+def _policy_path(setup: dict[str, Any] | None, home: Path) -> list[Path]:
     """Where the set-up's policies in files lie: the offline reading of their paths."""
     named = sorted({queue["policy"] or "" for queue in (setup or {"queues": []})["queues"]})
     files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]
-    return list(dict.fromkeys([*(file.resolve().parent for file in files), Path.cwd()]))
+    folders = [home.resolve(), *(file.resolve().parent for file in files), Path.cwd()]
+    return list(dict.fromkeys(folders))
 
 
 def engine_of(name: str) -> Engine:

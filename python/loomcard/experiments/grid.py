@@ -51,6 +51,7 @@ class Cell:
     engine: str
     queues: dict[str, Any] | None = None
     given: dict[str, Scalar] = field(default_factory=dict)
+    home: Path = Path()  # where the set-up's file lies
 
     @property
     def changes(self) -> dict[str, Scalar]:
@@ -90,7 +91,7 @@ def cells(grid: Grid) -> list[Cell]:
                         cell = Cell(
                             len(found), choice.name, choice.source, text, setup, options,
                             workload, file, vary, seed, grid.engine,
-                            _queues_for(choice, grid.policies), given,
+                            _queues_for(choice, grid.policies), given, choice.folder,
                         )  # fmt: skip
                         found.append(cell)
     return found

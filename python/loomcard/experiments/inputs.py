@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from loomcard.config import FindingsError, compile_setup
 from loomcard.config.options import option_model
 from loomcard.document.findings import nearest
 from loomcard.document.reading import read
-from loomcard.policies.registry import PolicyNotFoundError, find, names
+from loomcard.policies.registry import PolicyNotFoundError, find, found_beside, names
 
 STOCK: Final = ("stock:capacity", "stock:fair", "stock:fifo")
 _ENDINGS: Final = (".yml", ".yaml")
@@ -46,11 +46,14 @@ def findings_in(file: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A policy of an experiment: ``name`` in results, ``text`` its set-up (None: stock YARN's)."""
+    """A policy of an experiment: ``name`` in results, ``text`` its set-up (None: stock YARN's),
+    ``folder`` where the set-up's file lies.
+    """
 
     name: str
     source: str
     text: str | None
+    folder: Path = Path()
 
     def takes(self, option: str) -> bool:
         """Whether the policy that the set-up names has the option, or the one it is part of."""
@@ -60,7 +63,9 @@ class Choice:
         """The names of the options of the policy that governs the file."""
         data = None if self.text is None else read(self.text).data
         name = data.get("policy") if isinstance(data, dict) else None
-        return list(option_model(find(name)).model_fields) if isinstance(name, str) else []
+        if not isinstance(name, str):
+            return []
+        return list(option_model(find(found_beside(name, self.folder))).model_fields)
 
     def varied(self, options: Mapping[str, Any]) -> str | None:
         """The set-up's text with these options of its policy, by dotted name."""
@@ -82,7 +87,7 @@ class Choice:
             return None
         said = "".join(f" with {name}={value}" for name, value in options.items())
         with findings_in(self.source + said):
-            return compile_setup(text, self.name)
+            return compile_setup(text, self.name, beside=self.folder)
 
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
@@ -99,7 +104,7 @@ def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
     if wrong:
         raise InputError(wrong)
     stems = [choice.name for choice in found]
-    return [c if stems.count(c.name) == 1 else Choice(c.source, c.source, c.text) for c in found]
+    return [c if stems.count(c.name) == 1 else replace(c, name=c.source) for c in found]
 
 
 def _choice(source: str, beside: Path) -> Choice:
@@ -109,7 +114,9 @@ def _choice(source: str, beside: Path) -> Choice:
         return Choice(source, source, None)
     if source.endswith(_ENDINGS):
         with findings_in(source):
-            return Choice(Path(source).stem, source, _setup(source, beside))
+            file = _setup(source, beside)
+            text = file.read_bytes().decode("utf-8-sig")
+            return Choice(Path(source).stem, source, text, file.parent)
     try:
         find(source)
     except PolicyNotFoundError as error:
@@ -119,14 +126,14 @@ def _choice(source: str, beside: Path) -> Choice:
     return Choice(source, source, yaml.safe_dump({"version": 1, "policy": source}))
 
 
-def _setup(source: str, beside: Path) -> str:
-    """The text of a set-up's file: beside the experiment, or one that comes with Loomcard."""
+def _setup(source: str, beside: Path) -> Path:
+    """A set-up's file: beside the experiment, or one that comes with Loomcard."""
     places = [beside / source]
     with suppress(PlaceError):
         places.append(shipped("policies") / source)
     for place in places:
         if place.is_file():
-            return place.read_bytes().decode("utf-8-sig")
+            return place
     raise InputError([f"policy {source!r}: there is no file {places[0]} (check the path)"])
 
 

@@ -117,6 +117,14 @@ def find(name: str, *, search: Sequence[Path] | None = None) -> type:
     )
 
 
+def found_beside(name: str, folder: Path) -> str:
+    """``name`` as ``find`` takes it from here: a policy's file that lies in ``folder`` with the
+    path that leads to it, any other name as it stands.
+    """
+    file = folder / name.rpartition(":")[0]
+    return str(folder / name) if ".py:" in name and file.is_file() else name
+
+
 def build(name: str, options: dict[str, Any], *, search: Sequence[Path] | None = None) -> Any:
     """The policy object for a set-up's name and options. Raises PolicyNotFoundError, TypeError or
     ValueError.

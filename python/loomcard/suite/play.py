@@ -101,7 +101,10 @@ def play(
     """
     began = time.monotonic()
     if isinstance(policy, Path):
-        setup = compile_setup(policy.read_text("utf-8"), policy.name)
+        setup = compile_setup(
+            policy.read_text("utf-8"), policy.name, policy_path=policy_path or None,
+            beside=policy.parent,
+        )  # fmt: skip
     if setup is not None:
         refuse_mismatch(scenario, setup)
     folder = _cleared(folder)
