@@ -16,6 +16,7 @@ def tree(spec: dict, weights: dict[str, float] | None = None, name: str = "root"
 
 FIG_4 = {"n1": {"n1,1": (1, 0)}, "n2": {"n2,1": (1, 0), "n2,2": (0, 1)}}
 FIG_4_BOTH = {"n1": {"n1,1": (1, 1)}, "n2": {"n2,1": (1, 0), "n2,2": (0, 1)}}
+JOINT = {"a": (1, 0), "b": (0, 1), "c": (1, 1)}
 FIG_5 = {"n1": {"n1,1": (1, 0)}, "n2": {"n2,1": (1, 0)},
          "n3": {"n3,1": (1, 0), "n3,2": (0, 1)}, "n4": {"n4,1": (0, 1)}}  # fmt: skip
 FIG_6 = {"n1": {"n1,1": (3, 2)}, "n2": {"n2,1": (1, 1), "n2,2": (1, 3)}}
@@ -28,9 +29,10 @@ class Running:
     """A tree on servers under one rule, filled; the servers' capacities are in units."""
 
     def __init__(
-        self, rule: str, root: Node, *servers: tuple[float, ...], headroom: bool = True
-    ) -> None:
-        self.rule, self.pool = ROUNDS[rule], Pool(root, servers, headroom)
+        self, rule: str, root: Node, *servers: tuple[float, ...], headroom: bool = True,
+        hold: bool = False,
+    ) -> None:  # fmt: skip
+        self.rule, self.pool = ROUNDS[rule], Pool(root, servers, headroom, hold)
         self.leaves = {leaf.name: leaf for leaf in root.leaves()}
         self.fill()
 

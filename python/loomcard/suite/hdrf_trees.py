@@ -90,12 +90,12 @@ def random_tree(
 
 def trial(
     rule: str, root: Node, capacity: Sequence[int], dice: Random,
-    completions: int = COMPLETIONS, headroom: bool = True,
+    completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
 ) -> Trial:  # fmt: skip
     """Fill, end random running tasks, then let a leaf sleep and wake."""
     static = static_hdrf(root, capacity, _EPS)
     goal = {leaf: dominant_share(static[leaf], capacity) for leaf in root.leaves()}
-    pool, round_ = Pool(root, [capacity], headroom), ROUNDS[rule]
+    pool, round_ = Pool(root, [capacity], headroom, hold), ROUNDS[rule]
     fill(pool, round_)
     distances = []
     for done in range(completions + 1):
@@ -135,7 +135,7 @@ def _wake(pool: Pool, rule: str, dice: Random, most: int) -> int | None:
 
 def study(
     trees: int, seed: int, rules: Iterable[str] = ROUNDS, kinds: Iterable[tuple[int, int]] = KINDS,
-    completions: int = COMPLETIONS, headroom: bool = True,
+    completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
 ) -> Iterator[Row]:  # fmt: skip
     """A row per kind and rule; every rule sees the same trees and the same dice."""
     rules = list(rules)
@@ -145,7 +145,7 @@ def study(
             for i in range(trees):
                 dice = Random(f"{seed}/{depth}/{resources}/{i}")  # noqa: S311 - no secret
                 root, capacity = random_tree(dice, depth, resources)
-                trials.append(trial(rule, root, capacity, dice, completions, headroom))
+                trials.append(trial(rule, root, capacity, dice, completions, headroom, hold))
             yield _row(depth, resources, rule, trials)
 
 
@@ -180,11 +180,17 @@ def main(
     completions: Annotated[int, typer.Option(help="Tasks that end, of each tree.", min=1)] = (
         COMPLETIONS
     ),
+    rules: Annotated[str, typer.Option(help="With commas between.")] = ",".join(ROUNDS),
     headroom: Annotated[bool, typer.Option(help="A task waits for room for the largest.")] = True,
+    hold: Annotated[
+        bool, typer.Option(help="Keep room for the leaf furthest below its guarantee.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One list of rows, no table.")] = False,
 ) -> None:
     """Random trees under H-DRF and its baselines; minutes."""
-    rows = list(study(trees, seed, completions=completions, headroom=headroom))
+    if unknown := [rule for rule in rules.split(",") if rule not in ROUNDS]:
+        raise typer.BadParameter(f"{unknown[0]!r}: expected some of {', '.join(ROUNDS)}")
+    rows = list(study(trees, seed, rules.split(","), KINDS, completions, headroom, hold))
     if as_json:
         typer.echo(msgspec.json.encode(rows).decode())
     else:

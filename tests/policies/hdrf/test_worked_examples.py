@@ -12,6 +12,7 @@ from papertrees import (
     FIG_4_BOTH,
     FIG_5,
     FIG_6,
+    JOINT,
     SMALL_TASKS,
     Running,
     tree,
@@ -188,6 +189,58 @@ def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, sh
     running = Running(rule, root, (1000, 1000, 1000), headroom=False)
     running.churn(100)
     assert running.tasks[0] / 100 == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize(("headroom", "tasks"), [(True, [1, 1]), (False, [8, 0])])
+def test_headroom_lets_a_large_task_in_that_came_late(headroom, tasks):
+    """A small task goes only where the largest fits, at the price of what idles meanwhile."""
+    root = tree({"small": (1, 1), "large": (4, 4)})
+    small, large = root.leaves()
+    large.wants = False
+    running = Running("static", root, (8, 8), headroom=headroom)
+    large.wants = True
+    running.churn(10)
+    assert running.tasks == tasks
+
+
+def late(rule: str, **more) -> Running:
+    """c, which needs a CPU and a GPU, comes when a holds all CPUs and b all GPUs."""
+    root = tree(JOINT)
+    *_, c = root.leaves()
+    c.wants = False
+    running = Running(rule, root, (30, 30), **more)
+    assert running.tasks == [30, 30, 0]
+    c.wants = True
+    running.churn(60)
+    return running
+
+
+@pytest.mark.parametrize("headroom", [True, False])
+@pytest.mark.parametrize("rule", ROUNDS)
+def test_who_needs_what_others_free_apart_starves_unless_it_is_kept_for_it(rule, headroom):
+    """Not in the paper, and true of plain DRF: a CPU alone or a GPU alone fits only whom it came
+    from. Where room is held, c has its third; static is a half, so the rest is not mended.
+    """
+    assert late(rule, headroom=headroom).tasks == [30, 30, 0]
+    assert late(rule, headroom=headroom, hold=True).tasks == [20, 20, 10]
+
+
+def test_room_is_held_on_one_server_alone():
+    """The others go on: of four servers one idles for a while, and then none."""
+    root = tree(JOINT)
+    *_, c = root.leaves()
+    c.wants = False
+    running = Running("static", root, *[(5, 5)] * 4, hold=True)
+    c.wants = True
+    first = running.leaves["a"]
+    for _ in range(2):
+        running.pool.finish(first)
+    running.fill()
+    assert [free[0] for free in running.pool.free] == [1, 0, 0, 0]
+    assert running.tasks == [19, 20, 0]
+    running.pool.finish(running.leaves["b"])
+    running.fill()
+    assert running.tasks == [19, 19, 1]
 
 
 def test_guarantees_count_demanding_siblings_alone():

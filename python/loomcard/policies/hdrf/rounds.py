@@ -19,6 +19,7 @@ from loomcard.policies.hdrf.shares import (
     unsaturated,
     update_shares,
 )
+from loomcard.policies.hdrf.static import guarantees
 from loomcard.policies.hdrf.tree import Node, Vector
 
 
@@ -35,6 +36,11 @@ class Pool:
     """What each server has, in units."""
     headroom: bool = True
     """A task goes only where the largest demanded amount of each resource it needs fits."""
+    hold: bool = False
+    """Not of the paper: what the leaf furthest below its guarantee needs is kept free for it on one
+    server, until its next task fits there. Without it a leaf that needs what others free apart,
+    one CPU here and one GPU there, is never served: each goes back to whom it fits at once.
+    """
     free: list[list[float]] = field(init=False)
     """What is free on each server."""
     running: dict[Node, deque[int]] = field(init=False)
@@ -61,17 +67,46 @@ class Pool:
         """The nodes of which ``can_schedule`` of 2.4 is true; for a leaf the first server on which
         its next task may start.
         """
-        largest = largest_demand(self.running, len(self.servers[0]), self.headroom)
+        largest = largest_demand(self.running, len(self.capacity), self.headroom)
+        held = self._held() if self.hold else None
         found: dict[Node, int] = {}
         for leaf in self.running:
             needs = [(r, t) for r, t in enumerate(leaf.demand) if t]
-            if self.headroom:
+            if self.headroom and (held is None or leaf is not held[0]):
                 needs = [(r, largest[r]) for r, _ in needs]
-            fitting = (i for i, f in enumerate(self.free) if all(f[r] >= t for r, t in needs))
+            fitting = (i for i in range(len(self.free)) if self._fits(leaf, needs, i, held))
             place = next(fitting, None) if leaf.wants else None
             if place is not None:
                 found |= dict.fromkeys(self._paths[leaf], place)
         return found
+
+    def _fits(
+        self, leaf: Node, needs: list[tuple[int, float]], server: int,
+        held: tuple[Node, int] | None,
+    ) -> bool:  # fmt: skip
+        free = self.free[server]
+        if held is not None and server == held[1] and leaf is not held[0]:
+            kept = held[0].demand
+            if any(t and kept[r] and free[r] - t < kept[r] for r, t in enumerate(leaf.demand)):
+                return False
+        return all(free[r] >= amount for r, amount in needs)
+
+    def _held(self) -> tuple[Node, int] | None:
+        """The demanding leaf with the least share/guarantee of those that one more task leaves
+        within it, and the server whose free room covers most of that task.
+        """
+        promised = guarantees(self.root)
+        ranks: list[tuple[float, int, Node]] = []
+        for leaf in self.running:
+            share, task = (dominant_share(v, self.capacity) for v in (leaf.used, leaf.demand))
+            if leaf.wants and share + task <= promised[leaf]:
+                ranks.append((share / promised[leaf], len(ranks), leaf))
+        if not ranks:
+            return None
+        leaf = min(ranks)[2]
+        covered = [min(f / t for f, t in zip(free, leaf.demand, strict=True) if t)
+                   for free in self.free]  # fmt: skip
+        return leaf, covered.index(max(covered))
 
     def start(self, leaf: Node, server: int) -> None:
         """``consume``: one task of the leaf takes its demand of the server."""
