@@ -195,7 +195,7 @@ def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, sh
 def test_headroom_lets_a_large_task_in_that_came_late(headroom, tasks):
     """A small task goes only where the largest fits, at the price of what idles meanwhile."""
     root = tree({"small": (1, 1), "large": (4, 4)})
-    small, large = root.leaves()
+    _, large = root.leaves()
     large.wants = False
     running = Running("static", root, (8, 8), headroom=headroom)
     large.wants = True
