@@ -161,6 +161,7 @@ def _tamed(delta: float, wanted: float, outlook: Outlook, p1: Vector, rule: Rule
         wanted = max(wanted, min(delta, dominant(_less(_plus(used1, p1), f1), total)))
     if rule.floor_demand and wanted < delta and _fits(p1, outlook.free[0]):
         wanted = max(wanted, min(delta, dominant(_plus(used1, p1), total)))
+    wanted = min(max(wanted, rule.dmin), rule.dmax)
     if abs(wanted - delta) < rule.dead_band - 1e-9:
         wanted = delta
     if rule.rate:

@@ -1,0 +1,161 @@
+"""Algorithms 1 and 2: bursts, trailing and heading tasks, small phases (2.4; property 12)."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loomcard.policies.dress import Tracker, Windows
+
+TENTHS = Windows(window_ms=100)  # times below are tenths of a second, the window is 10 s
+LITERAL = Windows(window_ms=100, adaptive=False)
+
+
+def play(starts, ends=(), until=300, windows=TENTHS, waiting=None):
+    """A tracker after ticks of a second; tasks are numbered by their place in ``starts``."""
+    job = Tracker()
+    for task, at in enumerate(starts):
+        job.note_start(at, task)
+    for task, at in ends:
+        job.note_finish(at, task)
+    for t in range(0, until + 1, 10):
+        left = sum(at > t for at in starts) if waiting is None else waiting
+        job.advance(t, lambda _, left=left: left, windows)
+    return job
+
+
+def facts(job):
+    """What is said of each phase."""
+    return [(p.c, p.psf, p.psl, p.dps, p.gamma) for p in job.phases]
+
+
+def test_a_burst_of_starts_is_a_phase():
+    """More than t_s starts within the window open it, a window without a start closes it."""
+    job = play([5, 7, 9, 12, 20, 21, 35])
+    assert facts(job) == [(7, 5, 35, 30, None)]
+    assert job.alpha == 5
+    assert job.forming == {}
+
+
+def test_the_next_burst_is_the_next_phase():
+    """Maps, and after a quiet window reduces."""
+    maps, reduces = [1, 2, 3, 4, 5, 6, 7], [200, 202, 204, 206, 208, 210]
+    assert facts(play(maps + reduces, until=400, waiting=0)) == [
+        (7, 1, 7, 6, None),
+        (6, 200, 210, 10, None),
+    ]
+
+
+def test_a_phase_that_trickles_swallows_the_next():
+    """12 tasks 3 s apart, then 12 more at t=80: one phase, c=24, dps=81.1 s (a remaining limit)."""
+    starts = [30 * i for i in range(12)] + [800 + i for i in range(12)]
+    assert facts(play(starts, until=1200))[0][:4] == (24, 0, 811, 811)
+
+
+def test_thresholds_as_printed_are_blind_to_the_four_reduces():
+    """Four tasks never exceed 5; the adapted threshold is 3."""
+    [literal] = play([0, 1, 2, 3], windows=LITERAL).phases
+    assert (literal.burst, literal.dps) == (False, None)
+    assert facts(play([0, 1, 2, 3])) == [(4, 0, 3, 3, None)]
+
+
+def test_tasks_that_are_still_awaited_widen_a_phase():
+    """Of six tasks asked for together, the first three starts are no burst yet."""
+    assert [p.burst for p in play([0, 1, 2], until=10, waiting=3).phases] == [False]
+    assert [p.burst for p in play([0, 1, 2], until=10, waiting=0).phases] == [True]
+
+
+def test_a_heading_task_does_not_set_gamma():
+    """It ended long before the burst of ends, and gamma is the least of that window alone."""
+    ends = [(0, 13), *((task, 180 + task) for task in range(1, 8))]
+    [phase] = play([0] * 8, ends).phases
+    assert phase.gamma == 181
+
+
+def test_trailing_tasks_count_to_the_next_phase():
+    """Two of eight go on when a window passes without an end; no next phase takes them over but
+    the one that begins later.
+    """
+    ends = [(task, 50 + task) for task in range(6)]
+    windows = Windows(window_ms=100, finish=4)
+    alone = play([0] * 8, ends, windows=windows)
+    assert [p.c for p in alone.phases] == [6]
+    assert sorted(alone.carry) == [6, 7]
+    later = play([0] * 8 + [200] * 6, ends, windows=windows, waiting=0)
+    assert [p.c for p in later.phases] == [6, 8]
+    assert later.carry == {}
+    assert later.phases[1].w == 6  # they never start again
+
+
+def test_a_carried_task_only_leaves():
+    """Its end sets nothing in any phase."""
+    ends = [(task, 50 + task) for task in range(6)] + [(6, 220), (7, 221)]
+    job = play([0] * 8, ends, windows=Windows(window_ms=100, finish=4))
+    assert job.carry == {}
+    assert [len(p.fins) for p in job.phases] == [6]
+
+
+def test_an_end_of_a_task_that_never_ran_frees_its_container_alone():
+    """Killed before RUNNING, or ended in the millisecond in which it began."""
+    job = play([0, 5], [(1, 5), (77, 9)])
+    assert job.phases[0].c == 1
+    assert list(job.owner) == [0]
+
+
+def test_a_task_that_failed_is_no_end_of_the_phase():
+    """It frees its container and does not count to the burst of ends."""
+    job = Tracker()
+    for task in range(4):
+        job.note_start(0, task)
+        job.note_finish(50, task, ok=task == 0)
+    job.advance(60, lambda _: 0, TENTHS)
+    assert (job.phases[0].fins, job.phases[0].running, job.phases[0].gamma) == ([50], {}, None)
+
+
+def test_with_keys_phases_form_side_by_side():
+    """Reduces that start while maps still do are a phase of their own."""
+    job = Tracker()
+    for task in range(12):
+        job.note_start(task, task, key=10 if task % 2 else 20)
+    job.advance(120, lambda _: 0, TENTHS)
+    job.advance(200, lambda _: 0, TENTHS)
+    assert [(p.key, p.c) for p in job.phases] == [(20, 6), (10, 6)]
+
+
+TASKS = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(1, 200), st.booleans(), st.booleans()), max_size=40
+)
+
+
+@given(tasks=TASKS, order=st.randoms(use_true_random=False), adaptive=st.booleans())
+def test_the_tracker_loses_no_task(tasks, order, adaptive):
+    """Property 12: sum of c and carry is starts less those that ended while carried; psf <= psl;
+    gamma is set once and tasks move once; equal times may come in any order.
+    """
+    events = []
+    for task, (start, ran, ends, ok) in enumerate(tasks):
+        events.append((start, Tracker.note_start, (task,)))
+        if ends:
+            events.append((start + ran, Tracker.note_finish, (task, ok)))
+    windows = Windows(window_ms=100, start=2, finish=2, adaptive=adaptive)
+    runs = []
+    for shuffled in (events, order.sample(events, len(events))):
+        job, carried, history = Tracker(), 0, []
+        for at, note, arguments in sorted(shuffled, key=lambda event: event[0]):
+            note(job, at, *arguments)
+        for t in range(0, 800, 10):
+            before = set(job.carry)
+            job.advance(t, lambda _: 0, windows)
+            ended = {e[2][0] for e in events if e[1] is Tracker.note_finish and e[0] <= t}
+            carried += len(before & ended)
+            started = sum(e[0] <= t for e in events if e[1] is Tracker.note_start)
+            assert sum(p.c for p in job.phases) + len(job.carry) == started - carried
+            history.append([(p.gamma, p.moved) for p in job.phases])
+        runs.append(job)
+        for phase in job.phases:
+            assert phase.psl is None or phase.psf <= phase.psl
+        for before, after in pairwise(history):
+            for (gamma, moved), (later, still) in zip(before, after, strict=False):
+                assert gamma in (None, later)
+                assert still >= moved
+    assert runs[0] == runs[1]
