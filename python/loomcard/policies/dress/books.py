@@ -18,7 +18,7 @@ from loomcard.policies.dress.classify import (
     classify_vector,
     predicted_work,
 )
-from loomcard.policies.dress.jobs import Jobs, tasks_held
+from loomcard.policies.dress.jobs import Jobs, am_of, tasks_held
 from loomcard.policies.dress.lines import Line
 from loomcard.policies.dress.memory import Durations, Job, Memory, Scale
 from loomcard.policies.dress.options import Options
@@ -91,12 +91,13 @@ class Books:
         if self._apps.get(app.number) is not app:
             self._uncharge(app)
             return
-        asked, tasks = _asked(app)
-        if any(asked):
-            self._pending[app] = asked
+        every, tasks = _asked(app)
+        if any(every):
+            self._pending[app] = every
         job = self.jobs.get(app)
-        held = [used - am for used, am in zip(app.used, _am(app), strict=True)]
-        demand = [a + h for a, h in zip(tasks, held, strict=True)]
+        am = am_of(app)
+        rows = zip(tasks, app.used, [0] * len(tasks) if am is None else am.size, strict=True)
+        demand = [asked + used - ams for asked, used, ams in rows]
         if any(demand):
             job.peak = tuple(map(max, demand, job.peak or demand))
             if not job.known or self._options.classifier == "demand":
@@ -247,14 +248,6 @@ def _asked(app: Application) -> tuple[list[int], list[int]]:
             every[r] += ask.count * ask.size[r]
             tasks[r] += 0 if ask.is_am else ask.count * ask.size[r]
     return every, tasks
-
-
-def _am(app: Application) -> Sequence[int]:
-    if any(not attempt.unmanaged for attempt in app.attempts.values()):
-        for container in app.containers:  # it came first
-            if container.is_am:
-                return container.size
-    return [0] * len(app.used)
 
 
 def _mean(known: Durations) -> float | None:

@@ -176,7 +176,16 @@ class Jobs:
         return found[SD], found[LD]
 
 
+def am_of(app: Application) -> Container | None:
+    """The AM's container, which came first, but for a later attempt's."""
+    first = next(iter(app.containers), None)
+    if first is None or first.is_am:
+        return first
+    if all(attempt.unmanaged for attempt in app.attempts.values()):
+        return None
+    return next((container for container in app.containers if container.is_am), None)
+
+
 def tasks_held(app: Application) -> int:
     """How many containers an application holds, less its AM's."""
-    ams = sum(not attempt.unmanaged for attempt in app.attempts.values())
-    return max(0, len(app.containers) - ams)
+    return len(app.containers) - (am_of(app) is not None)

@@ -1,0 +1,400 @@
+"""The policy: who is small, what each category gets, ticks, and what happens to a cluster."""
+
+from typing import Any
+
+import pytest
+
+from compiled import flat, queue, setup
+from loomcard.model import records as r
+from loomcard.model.report import values_of
+from loomcard.policies.dress.books import Books
+from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.policy import Dress
+from loomcard.policies.registry import register
+from loomcard.testing.cluster import Cluster, Granted
+
+HUNDRED = [(20 * 1024, 20)] * 5
+SECOND = 1000
+
+
+def dress(nodes=HUNDRED, **options: Any) -> Cluster:
+    """One queue under dress; a hundred containers of 1024 MB and a core."""
+    return Cluster(flat("dress", **options), nodes=nodes)
+
+
+def memory(cluster: Cluster) -> Memory:
+    """What the policy remembers."""
+    return cluster.session.tree.instances[1].memory
+
+
+def books(cluster: Cluster) -> Books:
+    """Its books."""
+    return cluster.session.tree.instances[1].view._indexes["books"]
+
+
+def used(cluster: Cluster) -> tuple[int, int]:
+    """Cores that small and large jobs hold."""
+    return books(cluster).used["SD"][1], books(cluster).used["LD"][1]
+
+
+def come(cluster: Cluster, **counts: int) -> None:
+    """Applications a<number> that ask for so many containers."""
+    for name, count in counts.items():
+        cluster.now += 1
+        cluster.add_app(int(name[1:]))
+        cluster.ask(int(name[1:]), count)
+
+
+def begin(cluster: Cluster, granted: list[Granted]) -> None:
+    """The nodes report them RUNNING."""
+    for each in granted:
+        cluster.tell(r.ContainerStarted(cluster.now, each.number))
+
+
+def of(granted: list[Granted], app: int) -> list[Granted]:
+    """Those of one application."""
+    return [each for each in granted if each.app == app]
+
+
+def shown(cluster: Cluster) -> dict[str, Any]:
+    """The last report."""
+    for _, text in reversed(cluster.history):
+        reports = r.read_reply(text).reports
+        if reports:
+            return values_of(reports["root.default"])
+    raise AssertionError("nothing was reported")
+
+
+def test_an_unknown_jobs_am_is_small_until_its_tasks_are_known():
+    """It is in P1 and charged to SD; with a large demand its charge moves to LD."""
+    cluster = dress()
+    cluster.add_app(1)
+    cluster.ask(1, 1, is_am=True, priority=0)
+    cluster.round()
+    assert used(cluster) == (1, 0)
+    assert memory(cluster).jobs[1].known is False
+    cluster.ask(1, 30)
+    cluster.round()
+    assert used(cluster) == (0, 31)
+    assert memory(cluster).jobs[1].peak == (30 * 1024, 30)
+
+
+def test_a_job_grows_large_and_never_small_again():
+    """Its demand is what it holds and asks for, at its peak."""
+    cluster = dress()
+    come(cluster, a1=8)
+    first = cluster.round()
+    assert used(cluster) == (8, 0)
+    cluster.ask(1, 5, priority=10)
+    cluster.round()
+    assert used(cluster)[0] == 0
+    for each in first:
+        cluster.complete(each.number)
+    cluster.ask(1, 0, priority=10)
+    cluster.round(SECOND)
+    assert memory(cluster).jobs[1].kind == "LD"
+
+
+def test_small_jobs_find_what_is_reserved_for_them():
+    """With dmin a tenth, a large job that wants everything gets nine tenths, and is told why."""
+    cluster = dress(dmin=0.1)
+    come(cluster, a1=200)
+    assert len(cluster.round()) == 90
+    assert cluster.reasons[1, 20, 0] == "RESERVED"
+    come(cluster, a2=6, a3=6)
+    assert [len(of(cluster.round(), app)) for app in (2,)] == [6]
+    assert used(cluster) == (10, 90)
+    assert cluster.reasons[3, 20, 0] == "RESERVED"
+
+
+def test_what_fits_nowhere_waits_for_a_node():
+    """The quota is not to blame."""
+    cluster = dress()
+    come(cluster, a1=5)
+    cluster.ask(1, 2, (30 * 1024, 1), priority=10)
+    cluster.round()
+    assert cluster.reasons == {(1, 10, 0): "NODE_FULL"}
+
+
+def full(**options: Any) -> Cluster:
+    """A large job holds 99, and wants more; a small one has waited for nine since the last tick."""
+    cluster = dress(**options)
+    come(cluster, a1=120)
+    cluster.round()
+    cluster.round(SECOND)
+    come(cluster, a2=9)
+    assert used(cluster) == (0, 99)
+    cluster.round(SECOND)
+    assert used(cluster) == (1, 99)
+    return cluster
+
+
+@pytest.mark.parametrize(("defers", "small", "delta"), [(True, 9, 0.09), (False, 1, 0.01)])
+def test_what_large_jobs_release_is_divided_at_the_next_tick(defers, small, delta):
+    """Ten containers end: LD may not have them back before Algorithm 3 has seen them; else it would
+    never see any. The small job's pending eight are moved to SD.
+    """
+    cluster = full(defer_releases=defers)
+    for number in sorted(cluster.containers)[:10]:
+        cluster.complete(number)
+    cluster.round(SECOND // 2)
+    cluster.round(SECOND // 2)
+    cluster.round(SECOND)
+    assert used(cluster)[0] == small
+    assert memory(cluster).delta == pytest.approx(delta)
+
+
+def test_large_jobs_get_their_releases_at_once_when_no_small_one_waits():
+    """Nothing idles for nobody."""
+    cluster = dress()
+    come(cluster, a1=120)
+    first = cluster.round()
+    for each in first[:10]:
+        cluster.complete(each.number)
+    assert len(cluster.round()) == 10
+
+
+def test_a_lone_category_gets_the_cluster_within_two_ticks():
+    """Property 9: its quota reaches its demand, but for one container."""
+    cluster = dress()
+    for app in range(1, 16):
+        come(cluster, **{f"a{app}": 8})
+    cluster.round()
+    cluster.round(SECOND)
+    assert used(cluster) == (99, 0)
+
+
+def test_refused_containers_are_not_held():
+    """What the engine refuses is asked for again, and charged when it is granted."""
+    cluster = dress()
+    come(cluster, a1=5)
+    cluster.refuse = lambda _: "NODE_FULL"
+    cluster.round()
+    cluster.refuse = lambda _: None
+    cluster.round()
+    assert used(cluster) == (5, 0)
+
+
+def test_a_snapshot_keeps_delta_and_who_is_large():
+    """Running tasks are carried: forecast only with the next phase."""
+    cluster = dress(dmin=0.1, dmax=0.3)
+    come(cluster, a1=40, a2=5)
+    granted = cluster.round()
+    begin(cluster, granted)
+    cluster.round(SECOND)
+    for each in of(granted, 1)[:35]:
+        cluster.complete(each.number)
+    cluster.round(10 * SECOND)
+    before = memory(cluster).delta
+    cluster.snapshot()
+    cluster.round()
+    job = memory(cluster).jobs[1]
+    assert memory(cluster).delta == before
+    assert job.kind == "LD"
+    assert job.tracker.phases == []
+    assert sorted(job.tracker.carry) == [each.number for each in of(granted, 1)[35:]]
+    assert used(cluster) == (5, 5)
+
+
+def test_a_lost_node_makes_the_cluster_smaller():
+    """tot falls at once, delta stays, who was small by the old measure may be large; lost tasks are
+    no burst of ends.
+    """
+    cluster = dress(fixed=True)
+    come(cluster, a1=10)
+    begin(cluster, cluster.round())
+    cluster.round(SECOND)
+    assert memory(cluster).jobs[1].kind == "SD"
+    cluster.lose_node(1)
+    cluster.round(SECOND)
+    assert (memory(cluster).scale.tot, memory(cluster).delta) == (80, 0.1)
+    assert memory(cluster).jobs[1].kind == "LD"
+    assert [(p.c, p.fins, p.running) for p in memory(cluster).jobs[1].tracker.phases] == [
+        (10, [], {})
+    ]
+
+
+def test_ticks_that_were_missed_are_evaluated_one_by_one():
+    """A round comes half a minute late: the burst is seen nevertheless, for all at their times."""
+    cluster = dress()
+    come(cluster, a1=8)
+    granted = cluster.round()
+    for each in granted:
+        cluster.now += 10
+        cluster.tell(r.ContainerStarted(cluster.now, each.number))
+    cluster.round(30 * SECOND)
+    [phase] = memory(cluster).jobs[1].tracker.phases
+    assert (phase.c, phase.dps) == (8, 70)
+
+
+def test_releases_are_forecast_and_compared():
+    """Ten tasks start over a second each and end likewise; the report has both sides, and jobs."""
+    cluster = dress()
+    come(cluster, a1=10, a2=30)
+    granted = of(cluster.round(), 1)
+    for each in granted:
+        begin(cluster, [each])
+        cluster.round(SECOND)
+    for _ in range(20):
+        cluster.round(SECOND)
+    for each in granted:
+        cluster.complete(each.number)
+        cluster.round(SECOND)
+    [phase] = memory(cluster).jobs[1].tracker.phases
+    said = shown(cluster)
+    assert phase.dps == 9 * SECOND
+    assert said["forecast"] == pytest.approx(10 / 9) or phase.gamma is not None
+    assert said["released"] == 1
+    assert said["jobs"][0]["kind"] == "SD"
+    assert said["jobs"][1]["held"] == 30
+    assert said["idle"] > 0
+
+
+def test_no_timer_is_set_where_nothing_can_change():
+    """While a window is open it ticks; a full cluster that only waits is left alone."""
+    cluster = dress()
+    come(cluster, a1=200)
+    begin(cluster, cluster.round())
+    assert cluster.timers == {1: memory(cluster).tick_ms + SECOND}
+    for _ in range(30):
+        cluster.round(SECOND)
+    assert cluster.timers == {}
+    cluster.complete(1)
+    cluster.round()
+    assert cluster.timers != {}
+
+
+def test_below_two_containers_it_is_first_in_first_out():
+    """Nothing can be divided: whoever came first, small or large, and delta is kept."""
+    cluster = dress(nodes=[(1500, 1)])
+    come(cluster, a1=1, a2=1)
+    cluster.round()
+    cluster.complete(1)
+    assert [each.app for each in cluster.round()] == [2]
+    assert memory(cluster).delta == 0.1
+
+
+def test_the_smallest_demand_goes_first_where_the_order_says_so():
+    """Within a category; else whoever was submitted first."""
+    for order, first in (("submission", 1), ("demand", 2)):
+        cluster = dress(dmin=0.06, dmax=0.06, order=order)
+        come(cluster, a1=9, a2=4)
+        assert cluster.round()[0].app == first
+
+
+def test_the_unit_is_what_is_asked_for_most_or_what_the_option_says():
+    """100 containers of a core, or 50 of two."""
+    for unit, tot in (({}, 100), ({"memory_mb": 2048, "vcores": 2}, 50)):
+        cluster = dress(unit=unit)
+        come(cluster, a1=9)
+        cluster.ask(1, 1, (4096, 4), priority=10)
+        cluster.round()
+        assert memory(cluster).scale.tot == tot
+
+
+def test_a_queue_of_a_tree_divides_what_it_is_entitled_to():
+    """Half the cluster, while the other queue wants its half."""
+    cluster = Cluster(
+        setup(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
+        nodes=HUNDRED,
+    )
+    cluster.add_app(1, "root.a")
+    cluster.ask(1, 100)
+    cluster.add_app(2, "root.b")
+    cluster.ask(2, 100)
+    cluster.round()
+    assert memory(cluster).scale.tot == 50
+    assert used(cluster) == (0, 49)
+
+
+def test_what_a_limit_forbids_is_not_reserved_for():
+    """A user at the limit asks for more: small jobs' share does not wait for it."""
+    spec = queue("root.default", "dress", user_limit_ppm=50_000)
+    cluster = Cluster(setup(queue("root", "fifo"), spec), nodes=HUNDRED)
+    come(cluster, a1=9)
+    cluster.round()
+    cluster.round(SECOND)
+    assert used(cluster) == (5, 0)
+    assert shown(cluster)["small_pending"] == 0
+    assert cluster.reasons[1, 20, 0] == "USER_LIMIT"
+
+
+def test_a_large_job_that_waited_too_long_is_not_delayed_further():
+    """With ``age_ms`` its category's leftovers are kept for it once it is old enough."""
+    deltas = []
+    for age_ms in (0, 5 * SECOND):
+        cluster = full(age_ms=age_ms)
+        come(cluster, a3=40)
+        cluster.round()
+        for _ in range(6):
+            cluster.round(SECOND)
+        for number in sorted(cluster.containers)[:20]:
+            cluster.complete(number)
+        cluster.round(SECOND)
+        deltas.append(memory(cluster).delta)
+    assert deltas == pytest.approx([0.09, 0.01])
+
+
+def test_a_narrow_long_job_is_large_by_its_work():
+    """Both ask for six; one's tasks run nine times as long as the other's."""
+    cluster = dress(classifier="work")
+    come(cluster, a1=6, a2=6)
+    granted = cluster.round()
+    begin(cluster, granted)
+    cluster.round(SECOND)
+    for each in of(granted, 1)[:5]:
+        cluster.complete(each.number)
+    cluster.round(8 * SECOND)
+    for each in of(granted, 2)[:1]:
+        cluster.complete(each.number)
+    cluster.round(SECOND)
+    cluster.round(SECOND)
+    assert [memory(cluster).jobs[app].kind for app in (1, 2)] == ["SD", "LD"]
+
+
+def test_priorities_part_the_phases():
+    """Maps and reduces that start together are two phases."""
+    cluster = dress(use_priority=True)
+    come(cluster, a1=4)
+    cluster.ask(1, 3, priority=10)
+    begin(cluster, cluster.round())
+    cluster.round(SECOND)
+    phases = memory(cluster).jobs[1].tracker.phases
+    assert sorted((p.key, p.c, p.w) for p in phases) == [(10, 3, 3), (20, 4, 4)]
+
+
+@register("dress-unchecked")
+class Unchecked(Dress):
+    """Options that no set-up may have."""
+
+    def __post_init__(self) -> None:
+        """No checks."""
+
+
+@pytest.mark.parametrize("theta", [0.0, 1.0])
+def test_with_one_category_it_is_first_in_first_out(theta):
+    """Property 15: but for the one container that the bounds keep for nobody."""
+    cluster = Cluster(flat("dress-unchecked", theta=theta), nodes=HUNDRED)
+    come(cluster, a1=30, a2=50, a3=40)
+    granted = cluster.round()
+    assert [len(of(granted, app)) for app in (1, 2, 3)] == [30, 50, 19]
+    assert [each.app for each in granted] == sorted(each.app for each in granted)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"theta": 0.0}, "theta lies between"),
+        ({"delta": 1.0}, "delta lies between"),
+        ({"dmin": 0.5, "dmax": 0.2}, "dmin is at most dmax"),
+        ({"phase_window_ms": 500}, "at least tick_ms"),
+        ({"start_threshold": -1}, "start_threshold is at least 0"),
+        ({"unit": {"vcores": 0}}, "unit is amounts"),
+        ({"forecast": "best"}, "incremental, literal, none"),
+        ({"leftover": "half"}, "net, gross"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, says):
+    """Each names the option and what is expected."""
+    with pytest.raises(ValueError, match=says):
+        Dress(**options)
