@@ -87,6 +87,15 @@ def test_trailing_tasks_count_to_the_next_phase():
     assert later.phases[1].w == 6  # they never start again
 
 
+def test_a_phase_passes_tasks_on_once():
+    """What it is given afterwards stays with it (defect 12)."""
+    job = play([0] * 8 + [200] * 6, windows=TENTHS, until=400, waiting=0)
+    first, second = job.phases
+    first.gamma, second.gamma, second.moved = 300, 310, True
+    job.evaluate(500, lambda _: 0, TENTHS)
+    assert (first.running, len(second.running), second.c, job.carry) == ({}, 14, 14, {})
+
+
 def test_a_carried_task_only_leaves():
     """Its end sets nothing in any phase."""
     ends = [(task, 50 + task) for task in range(6)] + [(6, 220), (7, 221)]

@@ -36,7 +36,7 @@ def classify_vector(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     nowhere in the cluster makes a job large.
     """
     pairs = zip(demand, total, strict=True)
-    large = any(d > 0 and (t <= 0 or classify(d, t, theta) == LD) for d, t in pairs)
+    large = any(d > 0 and classify(d, t, theta) == LD for d, t in pairs)
     return LD if large else SD
 
 
