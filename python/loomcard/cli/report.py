@@ -36,6 +36,7 @@ def report(
     written = [file, *(write_tables(told, file) if csv else [])]
     if as_json:
         found = {"summary": told.summary.to_dicts(), "comparison": told.comparison.to_dicts()}
+        found["papers"] = [vars(each) for each in told.papers]
         print_json(found | {"files": [str(each) for each in written]})
         return
     out_to = console()

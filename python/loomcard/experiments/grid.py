@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from loomcard.experiments.expected import Scalar
 from loomcard.experiments.inputs import Choice
-from loomcard.experiments.schema import Scalar
 
 WORKLOAD, POLICY = "workload.", "policy."
 

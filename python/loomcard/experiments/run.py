@@ -12,10 +12,11 @@ from loomcard.document.findings import FindingsError, nearest
 from loomcard.document.reading import read
 from loomcard.experiments.cell import Outcome
 from loomcard.experiments.engines import DOCKER, SIMULATOR, Engine, engine_of, hadoop_version
+from loomcard.experiments.expected import Scalar, resolved
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
 from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
 from loomcard.experiments.pool import Orders, Watch, run_cells
-from loomcard.experiments.schema import Experiment, Scalar, read_experiment
+from loomcard.experiments.schema import Experiment, names_in, read_experiment
 from loomcard.experiments.table import gather
 from loomcard.outcome.manifest import manifest
 from loomcard.workload import load
@@ -277,7 +278,8 @@ def _manifest(
         engine=request.engine,
         hadoop=hadoop_version(request.engine),
     )
-    said = experiment.model_dump(
-        include={"name", "description", "baseline", "vary", "given", "expect"}
-    )
+    said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
+    called = {choice.source: choice.name for choice in grid.policies}
+    names = names_in(experiment)
+    said["expect"] = [resolved(each, names, called) for each in experiment.expect]
     return made | {"experiment": said}

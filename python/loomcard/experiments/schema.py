@@ -21,9 +21,8 @@ from loomcard.document.publish import published
 from loomcard.document.reading import Document, read
 from loomcard.document.reading import Path as Place
 from loomcard.document.structure import check_header, check_mapping, drop_empty, told
+from loomcard.experiments.expected import Expected, Names, Scalar, Text, wrong_with
 
-Text = Annotated[str, StringConstraints(min_length=1)]
-Scalar = bool | int | float | str
 VARIED: Final = r"^(workload|policy)\.[A-Za-z0-9_$.-]+$"
 _SEED_MAX: Final = 2**63 - 1
 
@@ -35,18 +34,6 @@ def _seeds(value: object) -> object:
     if listed and value and all(0 <= seed <= _SEED_MAX for seed in value):  # type: ignore[attr-defined]
         return value
     raise PydanticCustomError("seeds", "expected how many seeds (from 1 on) or a list of them")
-
-
-class Expected(BaseModel):
-    """A figure of a paper that the experiment stands beside."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    figure: Text = Field(description="Which figure or table of the paper.", examples=["Fig. 7"])
-    paper: float | int | str = Field(description="What the paper says.", examples=[-21.3])
-    sign: Literal["less", "equal", "more"] = Field(
-        description="How the policy should stand to the baseline.", examples=["less"]
-    )
 
 
 class Experiment(BaseModel):
@@ -130,6 +117,7 @@ def read_experiment(text: str, file: Path) -> tuple[Experiment, Document]:
                 message = f"{source!r} is none of the policies"
                 hint = nearest(source, experiment.policies)
                 document.report(("given", source), message, hint, at_key=True)
+        _check_expected(experiment, document)
     _refuse_doubles(document)
     if experiment is None or document.findings:
         raise FindingsError(document.findings)
@@ -152,6 +140,18 @@ def _refuse_doubles(document: Document) -> None:
             seen.add(known)
 
 
+def _check_expected(experiment: Experiment, document: Document) -> None:
+    for index, each in enumerate(experiment.expect):
+        for key, message, hint in wrong_with(each, names_in(experiment)):
+            document.report(("expect", index, key), message, hint)
+
+
+def names_in(experiment: Experiment) -> Names:
+    """What its entries of ``expect`` may name."""
+    each = experiment
+    return Names(each.policies, each.workloads, each.baseline, each.vary)
+
+
 def _report(document: Document, detail: ErrorDetails) -> None:
     scalars = {"bool", "int", "float", "str", "[key]"}
     place: Place = tuple(part for part in detail["loc"] if part not in scalars)
@@ -160,7 +160,7 @@ def _report(document: Document, detail: ErrorDetails) -> None:
         document.report(place[:-1], f"the key {place[-1]!r} is missing", hint)
     elif detail["type"] == "extra_forbidden":
         known = (Experiment if len(place) == 1 else Expected).model_fields
-        hint = nearest(str(place[-1]), known)
+        hint = nearest(str(place[-1]), [field.alias or name for name, field in known.items()])
         document.report(place, f"unknown key {place[-1]!r}", hint, at_key=True)
     elif "[key]" in detail["loc"]:
         hint = "such as workload.small_share or policy.theta"

@@ -44,11 +44,14 @@ def summary(record: RunRecord) -> dict[str, Any]:
 def facts(record: RunRecord) -> dict[str, Any]:
     """What results.json keeps of a run: the summary and what a report draws besides: the capacity
     over time (``[ms, amounts]`` steps in the order of ``resource_types``), the queues' shares
-    and Jain's index of every window, the bounds and each application's ``ideal_ms``.
+    and Jain's index of every window, the bounds, and each application's ``ideal_ms`` and the
+    intervals in which it demanded.
     """
     found, windows = _summary(record)
+    demanding = {each.id: sorted(each.demanding) for each in record.applications}
     for each in found["applications"]:
         each["ideal_ms"] = record.ideals_ms.get(each["id"])
+        each["demanding"] = [list(interval) for interval in demanding[each["id"]]]
     return found | {
         "bounds": dict(sorted(record.bounds.items())),
         "resource_types": record.resource_types,

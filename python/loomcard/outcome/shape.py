@@ -24,6 +24,7 @@ class _Application(TypedDict):
     waiting_ms: Whole | None
     completion_ms: Whole | None
     ideal_ms: NotRequired[Whole | None]
+    demanding: NotRequired[list[tuple[Whole, Whole]]]
 
 
 class _Spread(TypedDict):

@@ -8,6 +8,7 @@ import polars as pl
 
 from loomcard.outcome.files import whole, write_parquet
 from loomcard.report.page import page
+from loomcard.report.papers import judged_frame
 from loomcard.report.terminal import Numbers
 
 
@@ -21,11 +22,14 @@ def write_page(told: Numbers, file: Path) -> None:
 
 def write_tables(told: Numbers, beside: Path) -> list[Path]:
     """Writes, beside the page and named after it, what its tables are made of, as CSV and Parquet:
-    the summary, the comparison with the baseline (if there is one) and every application's figures.
+    the summary, the comparison with the baseline (if there is one), every application's figures,
+    and papers' figures beside ours (if an experiment states some).
     """
     tables = {"summary": told.summary, "applications": told.study.applications}
     if told.study.baseline:
         tables["comparison"] = told.comparison
+    if told.papers:
+        tables["papers"] = judged_frame(told.papers)
     written = []
     for name, frame in tables.items():
         file = beside.with_name(f"{beside.stem}-{name}.csv")

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from loomcard.report.drawing import Plot
 from loomcard.report.figures import application_wins, figures_of
 from loomcard.report.plots import plots
-from loomcard.report.terminal import Numbers, Row, columns, short
+from loomcard.report.terminal import Numbers, Row, columns, ours_text, short
 from loomcard.report.trends import trends
 
 LARGEST: Final = 1_500_000
@@ -70,6 +70,7 @@ def page(told: Numbers) -> str:
         description=" ".join(each for each in described if each),
         counts=_counts(told),
         notes=list(_notes(told, left_out)),
+        papers=_papers(told),
         settings=sections,
         trends=varied,
         figures=figures_of(study),
@@ -186,6 +187,28 @@ def _by_class(told: Numbers, setting: str, tags: list[str]) -> Table:
     headings = ["policy", *(f"{tag}: {s} {f}" for tag in tags for f, s in kinds)]
     caption = "By the first tag of an application. Times in s; values and intervals as above."
     return Table("By class", headings, rows, caption)
+
+
+def _papers(told: Numbers) -> Table | None:
+    """What papers found, and what we do; None where no experiment states anything."""
+    if not told.papers:
+        return None
+    rows = []
+    for row in told.papers:
+        raw = (row.policy, row.against)
+        were = [f"{short(raw[0])} against {short(raw[1])}"] if None not in raw else []  # type: ignore[arg-type]
+        why = [row.because] if row.because and row.agrees == "no" else []
+        ours = [ours_text(row), *_spread(row.low, row.high), *were]
+        signs = [[row.sign_paper or "-"], [row.sign_ours or "-"]]
+        rows.append(Line([[row.figure], [row.what], [row.paper], ours, *signs, [row.agrees, *why]]))
+    seeds = max(row.seeds for row in told.papers)
+    caption = (
+        f"Ours: the mean over up to n = {seeds} seeds, small its 95 % bootstrap interval and the"
+        " means of the two that are compared, in their own units. Signs: where the first stands to"
+        " the second, or our figure to the paper's."
+    )
+    headings = ["figure", "what", "paper", "ours", "paper's sign", "our sign", "agrees"]
+    return Table("Beside the paper", headings, rows, caption)
 
 
 def _flat(heading: str) -> str:

@@ -10,10 +10,12 @@ from typing import Any
 import polars as pl
 from rich import box
 from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from loomcard.report.figures import ALL, application_wins, compare, figures_of, samples, summarise
+from loomcard.report.papers import Judged, judged
 from loomcard.report.study import Study
 
 Row = dict[str, Any]
@@ -30,11 +32,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Numbers:
-    """A study's tables of numbers: over seeds, and against the baseline."""
+    """A study's tables of numbers: over seeds, against the baseline, beside papers' figures."""
 
     study: Study
     summary: pl.DataFrame
     comparison: pl.DataFrame
+    papers: list[Judged]
 
     def find(
         self, table: pl.DataFrame, setting: str, policy: str, figure: str, statistic: str,
@@ -69,7 +72,7 @@ class Numbers:
 def numbers(study: Study) -> Numbers:
     """All the numbers of a study."""
     values = samples(study)
-    return Numbers(study, summarise(values), compare(study, values))
+    return Numbers(study, summarise(values), compare(study, values), judged(study))
 
 
 def tables(told: Numbers) -> Iterator[RenderableType]:
@@ -93,6 +96,10 @@ def tables(told: Numbers) -> Iterator[RenderableType]:
         if told.classes(setting):
             yield Text("by class", style="bold") + Text(" (median completion in s)", style="dim")
             yield _by_class(told, setting)
+    if told.papers:
+        said = " (ours: mean over seeds, 95 % interval below)"
+        yield Text("\nbeside the paper", style="bold") + Text(said, style="dim")
+        yield _papers(told.papers)
 
 
 def _rivals(told: Numbers, setting: str) -> list[str]:
@@ -148,6 +155,33 @@ def _by_class(told: Numbers, setting: str) -> Table:
         ]
         table.add_row(_marked(told, policy), *(_value(told, cell) for cell in cells))
     return table
+
+
+def _papers(rows: list[Judged]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
+    for heading in ("figure", "what", "paper", "ours", "sign", "agrees"):
+        right = heading in ("paper", "ours")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        spread = [None if end is None else short(end) for end in (row.low, row.high)]
+        ours = ours_text(row) + (
+            "" if None in spread else f"\n[dim]{spread[0]} to {spread[1]}[/dim]"
+        )
+        agrees = row.agrees + (f"\n[dim]{escape(row.because)}[/dim]" if row.agrees == "no" else "")
+        cells = (row.figure, row.what, row.paper)
+        table.add_row(*map(escape, cells), ours, signs_text(row), agrees.rstrip())
+    return table
+
+
+def ours_text(row: Judged) -> str:
+    """Our figure with its unit."""
+    percent = " %" if row.unit == "%" else f" {row.unit}" if row.unit == "s" else ""
+    return "-" if row.ours is None else short(row.ours) + percent
+
+
+def signs_text(row: Judged) -> str:
+    """The paper's sign and ours."""
+    return f"{row.sign_paper}, {row.sign_ours}" if row.sign_ours else row.sign_paper or "-"
 
 
 def _marked(told: Numbers, policy: str) -> str:
