@@ -1,0 +1,26 @@
+"""Work for tests of the pool, in a module that its processes can import."""
+
+import os
+import signal
+from collections.abc import Callable
+
+
+def who(item: int, tell: Callable[[int], None]) -> tuple[int, int]:
+    """The item and who did it; tells ten times the item."""
+    tell(item * 10)
+    return item, os.getpid()
+
+
+def fails_on_two(item: int, tell: Callable[[object], None]) -> int:
+    """2 dies, 3 raises, 4 waits until it is told to stop."""
+    if item == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if item == 3:
+        raise ZeroDivisionError("three")
+    if item == 4:
+        try:
+            tell("waiting")
+            signal.pause()
+        except KeyboardInterrupt:
+            return 40
+    return item
