@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor, trunc
 from struct import pack, unpack
 
+from loomcard.model.cluster import Container
 from loomcard.simulator.machine import Running
 from loomcard.simulator.master import Master, World
 from loomcard.simulator.stage import StageRun
@@ -140,6 +141,7 @@ class MapReduceMaster(Master):
         self._pending: list[int] = []  # reduces not asked for
         self._copying: list[Running] = []
         self._map_ends: list[int] = []
+        self._assigned = [0, 0]  # maps and reduces that have a container, but for those given up
         self._slow = True
         self._starved_ms = 0  # until then maps did not starve
         self._gave_up_ms = -1  # when reduces were given up last
@@ -154,6 +156,27 @@ class MapReduceMaster(Master):
             self._put_back(stage)
         super().begin()
         self.heard()
+
+    def received(self, running: Running) -> None:
+        """Counted, where it has a task."""
+        super().received(running)
+        self._count(running, 1)
+
+    def release(self, running: Running) -> None:
+        """Counted no more, though it lives till the ResourceManager hears of it."""
+        self._count(running, -1)
+        super().release(running)
+
+    def lost(self, container: Container, kind: str, exit_status: int) -> None:
+        """Counted no more as soon as it has ended, though the AM does not know yet."""
+        running = self.live.get(container.number)
+        if running is not None:
+            self._count(running, -1)
+        super().lost(container, kind, exit_status)
+
+    def _count(self, running: Running, change: int) -> None:
+        if running.task >= 0 and not running.given_up:
+            self._assigned[running.stage] += change
 
     def run(self, running: Running, stage: StageRun) -> None:
         """A reduce runs until all maps have ended, their output is copied and it is through."""
@@ -234,7 +257,11 @@ class MapReduceMaster(Master):
         if count:
             self._gave_up_ms = self.world.clock.now
             self._ask_reduces(stage, -stage.waiting)
-            held = [one for one in self._useful() if one.stage == 1]
+            held = [
+                one
+                for one in self.live.values()
+                if one.task >= 0 and one.stage == 1 and not one.given_up
+            ]
             for running in held[-count:]:
                 insort(self._pending, running.task)
                 if running in self._copying:
@@ -243,9 +270,6 @@ class MapReduceMaster(Master):
         if starving(progress):
             wait = self.world.am_heartbeat_ms or LOOK_AGAIN_MS
             self.world.clock.at(self.world.clock.now + wait, self._look_again)
-
-    def _useful(self) -> list[Running]:
-        return [one for one in self.live.values() if one.task >= 0 and not one.given_up]
 
     def _look_again(self) -> None:
         if not self.ended and self.maps.waiting:
@@ -266,16 +290,13 @@ class MapReduceMaster(Master):
             insort(self._pending, task)
 
     def _progress(self, stage: StageRun) -> Progress:
-        assigned = [0, 0]
-        for running in self._useful():
-            assigned[running.stage] += 1
         count = len(self.maps.spec.durations_ms)
         return Progress(
             maps=count,
             maps_completed=count - self.maps.left,
             maps_scheduled=self.maps.waiting,
-            maps_assigned=assigned[0],
+            maps_assigned=self._assigned[0],
             reduces_scheduled=stage.waiting,
-            reduces_assigned=assigned[1],
+            reduces_assigned=self._assigned[1],
             reduces_pending=len(self._pending),
         )
