@@ -19,7 +19,7 @@ from rich.table import Table
 
 from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 from loomcard.policies.hdrf.shares import dominant_share
-from loomcard.policies.hdrf.static import guarantees, static_hdrf
+from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
 from loomcard.policies.hdrf.tree import Node
 
 KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
@@ -36,7 +36,9 @@ class Trial(msgspec.Struct):
     """One tree under one rule; shares are dominant and of what is really held."""
 
     distances: list[float]
-    """The largest difference of a leaf's share from the static one, from empty on, under churn."""
+    """The largest difference of a leaf's share from the static one, in slices or in whole tasks,
+    whichever is nearer: from empty on, under churn.
+    """
     short: float
     """By how much the worst node is below its guarantee in the end."""
     woken: int | None
@@ -93,8 +95,7 @@ def trial(
     completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
 ) -> Trial:  # fmt: skip
     """Fill, end random running tasks, then let a leaf sleep and wake."""
-    static = static_hdrf(root, capacity, _EPS)
-    goal = {leaf: dominant_share(static[leaf], capacity) for leaf in root.leaves()}
+    goals = _static(root, capacity)
     pool, round_ = Pool(root, [capacity], headroom, hold), ROUNDS[rule]
     fill(pool, round_)
     distances = []
@@ -102,7 +103,7 @@ def trial(
         if done:
             churn(pool, round_, [_one_running(pool, dice)])
         if done in _MARKS or done == completions:
-            distances.append(_distance(pool, goal))
+            distances.append(_distance(pool, goals))
     shares = pool.shares()
     short = max(g - shares[n] for n, g in guarantees(root).items())
     return Trial(distances, short, _wake(pool, rule, dice, completions))
@@ -114,9 +115,23 @@ def _one_running(pool: Pool, dice: Random) -> Node:
     return dice.choices(leaves, [len(pool.running[leaf]) for leaf in leaves])[0]
 
 
-def _distance(pool: Pool, goal: dict[Node, float]) -> float:
+def _static(root: Node, capacity: Sequence[int]) -> list[dict[Node, float]]:
+    """The shares of Algorithm 1 in slices and in whole tasks. They differ by more than tasks where
+    a resource is full and decides a node's share: what the node takes of another then raises no
+    share, so that rounding decides who takes it.
+    """
+    thin, whole = static_hdrf(root, capacity, _EPS), static_hdrf_tasks(root, capacity)
+    sizes = {leaf: dominant_share(leaf.demand, capacity) for leaf in root.leaves()}
+    return [
+        {leaf: dominant_share(thin[leaf], capacity) for leaf in sizes},
+        {leaf: whole[leaf] * size for leaf, size in sizes.items()},
+    ]
+
+
+def _distance(pool: Pool, goals: list[dict[Node, float]]) -> float:
+    """To the nearer one."""
     shares = pool.shares()
-    return max(abs(shares[leaf] - share) for leaf, share in goal.items())
+    return min(max(abs(shares[leaf] - s) for leaf, s in goal.items()) for goal in goals)
 
 
 def _wake(pool: Pool, rule: str, dice: Random, most: int) -> int | None:

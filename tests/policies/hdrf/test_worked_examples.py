@@ -1,9 +1,11 @@
 """Every worked example of the paper, from empty and under churn, for H-DRF and for what fails."""
 
+from functools import partial
+
 import pytest
 
 from loomcard.policies.hdrf import SETTINGS, dominant_share
-from loomcard.policies.hdrf.rounds import ROUNDS
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, fill, hdrf_round
 from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
 from papertrees import (
     BOTH_FULL,
@@ -189,6 +191,24 @@ def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, sh
     running = Running(rule, root, (1000, 1000, 1000), headroom=False)
     running.churn(100)
     assert running.tasks[0] / 100 == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize("names", ["AB", "BA"])
+def test_static_settles_a_plateau_by_order_alone_unless_ties_look_at_what_is_left(names):
+    """Not in the paper: A and B are alike, their CPUs are full and decide their shares, and C is
+    level with them. GPUs raise neither's share, so Algorithm 1 gives the first one 30, the other
+    10. Shares over what is left (cap, prose) treat them alike; so does `static` with even ties.
+    """
+    like = {"cpu": (1, 0), "gpu": (0, 1)}
+    spec = {n: {f"{n}.{k}": v for k, v in like.items()} for n in names} | {"C": (0, 1)}
+    weights = {f"{n}.cpu": 4.0 for n in names}
+    want = [40, 30, 40, 10, 40]
+    assert list(static_hdrf_tasks(tree(spec, weights), (80, 80)).values()) == want
+    assert Running("static", tree(spec, weights), (80, 80)).tasks == want
+    assert Running("prose", tree(spec, weights), (80, 80)).tasks == [40, 21, 40, 20, 39]
+    pool = Pool(tree(spec, weights), [(80, 80)])
+    fill(pool, partial(hdrf_round, even=True))
+    assert list(pool.tasks().values()) == [40, 20, 40, 20, 40]
 
 
 @pytest.mark.parametrize(("headroom", "tasks"), [(True, [1, 1]), (False, [8, 0])])

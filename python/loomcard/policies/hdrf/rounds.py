@@ -136,22 +136,40 @@ Round = Callable[[Pool], Node | None]
 """Starts one task and says of which leaf; None where none can be."""
 
 
-def hdrf_round(pool: Pool, setting: str = "static") -> Node | None:
-    """Algorithm 2: shares anew over the whole tree, then Alloc."""
-    found = update_shares(pool.root, pool.capacity, pool.unsaturated, setting)
-    return alloc(pool, {n: attributed.share for n, attributed in found.items()})
+def hdrf_round(pool: Pool, setting: str = "static", even: bool = False) -> Node | None:
+    """Algorithm 2: shares anew over the whole tree, then Alloc.
 
-
-def alloc(pool: Pool, share: Mapping[Node, float]) -> Node | None:
-    """Algorithm 4: from the root down the child with the least s/w that can schedule, the first
-    of equals; its leaf starts one task.
+    ``even``: of equals the child goes first that has least of the resources that are not saturated,
+    so that two like children are treated alike where a saturated one decides both their shares.
     """
+    y = pool.unsaturated
+    found = update_shares(pool.root, pool.capacity, y, setting)
+    share = {n: attributed.share for n, attributed in found.items()}
+    if not even:
+        return alloc(pool, share)
+    over = [r for r, room in enumerate(y) if room]
+    least = {n: dominant_share(a.vector, pool.capacity, over) for n, a in found.items()}
+    return alloc(pool, share, least)
+
+
+def alloc(
+    pool: Pool, share: Mapping[Node, float], then: Mapping[Node, float] | None = None
+) -> Node | None:
+    """Algorithm 4: from the root down the child with the least s/w that can schedule, of equals
+    the one with least of ``then`` by its weight, and then the first; its leaf starts one task.
+    """
+
+    def rank(c: Node) -> tuple[float, float]:
+        if then is None:
+            return share[c] / c.weight, 0.0
+        return round(share[c] / c.weight, 9), then[c] / c.weight
+
     places = pool.places()
     n = pool.root
     if n not in places:
         return None
     while not n.leaf:
-        n = min((c for c in n.children if c in places), key=lambda c: share[c] / c.weight)
+        n = min((c for c in n.children if c in places), key=rank)
     pool.start(n, places[n])
     return n
 
