@@ -98,7 +98,7 @@ class Both:
         want = update_shares(self.root, self.capacity, flags, self.setting)
         shares = self.tree.at(self.y)
         for node, right in want.items():
-            found = shares.standing[self.of.get(node) or self.branch[node]]
+            found = shares.of(self.of.get(node) or self.branch[node])
             right_vector = [u / c for u, c in zip(right.vector, self.capacity, strict=True)]
             assert max(abs(a - b) for a, b in zip(found.vector, right_vector, strict=True)) < 1e-9
             assert abs(found.share - right.share) < 1e-9
@@ -136,8 +136,8 @@ def test_what_happened_before_leaves_no_trace(setting, shape, weights, events):
         both.tree.at(both.y)
 
     def said():
-        standing = both.tree.at(both.y).standing
-        return {child.member: standing[child] for child in standing}
+        shares = both.tree.at(both.y)
+        return [shares.of(each) for each in (*both.branch.values(), *both.of.values())]
 
     lived = said()
     both.build()

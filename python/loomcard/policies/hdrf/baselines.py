@@ -6,11 +6,22 @@ Each of them starves somebody or breaks a guarantee that H-DRF keeps; they are h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from loomcard.policies.hdrf.collapsed import collapsed_target
 from loomcard.policies.hdrf.incremental import Shares, ShareTree
 from loomcard.policies.hdrf.policy import Descent, Leafs
-from loomcard.policies.hdrf.sums import POINT, Branch, Child, Leaf, Standing, Sums, Want
+from loomcard.policies.hdrf.sums import (
+    ACTIVE,
+    HELD,
+    IDLE,
+    POINT,
+    Branch,
+    Child,
+    Leaf,
+    Standing,
+    Want,
+)
 from loomcard.policies.hdrf.tree import Node
 from loomcard.policies.registry import register
 
@@ -18,9 +29,10 @@ from loomcard.policies.registry import register
 class PlainShares(Shares):
     """A branch counts with the plain sum of what is held below it: no child is rescaled."""
 
-    def of_branch(self, branch: Branch, sums: Sums) -> Standing:
+    def of_branch(self, branch: Branch) -> Standing:
         """U = the sum of U over all children."""
-        status = super().of_branch(branch, sums).status
+        least = None if branch.closed else self.minimum(branch)
+        status = ACTIVE if least is not None else HELD if branch.wants else IDLE
         plain = [amount / POINT for amount in branch.plain] or [0.0] * self.tree.width
         return Standing(status, *self._share(plain))
 
@@ -28,7 +40,7 @@ class PlainShares(Shares):
 class EverythingCounts(ShareTree):
     """Shares as if nothing were ever saturated: no child is blocked while it wants more."""
 
-    def at(self, unsaturated: int, stuck: frozenset[Want] = frozenset()) -> Shares:  # noqa: ARG002
+    def at(self, unsaturated: int, blocked: frozenset[Any] | None = None) -> Shares:  # noqa: ARG002
         """The same whatever is saturated."""
         return super().at(-1)
 
@@ -40,12 +52,12 @@ class CollapsedShares(Shares):
     way down, is s[leaf] / collapsed weight.
     """
 
-    def of_branch(self, branch: Branch, sums: Sums) -> Standing:
+    def of_branch(self, branch: Branch) -> Standing:
         """Its vector is of no account."""
-        found = super().of_branch(branch, sums)
-        least = sums.least()
-        share = 0.0 if least is None else least * (branch.total / POINT)
-        return Standing(found.status, (), share)
+        least = None if branch.closed else self.minimum(branch)
+        if least is None:
+            return Standing(HELD if branch.wants else IDLE, (), 0.0)
+        return Standing(ACTIVE, (), least * (branch.total / POINT))
 
 
 class TargetShares(Shares):
@@ -55,17 +67,12 @@ class TargetShares(Shares):
     divides it by.
     """
 
-    def of_leaf(self, leaf: Leaf) -> Standing:
-        """(what it holds - its target) * w."""
-        found = super().of_leaf(leaf)
-        assert isinstance(self.tree, Recalculated)
-        below = found.share - self.tree.targets.get(leaf, 0.0)
-        return found._replace(vector=(), share=below * leaf.weight)
-
-    def of_branch(self, branch: Branch, sums: Sums) -> Standing:
+    def of_branch(self, branch: Branch) -> Standing:
         """min(s[c] / w[c]) * w."""
-        found = super().of_branch(branch, sums)
-        return Standing(found.status, (), (sums.least() or 0.0) * branch.weight)
+        least = None if branch.closed else self.minimum(branch)
+        if least is None:
+            return Standing(HELD if branch.wants else IDLE, (), 0.0)
+        return Standing(ACTIVE, (), least * branch.weight)
 
 
 class Recalculated(ShareTree):
@@ -97,7 +104,12 @@ class Recalculated(ShareTree):
         self._targets_stand &= closed == branch.closed
         super().close(branch, closed)
 
-    def at(self, unsaturated: int, stuck: frozenset[Want] = frozenset()) -> Shares:
+    def count(self, leaf: Leaf, over: list[int]) -> tuple[tuple[float, ...], float]:
+        """(what it holds - its target) * w."""
+        _, share = super().count(leaf, over)
+        return (), (share - self.targets.get(leaf, 0.0)) * leaf.weight
+
+    def at(self, unsaturated: int, blocked: frozenset[Any] | None = None) -> Shares:
         """As of any tree."""
         if not self._targets_stand:
             self._targets_stand = True
@@ -108,7 +120,7 @@ class Recalculated(ShareTree):
                 if self.targets.get(leaf) != found[node]:
                     self.targets[leaf] = found[node]
                     self.changed(leaf)
-        return super().at(unsaturated, stuck)
+        return super().at(unsaturated, blocked)
 
     def _as_nodes(self, child: Child, leaves: dict[Node, Leaf], wants: bool) -> Node:
         """The tree as plain values; a leaf of several shapes of task by the first of them."""

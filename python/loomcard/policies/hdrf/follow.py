@@ -31,7 +31,7 @@ class Partition:
         self.aside: set[Any] = set()  # leaves that were tried in vain
         self.wanted: list[Any] = []  # shapes
         self._version = -1
-        self._blocked: dict[tuple[int, ...], frozenset[Any]] = {}  # shapes, by Y of each kind
+        self._blocked: dict[tuple[int, ...], frozenset[Any]] = {}  # classes, by Y of each kind
         self._now: frozenset[Any] = frozenset()
 
     def look(self, servers: Servers) -> None:
@@ -43,40 +43,39 @@ class Partition:
             self._blocked.clear()
             self.begin_anew()  # where less headroom is left, more fits
 
-    def shares(self, servers: Servers, stuck: frozenset[Any]) -> Shares:
-        """Algorithms 2 and 3 for the Y of now. ``stuck``: shapes that count as blocked besides."""
+    def shares(self, servers: Servers) -> Shares | None:
+        """Algorithms 2 and 3 for the Y of now; None while all that is wanted is blocked."""
         self.look(servers)
         kinds = servers.kinds(self.label)
-        each = tuple(servers.unsaturated(kind) for kind in kinds)
+        each = tuple(self._bits(servers.unsaturated(kind)) for kind in kinds)
         if each not in self._blocked:
-            self._blocked[each] = self._blocked_by(kinds, each)
+            self._blocked[each] = self._blocked_by(dict(zip(kinds, each, strict=True)))
         self._now = self._blocked[each]
-        anywhere = reduce(or_, each, 0)
-        bits = [1 << i for i, r in enumerate(self.types) if anywhere >> r & 1]
-        return self.tree.at(sum(bits), self._now | stuck if stuck else self._now)
+        if all(self.saturated(shape) for shape in self.wanted):
+            return None
+        return self.tree.at(reduce(or_, each, 0), self._now)
 
-    def _blocked_by(self, kinds: list[Kind], each: tuple[int, ...]) -> frozenset[Any]:
-        """The wanted shapes for which each kind of server is short of something that they need."""
+    def _bits(self, unsaturated: int) -> int:
+        return sum(1 << i for i, r in enumerate(self.types) if unsaturated >> r & 1)
 
-        def goes(size: Resource) -> bool:
-            needs = sum(1 << r for r, amount in enumerate(size) if amount)
-            return any(
-                not needs & ~free and fits(size, kind[1])
-                for kind, free in zip(kinds, each, strict=True)
-            )
+    def _blocked_by(self, unsaturated: Mapping[Kind, int]) -> frozenset[Any]:
+        """The classes of shapes for which each kind of server is short of something they need."""
+        classes = self.tree.classes.values()
+        return frozenset(
+            (mask, kinds)
+            for mask, kinds in classes
+            if all(mask & ~unsaturated.get(kind, 0) for kind in kinds)
+        )
 
-        return frozenset(shape for shape in self.wanted if not goes(shape[0]))
-
-    def saturated(self, ask: Ask) -> bool:
-        """An ask needed what was saturated when shares were last asked for."""
-        return (ask.size, ask.label) in self._now
+    def saturated(self, shape: Shape) -> bool:
+        """It needed what was saturated when shares were last asked for."""
+        return self.tree.classes.get(shape) in self._now
 
     def begin_anew(self) -> None:
         """Whoever was tried in vain may try again."""
         self.full.clear()
         self.aside.clear()
-        for copy in self.tree.copies():
-            copy.put_back()
+        self.tree.put_back()
 
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
         """Amounts as parts of what the partition has, of each resource that it has at all."""
@@ -249,7 +248,8 @@ class Forest:
                 leaf = partition.leaves[member] = Leaf(member, branch, order, member.weight)
             for shape in wants:
                 if shape not in partition.tree.tasks:
-                    partition.tree.learn(shape, partition.fractions(shape[0]))
+                    among = tuple(k for k in self.servers.kinds(label) if fits(shape[0], k[1]))
+                    partition.tree.learn(shape, partition.fractions(shape[0]), among)
             leaf.unfit = isinstance(member, Application) and member.number in self.unfit
             partition.tree.put(leaf, partition.fractions(mine), wants)
 

@@ -1,17 +1,20 @@
 """Attributed shares kept up from event to event (section 2.7 of the specification).
 
-What ``update_shares`` works out for a whole tree, this keeps for one set Y of unsaturated resources
-at a time: a start or a finish costs O(depth * (m + log fanout)), m resource types. All sums are
-integers (fixed point): they neither drift nor depend on the order of events, so that a structure
-built anew says the same to the last bit, which a replayed journal relies on.
+What ``update_shares`` works out for a whole tree, this keeps: a start or a finish costs O(depth *
+(m + log fanout)), m resource types. Leaves that want the same are blocked alike, so their sums are
+kept once; what follows from them for one set of blocked wants, up to the root, is kept for
+several such sets. All sums are integers (fixed point): they neither drift nor depend on the
+order of events, so that a structure built anew says the same to the last bit, which a replayed
+journal relies on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from heapq import heapify, heappush
 from itertools import islice
+from typing import Any
 
+from loomcard.policies.hdrf.layer import Layer
 from loomcard.policies.hdrf.sums import (
     ACTIVE,
     HELD,
@@ -21,13 +24,17 @@ from loomcard.policies.hdrf.sums import (
     Child,
     Entry,
     Leaf,
+    Members,
     Standing,
-    Sums,
     Want,
+    attributed,
 )
 
-COPIES = 4
-"""For how many sets Y a structure is kept."""
+COPIES = 8
+"""For how many sets of blocked wants the shares of inner nodes are kept."""
+
+Class = Any
+"""What decides whether a want is blocked: the mask of the resources that it needs, and more."""
 
 
 class ShareTree:
@@ -46,23 +53,27 @@ class ShareTree:
         self.setting = setting
         self.width = width
         self.tasks: dict[Want, tuple[float, ...]] = {}
-        self.masks: dict[Want, int] = {}
+        self.classes: dict[Want, tuple[int, Class]] = {}
         self.version = 0  # changes when what is wanted in the whole tree does
         self._rule = rule or Shares
         self._plain = plain
-        self._copies: dict[tuple[int, frozenset[Want]], Shares] = {}
+        self._layers: dict[int, Layer] = {}  # by the resources over which shares are taken
+        self._copies: dict[tuple[int, frozenset[Any]], Shares] = {}
+        self._blocked: dict[int, frozenset[Any]] = {}  # classes, by Y
 
-    def learn(self, want: Want, task: tuple[float, ...]) -> None:
-        """One task of ``want`` takes these fractions of the capacity."""
+    def learn(self, want: Want, task: tuple[float, ...], among: Class = None) -> None:
+        """One task of ``want`` takes these fractions of the capacity. ``among``: what decides,
+        beside the resources that it needs, whether it is blocked.
+        """
         self.tasks[want] = task
-        self.masks[want] = sum(1 << r for r, amount in enumerate(task) if amount)
+        self.classes[want] = sum(1 << r for r, amount in enumerate(task) if amount), among
+        self._blocked.clear()
 
     def put(self, leaf: Leaf, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
         """A leaf comes, or holds and wants something else from now on. Each of ``wants`` was
         learnt.
         """
         parent = leaf.parent
-        assert parent is not None
         if leaf not in parent.children:
             parent.add(leaf)
             leaf.held = (0.0,) * self.width
@@ -75,7 +86,6 @@ class ShareTree:
 
     def remove(self, leaf: Leaf) -> None:
         """A leaf goes."""
-        assert leaf.parent is not None
         self._want(leaf.parent, leaf.wants, -1)
         self._hold(leaf, (0.0,) * self.width)
         leaf.wants = ()
@@ -91,29 +101,68 @@ class ShareTree:
                     self._want(branch.parent, (want,), -count if closed else count)
             branch.closed = closed
             self.version += branch is self.root
-            self.changed(branch)
+            for copy in self._copies.values():
+                copy.stale[branch] = None
 
-    def changed(self, child: Child) -> None:
-        """What decides how a child counts changed."""
-        for copy in self._copies.values():
-            copy.stale[child] = None
+    def changed(self, leaf: Leaf) -> None:
+        """What decides how a leaf counts changed."""
+        for layer in self._layers.values():
+            layer.stale[leaf] = None
 
-    def at(self, unsaturated: int, stuck: frozenset[Want] = frozenset()) -> Shares:
-        """The shares for Y, a bit a resource. ``stuck``: wants that count as blocked besides."""
-        key = unsaturated, stuck
-        found = self._copies.pop(key, None)
+    def at(self, unsaturated: int, blocked: frozenset[Any] | None = None) -> Shares:
+        """The shares for Y, a bit a resource. ``blocked``: the classes of wants that are, where not
+        Y alone decides.
+        """
+        if blocked is None:
+            blocked = self._blocked_by(unsaturated)
+        over = (1 << self.width) - 1 if self.setting == "static" else unsaturated
+        layer = self._layers.pop(over, None)
+        if layer is None:
+            layer = Layer(self, over)
+            for old in list(islice(self._layers, max(0, len(self._layers) + 1 - COPIES))):
+                self._drop(old)
+        self._layers[over] = layer
+        layer.catch_up(self._copies.values())
+        found = self._copies.pop((over, blocked), None)
         if found is None:
-            found = self._rule(self, unsaturated, stuck)
-            for old in list(islice(self._copies, max(0, len(self._copies) + 1 - COPIES))):
-                del self._copies[old]
+            found = self._rule(self, layer, blocked)
+            for key in list(islice(self._copies, max(0, len(self._copies) + 1 - COPIES))):
+                del self._copies[key]
         else:
             found.catch_up()
-        self._copies[key] = found
+        self._copies[over, blocked] = found
+        return found
+
+    def _drop(self, over: int) -> None:
+        del self._layers[over]
+        self._copies = {key: copy for key, copy in self._copies.items() if key[0] != over}
+
+    def _blocked_by(self, unsaturated: int) -> frozenset[Any]:
+        found = self._blocked.get(unsaturated)
+        if found is None:
+            classes = self.classes.values()
+            found = frozenset(each for each in classes if each[0] & ~unsaturated)
+            self._blocked[unsaturated] = found
         return found
 
     def copies(self) -> Iterator[Shares]:
         """Those kept."""
         return iter(self._copies.values())
+
+    def put_back(self) -> None:
+        """Whoever was passed over in a descent may try again."""
+        for layer in self._layers.values():
+            layer.put_back()
+        for copy in self._copies.values():
+            copy.put_back()
+
+    def count(self, leaf: Leaf, over: list[int]) -> tuple[tuple[float, ...], float]:
+        """U and s of a leaf: what it holds, and its dominant share over these resources."""
+        share = 0.0
+        for r in over:
+            if leaf.held[r] > share:
+                share = leaf.held[r]
+        return leaf.held, share
 
     def _want(self, branch: Branch | None, wants: tuple[Want, ...], change: int) -> None:
         while branch is not None:
@@ -141,100 +190,104 @@ class ShareTree:
 
 
 class Shares:
-    """All attributed shares for one Y, brought up to date by ``catch_up``: Algs. 2 and 3."""
+    """All attributed shares while certain wants are blocked: Algorithms 2 and 3."""
 
-    def __init__(self, tree: ShareTree, unsaturated: int, stuck: frozenset[Want]) -> None:
+    def __init__(self, tree: ShareTree, layer: Layer, blocked: frozenset[Any]) -> None:
         self.tree = tree
-        self.stale: dict[Child, None] = {}
-        self._stuck = stuck
-        self._blocking = ~unsaturated  # a want that needs any of these is blocked
-        static = tree.setting == "static"
-        self._all = [r for r in range(tree.width) if static or unsaturated >> r & 1]  # dom
-        self._scaled = tree.setting != "prose"
-        self._able: dict[tuple[Want, ...], bool] = {}
-        self._sums: dict[Branch, Sums] = {}
-        self._aside: list[tuple[Branch, Entry]] = []  # passed over in this call
-        self._passed: dict[Branch, None] = {}  # of them, branches with nobody able below
-        self.standing: dict[Child, Standing] = {}
+        self.layer = layer
+        self.stale: dict[Branch, None] = {}
+        self._blocked = blocked
+        self._status: dict[Any, int] = {None: IDLE}  # of leaves, by the key of their group
+        self._inner: dict[Branch, Members] = {}  # of branches, by status
+        self._standing: dict[Branch, Standing] = {}
+        self._passed: dict[Branch, Members] = {}
         self._build(tree.root)
 
     def _build(self, branch: Branch) -> None:
-        sums = self._sums[branch] = Sums(self.tree.width)
         for child in branch.children:
             if isinstance(child, Branch):
                 self._build(child)
-            else:
-                self.standing[child] = self.of_leaf(child)
-            sums.enter(child, self.standing[child], self._scaled, list.append)
-        for heap in sums.heaps.values():
-            heapify(heap)
-        self.standing[branch] = self.of_branch(branch, sums)
+                self._enter(branch, child)
+        self._standing[branch] = self.of_branch(branch)
+
+    def _enter(self, parent: Branch, child: Branch) -> None:
+        members = self._inner.get(parent)
+        if members is None:
+            members = self._inner[parent] = Members(self.tree.width)
+        status, vector, share = self._standing[child]
+        members.enter(child, status, vector, share, max(vector, default=0.0))
 
     def catch_up(self) -> None:
         """Apply what changed since the last call."""
-        for child in self.stale:
-            parent = child.parent
-            if type(child) is Branch:
-                new: Standing | None = self.of_branch(child, self._sums[child])
-            else:
-                new = self.of_leaf(child) if child in parent.children else None  # type: ignore
-            self._replace(child, parent, new)
+        for stale in self.stale:
+            branch: Branch | None = stale
+            while branch is not None:
+                new = self.of_branch(branch)
+                if new == self._standing[branch]:
+                    break
+                self._standing[branch] = new
+                parent = branch.parent
+                if parent is not None:
+                    self._inner[parent].withdraw(branch)
+                    self._enter(parent, branch)
+                branch = parent
         self.stale.clear()
 
-    def _replace(self, child: Child, parent: Branch | None, new: Standing | None) -> None:
-        while True:
-            old = self.standing.get(child)
-            if new == old and parent is not None and self._sums[parent].group_stands(child):
-                return
-            if new is None:
-                self.standing.pop(child, None)
-            else:
-                self.standing[child] = new
-            if parent is None:
-                return
-            sums = self._sums[parent]
-            if old is not None:
-                sums.withdraw(child)
-            if new is not None:
-                sums.enter(child, new, self._scaled, heappush)
-            new = self.of_branch(parent, sums)
-            child, parent = parent, parent.parent
-
-    def of_leaf(self, leaf: Leaf) -> Standing:
-        """U is what it holds; it is in A when it wants something that needs Y alone."""
-        held, wants = leaf.held, leaf.wants
-        share = 0.0
-        for r in self._all:
-            if held[r] > share:
-                share = held[r]
-        if not wants:
-            return Standing(IDLE, held, share)
-        return Standing(HELD if leaf.unfit or not self.able(wants) else ACTIVE, held, share)
-
-    def able(self, wants: tuple[Want, ...]) -> bool:
-        """Whether any of these needs unsaturated resources alone, and is not stuck."""
-        known = self._able.get(wants)
+    def status_of(self, key: Any) -> int:
+        """IDLE, HELD or ACTIVE: of the leaves in one group."""
+        known = self._status.get(key)
         if known is None:
-            masks, stuck = self.tree.masks, self._stuck
-            known = any(not masks[w] & self._blocking and w not in stuck for w in wants)
-            self._able[wants] = known
+            unfit, wants = key
+            if isinstance(wants, tuple):
+                wants = [self.tree.classes[want] for want in wants]
+            able = not unfit and any(each not in self._blocked for each in wants)
+            known = self._status[key] = ACTIVE if able else HELD
         return known
 
-    def of_branch(self, branch: Branch, sums: Sums) -> Standing:
-        """U = M * S + B, where S and B are the sums of what is scaled and of what is not."""
+    def of(self, child: Child) -> Standing:
+        """How a node counts."""
+        if isinstance(child, Branch):
+            return self._standing[child]
+        vector, share = self.tree.count(child, self.layer.over)
+        return Standing(self.status_of((child.unfit, child.wants) if child.wants else None),
+                        vector, share)  # fmt: skip
+
+    def _groups(self, branch: Branch) -> Iterator[tuple[Members, Any, int]]:
+        leaves, inner = self.layer.members.get(branch), self._inner.get(branch)
+        if leaves is not None:
+            for key in leaves.groups:
+                yield leaves, key, self.status_of(key)
+        if inner is not None:
+            for status in inner.groups:
+                yield inner, status, status
+
+    def minimum(self, branch: Branch) -> float | None:
+        """M of a branch, the least s/w of those in A; None if no child is."""
+        least = None
+        for members, key, status in self._groups(branch):
+            if status == ACTIVE:
+                each = members.least(members.groups[key])
+                if each is not None and (least is None or each < least):
+                    least = each
+        return least
+
+    def of_branch(self, branch: Branch) -> Standing:
+        """U: children in A scaled to M * w, those held back to at most that, the rest as it is."""
         if branch.closed:
             return Standing(IDLE, *self._share([x / POINT for x in branch.plain]))
-        least = sums.least()
-        vector = sums.vector(least)
+        least = self.minimum(branch)
+        by_status: tuple[list[Any], ...] = ([], [], [])
+        for members, key, status in self._groups(branch):
+            by_status[status].append(members.groups[key])
+        idle, held, active = by_status
+        if self.tree.setting == "prose":
+            idle, held = idle + held, []
+        vector = attributed(least, active, held, idle, self.tree.width)
         status = ACTIVE if least is not None else HELD if branch.wanted else IDLE
         return Standing(status, *self._share(vector))
 
     def _share(self, vector: list[float]) -> tuple[tuple[float, ...], float]:
-        return tuple(vector), max((vector[r] for r in self._all), default=0.0)
-
-    def minimum(self, branch: Branch) -> float | None:
-        """M of a branch; None if no child is in A."""
-        return self._sums[branch].least()
+        return tuple(vector), max((vector[r] for r in self.layer.over), default=0.0)
 
     # The descent
 
@@ -247,52 +300,57 @@ class Shares:
         ``full``: wants that fit nowhere. ``aside``: leaves that were tried in vain. ``first`` may
         name, of a branch, a child that goes before all others, given who is able.
         """
-        node: Child = self.tree.root
 
         def able(child: Child) -> bool:
             return (
-                self.standing[child].status == ACTIVE
-                and child not in aside
+                child not in aside
                 and child not in self._passed
                 and any(want not in full for want in child.wants)
+                and self.of(child).status == ACTIVE
             )
 
-        tried: list[Branch] = []
-        while type(node) is Branch:
+        node: Child = self.tree.root
+        while isinstance(node, Branch):
             found = None if first is None else first(node, able)
             found = found or self._first(node, full, able)
             if found is None:
-                if not tried:
+                if node.parent is None:
                     return None
-                self._set_aside(tried[-1], node)
-                node = tried.pop()
-                continue
-            tried.append(node)
+                self._passed[node] = self._inner[node.parent]
+                self._passed[node].pass_over(node)
+                found = node.parent
             node = found
-        assert type(node) is Leaf
         return node
 
     def _first(
         self, branch: Branch, full: Container[Want], able: Callable[[Child], bool]
     ) -> Child | None:
-        if branch.closed:
-            return None
-        sums = self._sums[branch]
-        while (entry := sums.first(full)) is not None:
-            child: Child = entry[2]
+        while not branch.closed:
+            best: Entry | None = None
+            for members, key, status in self._groups(branch):
+                if status == ACTIVE and not _all_full(key, full):
+                    top = members.top(members.groups[key].heap)
+                    if top is not None and (best is None or top < best):
+                        best = top
+            if best is None:
+                return None
+            child: Child = best[3]
             if able(child):
                 return child
-            self._aside.append((branch, sums.set_aside(entry)))
+            if isinstance(child, Branch):
+                self._passed[child] = self._inner[branch]
+                self._inner[branch].pass_over(child)
+            else:
+                self.layer.pass_over(child)
         return None
 
-    def _set_aside(self, parent: Branch, child: Branch) -> None:
-        self._passed[child] = None
-        sums = self._sums[parent]
-        self._aside.append((parent, sums.set_aside(sums.entries[child])))
-
     def put_back(self) -> None:
-        """The call is over: whoever was passed over may try again in the next."""
-        for branch, entry in self._aside:
-            self._sums[branch].put_back(entry)
-        self._aside.clear()
+        """Branches that were passed over may be the first again."""
+        for branch, members in self._passed.items():
+            members.put_back(branch)
         self._passed.clear()
+
+
+def _all_full(key: Any, full: Container[Want]) -> bool:
+    """A group of leaves that want the same, which fits nowhere."""
+    return isinstance(key, tuple) and isinstance(key[1], tuple) and all(w in full for w in key[1])

@@ -68,11 +68,10 @@ class Descent:
 
     def _fill(self, server: Server, partition: Partition, memory: Memory) -> None:
         forest, now_ms = server.forest, server.plan.view.now_ms
-        stuck = frozenset[Any]()
-        if self.unfit_ms:
-            stuck = memory.unfit.stuck(forest, partition, self.unfit_ms, now_ms)
         while not server.plan.spent:
-            shares = partition.shares(forest.servers, stuck)  # Algorithms 2 and 3, for Y as it is
+            shares = partition.shares(forest.servers)  # Algorithms 2 and 3, for Y as it is
+            if shares is None:
+                break
             first = partial(below_guaranteed, forest, partition, shares)
             leaf = shares.descend(partition.full, partition.aside, first)
             if leaf is None:
@@ -110,7 +109,7 @@ def below_guaranteed(
     queues = forest.promising.get(branch.member, ())
     found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
     below = [child for child in found if child is not None and able(child)]
-    return min(below, key=lambda c: (shares.standing[c].share / c.weight, c.order), default=None)
+    return min(below, key=lambda c: (shares.of(c).share / c.weight, c.order), default=None)
 
 
 @register("hdrf")

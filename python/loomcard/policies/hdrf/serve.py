@@ -120,7 +120,7 @@ class Server:
         partition = self.forest.partitions.get(ask.label)
         if partition is None or not self.forest.servers.can_ever((ask.size, ask.label)):
             return Reason.NODE_FULL
-        return SATURATED if partition.saturated(ask) else self.why_full(ask)
+        return SATURATED if partition.saturated((ask.size, ask.label)) else self.why_full(ask)
 
 
 def by_submission(app: Any) -> tuple[int, int]:

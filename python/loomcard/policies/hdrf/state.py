@@ -9,7 +9,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.report import shown
 from loomcard.policies.hdrf.follow import Forest, Partition, used_in
 from loomcard.policies.hdrf.incremental import Shares
-from loomcard.policies.hdrf.sums import ACTIVE, IDLE, Branch
+from loomcard.policies.hdrf.sums import Branch, Child
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,9 @@ def report(plan: Plan, forest: Forest) -> None:
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
     for partition in forest.partitions.values():
-        now = counted = partition.shares(forest.servers, frozenset())
-        if now.standing[partition.tree.root].status != ACTIVE:
-            # All is taken, and nobody is compared: shares are told as when all is about to be free.
-            counted = partition.tree.at((1 << len(partition.types)) - 1)
-        _walk(forest, partition, (now, counted), plan.view.queue, 1.0, by_queue)
+        # Where all is taken nobody is compared: shares are told as when some of all were free.
+        shares = partition.shares(forest.servers) or partition.tree.at(-1)
+        _walk(forest, partition, shares, plan.view.queue, 1.0, by_queue)
     for queue, states in by_queue.items():
         first = states[0]
         several = tuple(states) if len(states) > 1 else ()
@@ -53,18 +51,17 @@ def report(plan: Plan, forest: Forest) -> None:
 
 
 def _walk(
-    forest: Forest, partition: Partition, shares: tuple[Shares, Shares], queue: Queue,
+    forest: Forest, partition: Partition, shares: Shares, queue: Queue,
     guarantee: float, found: dict[Queue, list[PartitionState]],
 ) -> None:  # fmt: skip
     child = partition.child(queue)
-    standing = shares[1].standing.get(child) if child is not None else None
     used = queue.used if len(forest.partitions) == 1 else used_in(queue, partition.label)
     state = PartitionState(
         partition.label,
         max(partition.fractions(used), default=0.0),
-        0.0 if standing is None else standing.share,
+        0.0 if child is None else shares.of(child).share,
         guarantee,
-        _why(partition, shares[0], queue),
+        _why(partition, child),
     )
     found.setdefault(queue, []).append(state)
     if isinstance(child, Branch) and not queue.leaf:
@@ -81,14 +78,12 @@ def _demands(partition: Partition, queue: Queue) -> bool:
     return child is not None and bool(child.wants)
 
 
-def _why(partition: Partition, shares: Shares, queue: Queue) -> str | None:
+def _why(partition: Partition, child: Child | None) -> str | None:
     """None: it is in the paper's A."""
-    child = partition.child(queue)
-    standing = shares.standing.get(child) if child is not None else None
     if isinstance(child, Branch) and child.closed:
         return "it has its maximum"
-    if standing is None or standing.status == IDLE:
+    if child is None or not child.wants:
         return "it wants no more than it holds, or may have no more"
-    if standing.status == ACTIVE:
-        return None
-    return "what it wants is saturated, or has fitted nowhere for long"
+    if all(partition.saturated(want) for want in child.wants):
+        return "what it wants is saturated"
+    return None

@@ -1,16 +1,17 @@
-"""What the incremental structure is made of: leaves, branches, and a branch's sums for one Y."""
+"""What the incremental structure is made of: leaves, branches, and sums over children alike."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 POINT = 2.0**64
 """One, in the fixed point of the sums."""
-GROUPS = 64
-"""In how many heaps a branch sorts its leaves by what they want; all others share one."""
+GROUPS = 16
+"""In how many groups a branch sorts its leaves by what exactly they want; beyond that, by what
+decides whether they are blocked."""
 
 Want = Any
 """What a leaf asks for, one word a shape of task, which ``ShareTree.learn`` explains."""
@@ -25,7 +26,7 @@ class Leaf:
 
     def __init__(self, member: Any, parent: Branch, order: tuple[Any, ...], weight: float = 1.0):
         self.member = member
-        self.parent: Branch | None = parent
+        self.parent = parent
         self.order = order  # breaks ties among siblings, unique
         self.weight = weight
         self.held: tuple[float, ...] = ()
@@ -89,177 +90,215 @@ class Standing(NamedTuple):
     share: float
 
 
-Entry = tuple[float, tuple[Any, ...], Any, Any]
-"""A child in A in its branch's order: s/w, what breaks ties, the child, its heap."""
-_ASIDE = "aside"
+class Part(NamedTuple):
+    """With what a child entered its group."""
+
+    group: Group
+    key: Any
+    whole: list[int]
+    """U."""
+    scaled: list[int]
+    """w * U/s: times M, what it enters with while it is in A."""
+    pile: float
+    """d = dominant share over all resources / w: held back, it enters with U * min(1, M/d)."""
+    bounded: list[int]
+    """U/d."""
+    entry: Entry
 
 
-class Sums:
-    """What a branch keeps of its children for one Y."""
+Entry = tuple[float, tuple[Any, ...], int, Any]
+"""A child in its group's order: s/w, what breaks ties, a number of its own, the child."""
+
+
+class Group:
+    """Children of one branch that are blocked alike: sums for each case, and their order by s/w."""
 
     __slots__ = (
-        "above", "below", "cut", "direction", "entries", "heaps", "keys", "level", "parts", "piles",
-        "rest",
+        "above", "below", "count", "cut", "heap", "keys", "level", "passed", "piles", "scaled",
+        "whole",
     )  # fmt: skip
 
     def __init__(self, width: int) -> None:
         zero = [0] * width
-        self.entries: dict[Child, Entry] = {}
-        self.heaps: dict[Any, list[Entry]] = {}  # of those in A, by what they want
-        self.direction = zero[:]  # S: the sum of w * U/s over A
-        self.rest = zero[:]  # B: the sum of U over those that are not scaled
-        # Those held back by saturation enter with U * min(1, M/d), d = dominant share / w. Children
-        # of one d are a pile; of the piles in order, the first ``cut`` have d <= level = M.
-        self.piles: dict[float, tuple[list[int], list[int], list[int]]] = {}  # count, U, U/d
+        self.count = 0
+        self.heap: list[Entry] = []
+        self.passed: list[Entry] = []  # passed over in this call
+        self.whole = zero[:]
+        self.scaled = zero[:]
+        # Children of one d are a pile: count, the sum of U, the sum of U/d. Of the piles in order,
+        # the first ``cut`` have d <= level, the M that was asked for last.
+        self.piles: dict[float, tuple[list[int], list[int], list[int]]] = {}
         self.keys: list[float] = []
         self.cut = 0
-        self.level = float("inf")
+        self.level = 0.0
         self.below = zero[:]  # the sum of U over those piles
         self.above = zero[:]  # the sum of U/d over the others
-        self.parts: dict[Child, tuple[Any, ...]] = {}  # with what each child entered
 
-    def enter(
-        self, child: Child, standing: Standing, scaled: bool,
-        push: Callable[[list[Entry], Entry], None],
-    ) -> None:  # fmt: skip
+    def enter(self, part: Part) -> None:
         """A child counts from now on."""
-        status, vector, share = standing
-        if status == ACTIVE:
-            by_share = child.weight / share * POINT if share > 0 else 0.0
-            part = [int(x * by_share) for x in vector]
-            _add(self.direction, part)
-            self.parts[child] = (part, None, None)
-            group = child.wants if type(child) is Leaf else None
-            if group not in self.heaps and len(self.heaps) >= GROUPS:
-                group = None
-            entry = (share / child.weight, child.order, child, group)
-            self.entries[child] = entry
-            heap = self.heaps.setdefault(group, [])
-            push(heap, entry)
-            if len(heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
-                heap[:] = [e for e in heap if self.entries.get(e[2]) is e]
-                heapify(heap)
-            return
-        part = [int(x * POINT) for x in vector]
-        dominant = max(vector, default=0.0) / child.weight
-        if status == HELD and scaled and dominant > 0:
-            scale = POINT / dominant
-            self._pile(child, dominant, part, [int(x * scale) for x in vector])
-        else:
-            _add(self.rest, part)
-            self.parts[child] = (part, None, None)
-
-    def _pile(self, child: Child, key: float, part: list[int], direction: list[int]) -> None:
+        _, _, whole, scaled, key, bounded, entry = part
+        self.count += 1
+        _add(self.whole, whole)
+        _add(self.scaled, scaled)
         pile = self.piles.get(key)
         if pile is None:
-            pile = self.piles[key] = ([0], [0] * len(part), [0] * len(part))
+            pile = self.piles[key] = ([0], [0] * len(whole), [0] * len(whole))
             self.keys.insert(bisect_left(self.keys, key), key)
-            if key <= self.level:
-                self.cut += 1
+            self.cut += key <= self.level
         pile[0][0] += 1
-        _add(pile[1], part)
-        _add(pile[2], direction)
+        _add(pile[1], whole)
+        _add(pile[2], bounded)
         if key <= self.level:
-            _add(self.below, part)
+            _add(self.below, whole)
         else:
-            _add(self.above, direction)
-        self.parts[child] = (part, key, direction)
+            _add(self.above, bounded)
+        heappush(self.heap, entry)
 
-    def withdraw(self, child: Child) -> None:
+    def withdraw(self, part: Part) -> None:
         """A child counts no more."""
-        part, key, direction = self.parts.pop(child)
-        if self.entries.pop(child, None) is not None:
-            _subtract(self.direction, part)
-        elif key is None:
-            _subtract(self.rest, part)
+        _, _, whole, scaled, key, bounded, _ = part
+        self.count -= 1
+        _subtract(self.whole, whole)
+        _subtract(self.scaled, scaled)
+        pile = self.piles[key]
+        pile[0][0] -= 1
+        _subtract(pile[1], whole)
+        _subtract(pile[2], bounded)
+        if key <= self.level:
+            _subtract(self.below, whole)
         else:
-            pile = self.piles[key]
-            pile[0][0] -= 1
-            _subtract(pile[1], part)
-            _subtract(pile[2], direction)
-            if key <= self.level:
-                _subtract(self.below, part)
-            else:
-                _subtract(self.above, direction)
-            if not pile[0][0]:
-                del self.piles[key]
-                del self.keys[bisect_left(self.keys, key)]
-                if key <= self.level:
-                    self.cut -= 1
+            _subtract(self.above, bounded)
+        if not pile[0][0]:
+            del self.piles[key]
+            del self.keys[bisect_left(self.keys, key)]
+            self.cut -= key <= self.level
 
-    def group_stands(self, child: Child) -> bool:
-        """A child in A is in the heap of what it wants now."""
-        entry = self.entries.get(child)
-        return entry is None or type(child) is Branch or entry[3] in (child.wants, None)
-
-    def least(self) -> float | None:
-        """M, the least s/w of those in A, passed over or not."""
-        least = None
-        for group in list(self.heaps):
-            top = self._top(group)
-            if top is not None and (least is None or top[0] < least):
-                least = top[0]
-        return least
-
-    def vector(self, least: float | None) -> list[float]:
-        """U of the branch."""
-        level = float("inf") if least is None else least
+    def settle(self, level: float) -> None:
+        """Bring ``below`` and ``above`` to M = ``level``."""
         keys = self.keys
         while self.cut < len(keys) and keys[self.cut] <= level:
-            self._move(keys[self.cut], self.above, 2, self.below, 1)
+            pile = self.piles[keys[self.cut]]
+            _subtract(self.above, pile[2])
+            _add(self.below, pile[1])
             self.cut += 1
         while self.cut and keys[self.cut - 1] > level:
             self.cut -= 1
-            self._move(keys[self.cut], self.below, 1, self.above, 2)
+            pile = self.piles[keys[self.cut]]
+            _subtract(self.below, pile[1])
+            _add(self.above, pile[2])
         self.level = level
-        if least is None:
-            return [(b + c) / POINT for b, c in zip(self.rest, self.below, strict=True)]
-        return [
-            (least * (s + a) + (b + c)) / POINT
-            for s, a, b, c in zip(self.direction, self.above, self.rest, self.below, strict=True)
-        ]
 
-    def _move(self, key: float, off: list[int], i: int, onto: list[int], j: int) -> None:
-        pile = self.piles[key]
-        _subtract(off, pile[i])
-        _add(onto, pile[j])
 
-    def first(self, full: Container[Want]) -> Entry | None:
-        """The first by s/w of those that were not passed over, but for what is all ``full``."""
-        best = None
-        for group in list(self.heaps):
-            if group is _ASIDE or (group and all(want in full for want in group)):
-                continue
-            top = self._top(group)
-            if top is not None and (best is None or top < best):
-                best = top
-        return best
+class Members:
+    """The groups of one branch: of its leaves by what they want, or of its branches by status."""
 
-    def _top(self, group: Any) -> Entry | None:
-        heap, entries = self.heaps[group], self.entries
-        while heap and entries.get(heap[0][2]) is not heap[0]:
+    __slots__ = ("_entered", "groups", "parts", "width")
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._entered = 0
+        self.groups: dict[Any, Group] = {}
+        self.parts: dict[Child, Part] = {}
+
+    def enter(
+        self, child: Child, key: Any, vector: Sequence[float], share: float, dominant: float
+    ) -> None:
+        """A child counts in the group ``key``. ``dominant``: its share over all resources."""
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = Group(self.width)
+        weight = child.weight
+        whole = [int(x * POINT) for x in vector]
+        scale = weight / share * POINT if share > 0 else 0.0
+        scaled = [int(x * scale) for x in vector]
+        bounded = scaled
+        if dominant != share:
+            scale = weight / dominant * POINT if dominant > 0 else 0.0
+            bounded = [int(x * scale) for x in vector]
+        self._entered += 1
+        entry = (share / weight, child.order, self._entered, child)
+        part = Part(group, key, whole, scaled, dominant / weight, bounded, entry)
+        self.parts[child] = part
+        group.enter(part)
+        if len(group.heap) > 64 + 4 * group.count:  # superseded entries: sweep them out
+            group.heap = [e for e in group.heap if self._stands(e)]
+            heapify(group.heap)
+
+    def withdraw(self, child: Child) -> None:
+        """A child counts no more."""
+        part = self.parts.pop(child, None)
+        if part is not None:
+            part.group.withdraw(part)
+            if not part.group.count:
+                del self.groups[part.key]
+
+    def _stands(self, entry: Entry) -> bool:
+        part = self.parts.get(entry[3])
+        return part is not None and part.entry is entry
+
+    def top(self, heap: list[Entry]) -> Entry | None:
+        """The first of a group's ``heap`` or of those ``passed`` over."""
+        parts = self.parts
+        while heap:
+            part = parts.get(heap[0][3])
+            if part is not None and part.entry is heap[0]:
+                return heap[0]
             heappop(heap)  # superseded
-        if heap:
-            return heap[0]
-        del self.heaps[group]
         return None
 
-    def set_aside(self, entry: Entry) -> Entry:
-        """It is passed over till it is put back or changes; it counts for M nevertheless."""
-        heap = self.heaps[entry[3]]
-        if heap[0] is entry:
-            heappop(heap)
-        else:  # it was not the first of its heap
-            heap.remove(entry)
-            heapify(heap)
-        heappush(self.heaps.setdefault(_ASIDE, []), entry)
-        return entry
+    def least(self, group: Group) -> float | None:
+        """The least s/w of a group, passed over or not."""
+        first, other = self.top(group.heap), None
+        if group.passed:
+            other = self.top(group.passed)
+        if first is None or (other is not None and other < first):
+            first = other
+        return None if first is None else first[0]
 
-    def put_back(self, entry: Entry) -> None:
-        """Into its heap again, if it still stands."""
-        if self.entries.get(entry[2]) is entry:
-            self.heaps.pop(_ASIDE, None)
-            heappush(self.heaps.setdefault(entry[3], []), entry)
+    def pass_over(self, child: Child) -> None:
+        """It is not the first of anything till it is put back or changes; it counts for M
+        nevertheless.
+        """
+        group, entry = self.parts[child].group, self.parts[child].entry
+        if group.heap and group.heap[0] is entry:
+            heappop(group.heap)
+        else:  # it was not the first of its group
+            group.heap = [other for other in group.heap if other is not entry]
+            heapify(group.heap)
+        heappush(group.passed, entry)
+
+    def put_back(self, child: Child) -> None:
+        """Whoever was passed over in the child's group may be the first again."""
+        part = self.parts.get(child)
+        if part is not None and part.group.passed:
+            for entry in part.group.passed:
+                if self._stands(entry):
+                    heappush(part.group.heap, entry)
+            part.group.passed.clear()
+
+
+def attributed(
+    least: float | None, active: Iterable[Group], held: Iterable[Group],
+    as_they_are: Iterable[Group], width: int,
+) -> list[float]:  # fmt: skip
+    """U of a branch: M times what is scaled, and the rest as it is; least is M, None if nobody is
+    in A.
+    """
+    scaled, rest = [0] * width, [0] * width
+    for group in as_they_are:
+        _add(rest, group.whole)
+    for group in held:
+        if least is None:
+            _add(rest, group.whole)
+        else:
+            group.settle(least)
+            _add(scaled, group.above)
+            _add(rest, group.below)
+    for group in active:
+        _add(scaled, group.scaled)
+    if least is None:
+        return [r / POINT for r in rest]
+    return [(least * s + r) / POINT for s, r in zip(scaled, rest, strict=True)]
 
 
 def _add(total: list[int], part: list[int]) -> None:

@@ -23,30 +23,38 @@ class Unfit:
     applications: dict[int, int] = field(default_factory=dict)
     """By number: no server that it may use has room, though others have."""
 
-    def stuck(self, forest: Forest, partition: Partition, age: int, now: int) -> frozenset[Shape]:
-        """The wanted shapes for which no server of a partition has had room for ``age`` ms."""
-        partition.look(forest.servers)
-        here = {_word(shape): shape for shape in partition.wanted}
-        full = {w: s for w, s in here.items() if forest.servers.first(*s) is None}
-        for word in list(self.shapes):
-            if word.startswith(f"{partition.label}:") and word not in full:
-                del self.shapes[word]
-        since = {word: self.shapes.setdefault(word, now) for word in full}
-        return frozenset(shape for word, shape in full.items() if now - since[word] >= age)
-
     def review(self, plan: Plan, forest: Forest, age: int) -> None:
-        """Tell the forest which applications count as blocked now."""
-        applications = forest.ledger.applications
+        """Tell the forest which applications count as blocked now: what they want has fitted
+        nowhere for ``age`` ms.
+        """
+        now, applications = plan.view.now_ms, forest.ledger.applications
+        partitions = list(forest.partitions.values())
+        stuck = {s for partition in partitions for s in self._stuck(forest, partition, age, now)}
         for number in list(self.applications):
             app = applications.get(number)
             if app is None or _can_go_on(plan, forest, app):
                 del self.applications[number]
-        now = plan.view.now_ms
         unfit = {n: None for n, since in self.applications.items() if now - since >= age}
-        for number in [n for n in forest.unfit if n not in unfit] + list(unfit):
+        if stuck:
+            for partition in partitions:
+                for member, leaf in partition.leaves.items():
+                    hopeless = leaf.wants and all(want in stuck for want in leaf.wants)
+                    if hopeless and isinstance(member, Application):
+                        unfit[member.number] = None
+        for number in {**forest.unfit, **unfit}:
             if number in applications and (number in forest.unfit) != (number in unfit):
                 forest.changed[applications[number]] = None
         forest.unfit = unfit
+
+    def _stuck(self, forest: Forest, partition: Partition, age: int, now: int) -> list[Shape]:
+        """The wanted shapes for which no server of a partition has had room for so long."""
+        partition.look(forest.servers)
+        here: dict[str, Shape] = {_word(shape): shape for shape in partition.wanted}
+        full = {w: s for w, s in here.items() if forest.servers.first(*s) is None}
+        for word in list(self.shapes):
+            if word.startswith(f"{partition.label}:") and word not in full:
+                del self.shapes[word]
+        return [s for w, s in full.items() if now - self.shapes.setdefault(w, now) >= age]
 
     def note(self, app: Application, now: int) -> None:
         """It was tried in vain though servers have room for its shapes."""
