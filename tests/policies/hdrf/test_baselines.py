@@ -32,6 +32,15 @@ def test_per_level_drf_starves_a_leaf_of_figure_4():
     assert lived("per_level_drf", FIG4, (10, 10), leaves, 12) == [10, 0, 10]
 
 
+def test_stopping_at_the_first_blocked_leaf_leaves_gpus_idle():
+    """As C.S-Current of the paper: n2,2 gets nothing while others wait for CPUs before it."""
+    leaves = [("n1.n11", CPU), ("n2.n21", CPU), ("n2.n22", GPU)]
+    n11, n21, n22 = lived("per_level_drf", FIG4, (10, 10), leaves, 12, stop_at_blocked=True)
+    assert n11 + n21 == 10
+    assert n22 <= 5
+    assert lived("per_level_drf", FIG4, (10, 10), leaves, 12)[2] == 10
+
+
 def test_collapsing_breaks_the_guarantee_of_an_inner_queue():
     """3.2a: n2 ends with a third, below its half; H-DRF keeps it."""
     leaves = [("n1.n11", BOTH), ("n2.n21", CPU), ("n2.n22", GPU)]

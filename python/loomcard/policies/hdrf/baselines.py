@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard.policies.hdrf.collapsed import collapsed_target
+from loomcard.policies.hdrf.follow import Partition
 from loomcard.policies.hdrf.incremental import Shares, ShareTree
-from loomcard.policies.hdrf.policy import Descent, Leafs
+from loomcard.policies.hdrf.policy import Descent, Leafs, Memory
+from loomcard.policies.hdrf.serve import Server
 from loomcard.policies.hdrf.sums import (
     ACTIVE,
     HELD,
@@ -149,12 +151,29 @@ class _Baseline(Descent):
 class PerLevelDRF(_Baseline):
     """DRF at each queue by plain sums, the naive form of H-DRF: starves (section 3.3).
 
-    ``headroom`` and ``leaf``: as of hdrf.
+    ``stop_at_blocked``: nobody is served past a leaf that cannot be, as the CapacityScheduler of
+    the paper's day did: resources idle though others want them. ``headroom`` and ``leaf``: as of
+    hdrf.
     """
 
+    stop_at_blocked: bool = False
+
     def tree(self, root: Branch, width: int) -> ShareTree:
-        """Plain sums over all resources."""
-        return ShareTree(root, "static", width, PlainShares, plain=True)
+        """Plain sums over all resources; where blocked leaves are waited for, nobody is passed."""
+        kind = EverythingCounts if self.stop_at_blocked else ShareTree
+        return kind(root, "static", width, PlainShares, plain=True)
+
+    def _fill(self, server: Server, partition: Partition, memory: Memory) -> None:
+        if not self.stop_at_blocked:
+            super()._fill(server, partition, memory)
+            return
+        while not server.plan.spent:
+            shares = partition.shares(server.forest.servers)
+            leaf = None if shares is None else shares.descend((), ())
+            if leaf is None or not server.serve(partition, leaf):
+                break
+            server.forest.update()
+        partition.begin_anew()
 
 
 @register("ignore_blocked_only")
