@@ -267,6 +267,21 @@ def test_no_timer_is_set_where_nothing_can_change():
     assert cluster.timers != {}
 
 
+def test_an_am_is_told_what_its_category_may_still_have():
+    """The reserve of the other category is no room for it, nor what a user may not have."""
+    cluster = dress(dmin=0.1)
+    come(cluster, a1=30)
+    cluster.round()
+    cluster.round(SECOND)
+    come(cluster, a2=4)
+    cluster.round()
+    cluster.round(SECOND)
+    told: dict[int, Any] = {}
+    for _, text in cluster.history:
+        told |= dict(r.read_reply(text).headroom)
+    assert told == {1: (60 * 1024, 60), 2: (6 * 1024, 6)}
+
+
 def test_below_two_containers_it_is_first_in_first_out():
     """Nothing can be divided: whoever came first, small or large, and delta is kept."""
     cluster = dress(nodes=[(1500, 1)])

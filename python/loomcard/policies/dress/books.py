@@ -230,6 +230,12 @@ class Books:
         """How much of its quota a category holds."""
         return filled(self.used[kind], self._quotas[kind]) if self.divided else 0.0
 
+    def left(self, kind: str) -> list[float] | None:
+        """What a category's quota leaves it, by resource type; None where nothing is divided."""
+        if not self.divided:
+            return None
+        return [q - u for q, u in zip(self._quotas[kind], self.used[kind], strict=True)]
+
     def granted(self, app: Application) -> None:
         """The application got a container."""
         m, before = self.memory, self.used[LD]

@@ -25,6 +25,8 @@ class Job:
     """Amounts of tasks held and asked for together, at most so far."""
     asked_ms: int | None = None
     """When it first asked for tasks."""
+    told: tuple[int, ...] = ()
+    """The headroom that its AM was told last."""
     done: Durations = field(default_factory=lambda: [0, 0])
     tracker: Tracker = field(default_factory=Tracker)
 

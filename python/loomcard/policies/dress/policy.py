@@ -11,6 +11,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.books import Books
 from loomcard.policies.dress.classify import LD
+from loomcard.policies.dress.headroom import tell_headroom
 from loomcard.policies.dress.lines import Lines
 from loomcard.policies.dress.memory import Memory
 from loomcard.policies.dress.options import Options
@@ -45,6 +46,7 @@ class Dress(Options):
             self.tick(view.now_ms, m, books)
         self.assign(plan, books)
         if due:
+            tell_headroom(plan, books)
             plan.report(view.queue, state_of(m, books))
         if m.tick_ms is not None and not m.settled:
             plan.wake_at(m.tick_ms + self.tick_ms)

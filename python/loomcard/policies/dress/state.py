@@ -14,7 +14,7 @@ from loomcard.policies.dress.phases import Phase, Tracker
 from loomcard.policies.dress.quotas import quotas
 from loomcard.policies.dress.reserve import BRANCHES
 
-JOBS_SHOWN = 100
+JOBS_SHOWN = 50
 """The first so many in order of submission."""
 
 
