@@ -1,0 +1,108 @@
+"""Options that change what DRESS does, and those that cannot be."""
+
+import pytest
+
+from compiled import flat
+from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of
+from loomcard.policies.dress.policy import Dress
+from loomcard.policies.registry import register
+from loomcard.testing.cluster import Cluster
+
+
+def test_the_smallest_demand_goes_first_where_the_order_says_so():
+    """Within a category; else whoever was submitted first."""
+    for order, first in (("submission", 1), ("demand", 2)):
+        cluster = dress(dmin=0.06, dmax=0.06, order=order)
+        come(cluster, a1=9, a2=4)
+        assert cluster.round()[0].app == first
+
+
+def test_the_unit_is_what_is_asked_for_most_or_what_the_option_says():
+    """100 containers of a core, or 50 of two."""
+    for unit, tot in (({}, 100), ({"memory_mb": 2048, "vcores": 2}, 50)):
+        cluster = dress(unit=unit)
+        come(cluster, a1=9)
+        cluster.ask(1, 1, (4096, 4), priority=10)
+        cluster.round()
+        assert memory(cluster).scale.tot == tot
+
+
+def test_a_large_job_that_waited_too_long_is_not_delayed_further():
+    """With ``age_ms`` its category's leftovers are kept for it once it is old enough."""
+    deltas = []
+    for age_ms in (0, 5 * SECOND):
+        cluster = full(age_ms=age_ms)
+        come(cluster, a3=40)
+        cluster.round()
+        for _ in range(6):
+            cluster.round(SECOND)
+        for number in sorted(cluster.containers)[:20]:
+            cluster.complete(number)
+        cluster.round(SECOND)
+        deltas.append(memory(cluster).delta)
+    assert deltas == pytest.approx([0.09, 0.01])
+
+
+def test_a_narrow_long_job_is_large_by_its_work():
+    """Both ask for six; one's tasks run nine times as long as the other's."""
+    cluster = dress(classifier="work")
+    come(cluster, a1=6, a2=6)
+    granted = cluster.round()
+    begin(cluster, granted)
+    cluster.round(SECOND)
+    for each in of(granted, 1)[:5]:
+        cluster.complete(each.number)
+    cluster.round(8 * SECOND)
+    for each in of(granted, 2)[:1]:
+        cluster.complete(each.number)
+    cluster.round(SECOND)
+    cluster.round(SECOND)
+    assert [memory(cluster).jobs[app].kind for app in (1, 2)] == ["SD", "LD"]
+
+
+def test_priorities_part_the_phases():
+    """Maps and reduces that start together are two phases."""
+    cluster = dress(use_priority=True)
+    come(cluster, a1=4)
+    cluster.ask(1, 3, priority=10)
+    begin(cluster, cluster.round())
+    cluster.round(SECOND)
+    phases = memory(cluster).jobs[1].tracker.phases
+    assert sorted((p.key, p.c, p.w) for p in phases) == [(10, 3, 3), (20, 4, 4)]
+
+
+@register("dress-unchecked")
+class Unchecked(Dress):
+    """Options that no set-up may have."""
+
+    def __post_init__(self) -> None:
+        """No checks."""
+
+
+@pytest.mark.parametrize("theta", [0.0, 1.0])
+def test_with_one_category_it_is_first_in_first_out(theta):
+    """Property 15: but for the one container that the bounds keep for nobody."""
+    cluster = Cluster(flat("dress-unchecked", theta=theta), nodes=HUNDRED)
+    come(cluster, a1=30, a2=50, a3=40)
+    granted = cluster.round()
+    assert [len(of(granted, app)) for app in (1, 2, 3)] == [30, 50, 19]
+    assert [each.app for each in granted] == sorted(each.app for each in granted)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"theta": 0.0}, "theta lies between"),
+        ({"delta": 1.0}, "delta lies between"),
+        ({"dmin": 0.5, "dmax": 0.2}, "dmin is at most dmax"),
+        ({"phase_window_ms": 500}, "at least tick_ms"),
+        ({"start_threshold": -1}, "start_threshold is at least 0"),
+        ({"unit": {"vcores": 0}}, "unit is amounts"),
+        ({"forecast": "best"}, "incremental, literal, none"),
+        ({"leftover": "half"}, "net, gross"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, says):
+    """Each names the option and what is expected."""
+    with pytest.raises(ValueError, match=says):
+        Dress(**options)
