@@ -67,12 +67,12 @@ final class ApplicationMaster implements Course.Master {
     }
     long beatMs = around.heartbeatMs() > 0 ? around.heartbeatMs() : AT_ONCE_MS;
     long next = System.currentTimeMillis();
-    while (!course.hasEnded() && !course.hasFailed()) {
+    while (!course.book().isOver()) {
       talk();
       next += beatMs;
       awaitMail(next);
     }
-    boolean failed = course.hasFailed();
+    boolean failed = course.book().hasFailed();
     FinalApplicationStatus status =
         failed ? FinalApplicationStatus.FAILED : FinalApplicationStatus.SUCCEEDED;
     finish(failed);
@@ -104,7 +104,7 @@ final class ApplicationMaster implements Course.Master {
       releases.clear();
       hear(manager.allocate(changes, released, PROGRESS));
       noteDemand();
-      if (course.hasEnded() || course.hasFailed()) {
+      if (course.book().isOver()) {
         return;
       }
     }
@@ -215,7 +215,7 @@ final class ApplicationMaster implements Course.Master {
 
   private void awaitMail(long untilMs) throws InterruptedException {
     long left = untilMs - System.currentTimeMillis();
-    while (left > 0 && !course.hasEnded() && !course.hasFailed()) {
+    while (left > 0 && !course.book().isOver()) {
       Runnable letter = mail.poll(left, TimeUnit.MILLISECONDS);
       if (letter != null) {
         letter.run();

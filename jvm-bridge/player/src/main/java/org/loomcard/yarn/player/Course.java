@@ -22,11 +22,8 @@ interface Course {
   /** The ResourceManager has answered; {@code withVcores}: it schedules by more than memory. */
   void heard(Resource headroom, boolean withVcores);
 
-  /** Whether everything is done. */
-  boolean hasEnded();
-
-  /** Whether a task failed too often. */
-  boolean hasFailed();
+  /** What of its tasks is done, and whether one failed too often. */
+  TaskBook book();
 
   /** What a course may ask of its application master. */
   interface Master {

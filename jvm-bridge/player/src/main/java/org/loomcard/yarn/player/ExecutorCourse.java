@@ -88,11 +88,7 @@ final class ExecutorCourse implements Course {
       return;  // the executor was lost before
     }
     executor.free += vcores(task.stage);
-    if (task.fails) {
-      book.failed(task);
-    } else {
-      book.succeeded(task);
-    }
+    book.ended(task, task.fails ? End.FAILED : End.COMPLETED);
     book.open();
     fill();
   }
@@ -116,12 +112,7 @@ final class ExecutorCourse implements Course {
   }
 
   @Override
-  public boolean hasEnded() {
-    return book.hasEnded();
-  }
-
-  @Override
-  public boolean hasFailed() {
-    return book.hasFailed();
+  public TaskBook book() {
+    return book;
   }
 }

@@ -96,22 +96,12 @@ final class MapReduceCourse implements Course {
     }
     assigned[task.stage]--;
     copying.remove(use);
-    if (end == End.COMPLETED) {
-      book.succeeded(task);
-      if (task.stage == MAP) {
-        // Its end is heard of a heartbeat late; a real reduce hears of it from the map itself.
-        shuffle.mapFinished(
-            Math.min(System.currentTimeMillis(), use.launchedMs + task.runMs));
-        endCopies();
-      }
-      return;
-    }
-    if (end == End.FAILED) {
-      book.failed(task);
-    } else {
-      book.lost(task);
-    }
-    if (task.stage == MAP && !book.hasFailed()) {
+    book.ended(task, end);
+    if (task.stage == MAP && end == End.COMPLETED) {
+      // Its end is heard of a heartbeat late; a real reduce hears of it from the map itself.
+      shuffle.mapFinished(Math.min(System.currentTimeMillis(), use.launchedMs + task.runMs));
+      endCopies();
+    } else if (task.stage == MAP && !book.hasFailed()) {
       asks.rows(MAP).add(application.stages.get(MAP).wishes(task.index));
     }
   }
@@ -173,12 +163,7 @@ final class MapReduceCourse implements Course {
   }
 
   @Override
-  public boolean hasEnded() {
-    return book.hasEnded();
-  }
-
-  @Override
-  public boolean hasFailed() {
-    return book.hasFailed();
+  public TaskBook book() {
+    return book;
   }
 }

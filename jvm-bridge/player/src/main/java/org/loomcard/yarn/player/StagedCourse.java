@@ -41,17 +41,10 @@ final class StagedCourse implements Course {
   @Override
   public void ended(Use use, End end) {
     Task task = use.task;
+    book.ended(task, end);
     if (end == End.COMPLETED) {
-      book.succeeded(task);
       begin();
-      return;
-    }
-    if (end == End.FAILED) {
-      book.failed(task);
-    } else {
-      book.lost(task);
-    }
-    if (!book.hasFailed()) {
+    } else if (!book.hasFailed()) {
       asks.rows(task.stage).add(application.stages.get(task.stage).wishes(task.index));
     }
   }
@@ -62,12 +55,7 @@ final class StagedCourse implements Course {
   }
 
   @Override
-  public boolean hasEnded() {
-    return book.hasEnded();
-  }
-
-  @Override
-  public boolean hasFailed() {
-    return book.hasFailed();
+  public TaskBook book() {
+    return book;
   }
 }

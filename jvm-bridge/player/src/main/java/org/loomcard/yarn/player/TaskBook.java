@@ -123,13 +123,19 @@ final class TaskBook {
     return near < 0 ? waiting.first() : near;
   }
 
-  /** A task is done. */
-  void succeeded(Task task) {
-    stages.get(task.stage).left--;
+  /** A task's container has ended: it is done, or has failed, or waits again. */
+  void ended(Task task, End end) {
+    if (end == End.COMPLETED) {
+      stages.get(task.stage).left--;
+    } else if (end == End.FAILED) {
+      failed(task);
+    } else {
+      lost(task);
+    }
   }
 
-  /** A task failed: it waits again, or the application has failed. */
-  void failed(Task task) {
+  /** It waits again, or the application has failed. */
+  private void failed(Task task) {
     Progress progress = stages.get(task.stage);
     if (++progress.failures[task.index] >= application.maxAttempts) {
       failed = true;
@@ -146,6 +152,11 @@ final class TaskBook {
   /** Whether a task failed too often. */
   boolean hasFailed() {
     return failed;
+  }
+
+  /** Whether nothing is left to do: every stage has ended, or a task failed too often. */
+  boolean isOver() {
+    return failed || hasEnded();
   }
 
   /** Whether every stage has ended. */

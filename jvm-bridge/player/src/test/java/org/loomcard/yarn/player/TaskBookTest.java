@@ -48,16 +48,16 @@ public final class TaskBookTest {
     book.open();
     Task first = book.take(0, "n1");
     Task third = book.take(0, "n3");
-    book.succeeded(first);
-    book.succeeded(third);
+    book.ended(first, End.COMPLETED);
+    book.ended(third, End.COMPLETED);
     assertTrue(book.open().isEmpty());
     Task second = book.take(0, "n2");
     book.lost(second);
     assertEquals(Collections.singletonList(1), Arrays.asList(book.waiting(0).toArray()));
-    book.succeeded(book.take(0, "n2"));
+    book.ended(book.take(0, "n2"), End.COMPLETED);
     assertEquals(Collections.singletonList(1), book.open());
     assertFalse(book.hasEnded());
-    book.succeeded(book.take(1, "n1"));
+    book.ended(book.take(1, "n1"), End.COMPLETED);
     assertTrue(book.hasEnded());
   }
 
@@ -68,14 +68,14 @@ public final class TaskBookTest {
     Task bad = book.take(0, "n2");
     assertEquals(5, bad.runMs);
     assertTrue(bad.fails);
-    book.failed(bad);
+    book.ended(bad, End.FAILED);
     assertFalse(book.hasFailed());
     Task again = book.take(0, "n2");
     assertEquals(2, again.attempt);
     book.lost(again);
     Task last = book.take(0, "n2");
     assertEquals(6, last.runMs);
-    book.failed(last);
+    book.ended(last, End.FAILED);
     assertTrue(book.hasFailed());
   }
 
