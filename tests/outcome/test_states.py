@@ -3,7 +3,7 @@
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loomcard.outcome.states import StateRow, States, state_frame
@@ -27,6 +27,7 @@ def test_numbers_with_a_panel_are_kept_and_nothing_else() -> None:
     assert (frame["at_ms"].dtype, frame["value"].dtype) == (pl.Int64, pl.Float64)
 
 
+@example(told=[(0, "a"), (0, "b"), (1, "a")], most=2)  # the stretch is as long as the run
 @given(
     st.lists(st.tuples(st.integers(0, 5000), st.sampled_from("ab")), min_size=1, max_size=200),
     st.integers(2, 50),

@@ -56,7 +56,7 @@ class States:
                 before = len(series)
                 series[at_ms // self._stretch_ms] = at_ms, float(value)
                 self._count += len(series) - before
-        while self._count > self._most and self._stretch_ms < at_ms:
+        while self._count > self._most and self._stretch_ms <= at_ms:
             self._thin()
 
     def _thin(self) -> None:
