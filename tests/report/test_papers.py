@@ -213,12 +213,16 @@ def test_terminal_page_and_files_show_them(judge: Judge, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("of", "found"),
-    [("", "jkl"), ("small", "j"), ("root.n", "jk"), ("root.n.*", "jk"), ("root", "jkl"),
-     ("l", "l"), ("[jl]", "jl"), ("root.x", "")],
+    [("", "jkl"), ("small", "j"), ("root.n", "l"), ("root.n.*", "jk"), ("root.n.a", "j"),
+     ("root", "jkl"), ("l", "l"), ("[jl]", "jl"), ("root.x", "")],
 )  # fmt: skip
 def test_who_is_meant(of: str, found: str) -> None:
     """A tag before a queue before an id; a queue with all below it."""
-    facts = [("j", "root.n.a", ["small"]), ("k", "root.n.b", ["large"]), ("l", "root.m", [])]
+    facts = [
+        ("j", "root.n.a", ["small"]),
+        ("k", "root.n.b", ["large"]),
+        ("l", "root.m", ["root.n"]),
+    ]
     rows = [{"id": name, "queue": queue, "tags": tags} for name, queue, tags in facts]
     assert "".join(each["id"] for each in applications_of(rows, of)) == found
 
