@@ -138,6 +138,17 @@ class Forest:
         for child in queue.children:
             self._watch(child, owner)
 
+    def used(self, member: Member, label: str) -> Sequence[int]:
+        """What a member holds on the nodes of one partition."""
+        if len(self.partitions) == 1:
+            return member.used
+        total = [0] * len(member.used)
+        for app in applications_of(member):
+            for container in app.containers:
+                if container.node.label == label:
+                    add_all([total], container.size)
+        return total
+
     def update(self) -> None:
         """Follow what changed since the last call."""
         self.servers.update()
@@ -211,7 +222,7 @@ class Forest:
             return
         gate = self._gates.get(app.queue)
         asks = [a for a in app.asks if a.count > 0 and (gate is None or gate.allows(a))]
-        self._leaf(app, app.queue, dict.fromkeys((a.size, a.label) for a in asks), app.used)
+        self._leaf(app, app.queue, dict.fromkeys((a.size, a.label) for a in asks))
 
     def _queue(self, queue: Queue) -> None:
         """A queue as one leaf: it wants what any of its applications asks for, up to its
@@ -226,13 +237,11 @@ class Forest:
             shapes = {shape: None for shape in shapes if has_room(shape[0], left)}
         above = queue.parent
         parent = queue if queue is self._scope or above is None else above
-        self._leaf(queue, parent, shapes, queue.used)
+        self._leaf(queue, parent, shapes)
 
-    def _leaf(
-        self, member: Member, parent: Queue, shapes: dict[Shape, None], used: Sequence[int]
-    ) -> None:
+    def _leaf(self, member: Member, parent: Queue, shapes: dict[Shape, None]) -> None:
         for label, partition in self.partitions.items():
-            mine = used if len(self.partitions) == 1 else used_in(member, label)
+            mine = self.used(member, label)
             wants = tuple(s for s in shapes if s[1] == label and self.servers.can_ever(s))
             wants = tuple(sorted(wants)) if len(wants) > 1 else wants
             leaf = partition.leaves.get(member)
@@ -303,21 +312,12 @@ def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
     return all(not s or s <= room for s, room in zip(size, left, strict=True))
 
 
-def used_in(member: Member, label: str) -> list[int]:
-    """What a member holds on the nodes of one partition."""
-    total = [0] * len(member.used)
-    for app in _applications(member):
-        for container in app.containers:
-            if container.node.label == label:
-                add_all([total], container.size)
-    return total
-
-
-def _applications(member: Member) -> Iterator[Application]:
+def applications_of(member: Member) -> Iterator[Application]:
+    """An application itself, or all of a queue and below it."""
     if isinstance(member, Application):
         yield member
     elif member.leaf:
         yield from member.applications.values()
     else:
         for child in member.children:
-            yield from _applications(child)
+            yield from applications_of(child)

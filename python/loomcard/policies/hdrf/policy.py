@@ -15,6 +15,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.follow import Forest, Partition
 from loomcard.policies.hdrf.incremental import Shares, ShareTree
+from loomcard.policies.hdrf.preemption import Preemption, Rules, look, owed_first, pay
 from loomcard.policies.hdrf.serve import Server, released
 from loomcard.policies.hdrf.state import report
 from loomcard.policies.hdrf.sums import Branch, Child
@@ -22,6 +23,8 @@ from loomcard.policies.hdrf.unfit import Unfit
 from loomcard.policies.registry import register
 
 Leafs = Literal["application", "queue"]
+Able = Callable[[Child], bool]
+First = Callable[[Branch, Able], Child | None]
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Memory:
     withheld: dict[str, list[int]] = field(default_factory=dict)
     """By path of a queue whose policy held back: its state then, and when it wants to be called."""
     unfit: Unfit = field(default_factory=Unfit)
+    preemption: Preemption = field(default_factory=Preemption)
 
 
 class Descent:
@@ -41,6 +45,7 @@ class Descent:
     headroom: bool = True
     leaf: Leafs = "application"
     unfit_ms: int = 0
+    preempting: Rules | None = None
     walks_tree = True
 
     def tree(self, root: Branch, width: int) -> ShareTree:
@@ -62,6 +67,8 @@ class Descent:
             self._fill(server, partition, memory)
         if not plan.spent:
             server.tell()
+            if self.preempting is not None:
+                look(plan, forest, self.preempting, memory.preemption)
         if plan.report_due:
             report(plan, forest)
         return plan, memory
@@ -72,11 +79,14 @@ class Descent:
             shares = partition.shares(forest.servers)  # Algorithms 2 and 3, for Y as it is
             if shares is None:
                 break
-            first = partial(below_guaranteed, forest, partition, shares)
+            owed = owed_first(partition, memory.preemption)
+            first = partial(goes_first, forest, partition, shares, owed)
             leaf = shares.descend(partition.full, partition.aside, first)
             if leaf is None:
                 break
-            if not server.serve(partition, leaf):
+            if server.serve(partition, leaf):
+                pay(leaf, memory.preemption)
+            else:
                 partition.aside.add(leaf)
                 if self.unfit_ms and server.unfit(partition, leaf):
                     memory.unfit.note(leaf.member, now_ms)
@@ -101,15 +111,17 @@ class Descent:
         return forest
 
 
-def below_guaranteed(
-    forest: Forest, partition: Partition, shares: Shares, branch: Branch,
-    able: Callable[[Child], bool],
-) -> Child | None:  # fmt: skip
-    """The first pass: of a branch's queues that hold less than they are guaranteed, the least."""
+def goes_first(
+    forest: Forest, partition: Partition, shares: Shares, owed: First, branch: Branch, able: Able
+) -> Child | None:
+    """What goes before all others: a leaf for which containers were taken; then, of the queues that
+    hold less than they are guaranteed, the least.
+    """
     queues = forest.promising.get(branch.member, ())
     found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
     below = [child for child in found if child is not None and able(child)]
-    return min(below, key=lambda c: (shares.of(c).share / c.weight, c.order), default=None)
+    least = min(below, key=lambda c: (shares.of(c).share / c.weight, c.order), default=None)
+    return owed(branch, able) or least
 
 
 @register("hdrf")
@@ -122,17 +134,34 @@ class HierarchicalDominantResourceFairness(Descent):
     churn), ``prose`` (the paper's text) or ``cap`` (between the two). ``headroom``: a task is
     placed only where the largest of all would fit. ``leaf``: what holds tasks, applications, or
     leaf queues with FIFO inside. ``unfit_ms``: a leaf that fits nowhere for so long counts as
-    blocked; 0: never.
+    blocked; 0: never. ``preempt_after_ms``: for how long a leaf must have wanted what it is
+    guaranteed before containers are taken for it, 0: never; ``preempt_grace_ms``: how long a
+    victim's AM has; ``preempt_budget``: the part of the cluster that is taken at once;
+    ``preempt_cooldown_ms``: how long nothing is taken thereafter.
     """
 
     setting: Literal["static", "cap", "prose"] = "static"
     headroom: bool = True
     leaf: Leafs = "application"
     unfit_ms: int = 0
+    preempt_after_ms: int = 0
+    preempt_grace_ms: int = 15_000
+    preempt_budget: float = 0.1
+    preempt_cooldown_ms: int = 15_000
 
     def __post_init__(self) -> None:
         if self.unfit_ms < 0:
             raise ValueError("unfit_ms is at least 0")
+        _ = self.preempting
+
+    @property
+    def preempting(self) -> Rules | None:  # type: ignore[override]
+        """When and how much is taken; None: nothing ever. Raises ValueError."""
+        rules = Rules(
+            self.preempt_after_ms, self.preempt_grace_ms, self.preempt_budget,
+            self.preempt_cooldown_ms,
+        )  # fmt: skip
+        return rules if rules.after_ms else None
 
     def tree(self, root: Branch, width: int) -> ShareTree:
         """Shares as ``update_shares`` gives them."""

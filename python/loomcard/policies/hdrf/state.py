@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from loomcard.model.cluster import Queue
 from loomcard.model.plan import Plan
 from loomcard.model.report import shown
-from loomcard.policies.hdrf.follow import Forest, Partition, used_in
+from loomcard.policies.hdrf.follow import Forest, Partition
 from loomcard.policies.hdrf.incremental import Shares
 from loomcard.policies.hdrf.sums import Branch, Child
 
@@ -55,10 +55,9 @@ def _walk(
     guarantee: float, found: dict[Queue, list[PartitionState]],
 ) -> None:  # fmt: skip
     child = partition.child(queue)
-    used = queue.used if len(forest.partitions) == 1 else used_in(queue, partition.label)
     state = PartitionState(
         partition.label,
-        max(partition.fractions(used), default=0.0),
+        max(partition.fractions(forest.used(queue, partition.label)), default=0.0),
         0.0 if child is None else shares.of(child).share,
         guarantee,
         _why(partition, child),

@@ -1,0 +1,231 @@
+"""Preemption: guarantees are met without waiting for tasks to end, and nothing more is taken."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hdrf_clusters import grown, held, wants
+from loomcard.config import compile_setup
+from loomcard.model import records as r
+from loomcard.policies.hdrf.static import guarantees
+from loomcard.policies.hdrf.tree import Node
+from loomcard.policies.registry import build
+from loomcard.simulator import simulate
+from scenarios import app, scenario, stage
+
+CPU, GPU = (0, 1, 0), (0, 0, 1)
+QUICK = {
+    "preempt_after_ms": 1000, "preempt_grace_ms": 500, "preempt_budget": 0.2,
+    "preempt_cooldown_ms": 1000, "headroom": False,
+}  # fmt: skip
+
+
+def evictions(made, rounds: int = 1, ms: int = 500) -> list[r.Preempt]:
+    """All that is taken in so many rounds."""
+    found = []
+    for _ in range(rounds):
+        plan = made.exchange(ms)
+        assert plan.faults == []
+        found += [each for each in plan.decisions if isinstance(each, r.Preempt)]
+        made.commit(plan)
+    return found
+
+
+def late(tree, first, second, *nodes, **options):
+    """A queue that has all, and another that comes late: (queue, size) of each."""
+    made = grown("hdrf", tree, *nodes, **{**QUICK, **options})
+    wants(made, 1, *first)
+    made.round()
+    wants(made, 2, *second)
+    return made
+
+
+def test_a_late_queue_gets_its_guarantee_and_no_more():
+    """No task ends by itself: b has its half after a while, a the other, and then all is quiet."""
+    made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
+    taken = evictions(made, 40)
+    assert held(made) == {1: 10, 2: 10}
+    assert len(taken) == 10
+    assert {each.grace_ms for each in taken} == {500}
+
+
+def test_nothing_is_taken_before_its_time_nor_more_than_the_budget_at_once():
+    """preempt_after_ms, then a fifth of the cluster, then preempt_cooldown_ms of rest."""
+    made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
+    by_round = [len(evictions(made)) for _ in range(12)]
+    assert by_round[:2] == [0, 0]
+    assert max(by_round) == 4
+    busy = [i for i, count in enumerate(by_round) if count]
+    assert all(later - earlier >= 2 for earlier, later in pairwise(busy))
+
+
+def test_each_eviction_says_who_is_starved_and_who_holds_more():
+    """In words, with figures."""
+    made = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0))
+    reason = evictions(made, 6)[0].reason
+    assert "in root.b holds 0.0% of its guaranteed 50.0%" in reason
+    assert "in root.a holds 100.0%, and is guaranteed 50.0%" in reason
+
+
+def test_off_unless_asked_for_and_idle_where_nobody_is_starved():
+    """Without preempt_after_ms, nothing; nor where the other queue has complementary wishes."""
+    off = late({"a": {}, "b": {}}, ("a", CPU), ("b", CPU), (1000, 20, 0), preempt_after_ms=0)
+    assert evictions(off, 20) == []
+    idle = late({"a": {}, "b": {}}, ("a", CPU), ("b", GPU), (1000, 20, 20))
+    assert evictions(idle, 20) == []
+    alone = late({"a": {}, "b": {}}, ("a", CPU), ("a", CPU), (1000, 20, 0))
+    assert len(evictions(alone, 40)) == 10  # two applications are two leaves
+
+
+def test_the_mirror_of_the_descent_finds_the_victim():
+    """Of two organisations the one that holds more beyond its weight pays, and in it the leaf that
+    holds more; who holds what it is guaranteed pays nothing.
+    """
+    tree = {"p": {"x": {}, "y": {}}, "q": {}, "s": {}}
+    made = grown("hdrf", tree, (1000, 24, 0), **QUICK)
+    for number, queue, count in ((1, "p.x", 12), (2, "p.y", 4), (3, "q", 8)):
+        wants(made, number, queue, CPU, count)
+    made.round()
+    wants(made, 4, "s", CPU)
+    for number in (1, 2, 3):
+        made.ask(number, 100, CPU)
+    taken = evictions(made, 40)
+    victims = Counter(_application_of(each) for each in taken)
+    assert held(made) == {1: 4, 2: 4, 3: 8, 4: 8}
+    assert victims == {1: 8}
+
+
+def _application_of(eviction):
+    return int(eviction.reason.split("; application_")[1].split("_")[1].split(" ")[0])
+
+
+def test_the_latest_container_goes_first_and_masters_last():
+    """Work that has just begun is lost rather than old work; an AM only when nothing else is
+    left.
+    """
+    made = grown("hdrf", {"a": {}, "b": {}}, (1000, 3, 0), **{**QUICK, "preempt_budget": 1})
+    made.add_app(1, "root.a")
+    for number, is_am in enumerate([False, False, True]):
+        made.ask(1, 1, CPU, priority=number, is_am=is_am)
+        made.round()
+    wants(made, 2, "b", CPU)
+    assert [each.container for each in evictions(made, 40)] == [2]  # b is guaranteed 1.5 of 3
+
+
+def test_room_is_made_where_the_task_fits():
+    """Small tasks on two servers; the starved one needs most of a server: all that is taken stands
+    on one of them.
+    """
+    tree = {"a": {}, "b": {}}
+    made = late(tree, ("a", CPU), ("b", (0, 4, 0)), (1000, 5, 0), (1000, 5, 0), preempt_budget=1)
+    taken = evictions(made, 8)
+    assert len(taken) == 4
+    assert held(made) == {1: 6, 2: 1}
+
+
+def test_only_what_the_starved_leaf_lacks_is_taken():
+    """Who holds GPUs alone keeps them when CPUs are wanted."""
+    tree = {"a": {"cpu": {}, "gpu": {}}, "b": {}}
+    made = grown("hdrf", tree, (1000, 8, 8), **QUICK)
+    wants(made, 1, "a.cpu", CPU)
+    wants(made, 3, "a.gpu", GPU)
+    made.round()
+    wants(made, 2, "b", CPU)
+    evictions(made, 40)
+    assert held(made) == {1: 4, 2: 4, 3: 8}
+
+
+QUEUES = ["p.x", "p.y", "q"]
+TREE = {"p": {"weight": 2, "x": {}, "y": {"weight": 3}}, "q": {}}
+COMES = st.tuples(
+    st.sampled_from(QUEUES), st.sampled_from([(0, 1, 0), (0, 1, 1), (0, 2, 0), (0, 0, 2)]),
+    st.integers(1, 30),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    steps=st.lists(COMES, min_size=2, max_size=6), leaf=st.sampled_from(["application", "queue"])
+)
+def test_nobody_falls_below_the_guarantee_and_it_comes_to_an_end(steps, leaf):
+    """Whoever comes in whatever order: a victim keeps what it is guaranteed, as the paper's own
+    function says; and with no task ending, evictions do.
+    """
+    made = grown("hdrf", TREE, (1000, 10, 6), (1000, 6, 10), **{**QUICK, "leaf": leaf})
+    for number, (queue, size, count) in enumerate(steps, 1):
+        wants(made, number, queue, size, count)
+        made.round()
+        _check_victims(made, leaf, 12)
+    _check_victims(made, leaf, 120)
+    assert evictions(made, 10) == []
+
+
+def _check_victims(made, leaf, rounds):
+    for _ in range(rounds):
+        for eviction in evictions(made):
+            ledger = made.session.mirror.ledger
+            container = ledger.containers[eviction.container]
+            root, nodes = _plain(ledger, leaf)
+            due = guarantees(root)
+            victim = container.application
+            node = nodes[victim if leaf == "application" else victim.queue]
+            left = max(u / c for u, c in zip(node.used, ledger.capacity, strict=True) if c)
+            assert left >= due[node] - 1e-9, eviction.reason
+
+
+def _plain(ledger, leaf):
+    """The tree as it will be when all that is being taken is gone."""
+    nodes = {}
+    for queue in ledger.queues:
+        nodes[queue] = Node(queue.path, queue.weight, wants=False, used=[0, 0, 0])
+        if queue.parent is not None:
+            _under(nodes[queue.parent], nodes[queue])
+        for each in queue.applications.values() if queue.leaf else ():
+            kept = [c.size for c in each.containers if c.preempting_since is None]
+            used = [sum(size[i] for size in kept) for i in range(3)]
+            if leaf == "queue":
+                total = [a + b for a, b in zip(nodes[queue].used, used, strict=True)]
+                nodes[queue].used, wanted = total, nodes[queue].wants or each.pending_count > 0
+                nodes[queue].wants = wanted
+            else:
+                nodes[each] = Node(each.id, used=used, wants=each.pending_count > 0)
+                _under(nodes[queue], nodes[each])
+    return nodes[ledger.queues[0]], nodes
+
+
+def _under(parent, child):
+    child.parent = parent
+    parent.children.append(child)
+
+
+def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
+    """A late application of an equal queue is done long before the first one's tasks, and those
+    that were taken are run again.
+    """
+    both = [
+        app("early", stage([60_000] * 8), queue="root.a"),
+        app("late", stage([5_000] * 4), queue="root.b", submit_ms=2_000),
+    ]
+    options = json.dumps({**QUICK, "preempt_budget": 0.5})
+    text = f"version: 1\npolicy: hdrf\noptions: {options}\nqueues: {{a: {{}}, b: {{}}}}\n"
+    record = simulate(scenario(*both, slots=8), compile_setup(text, "t"), policy="t", check=True)
+    ends = {each.id: each.demanding[-1][1] for each in record.applications}
+    assert ends["late"] < 15_000
+    kinds = Counter(row.kind for row in record.containers if row.application == "early")
+    assert kinds["preempted"] == 4
+    assert kinds["completed"] == 8
+    assert ends["early"] < 130_000
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"preempt_after_ms": -1}, {"preempt_budget": 0}, {"preempt_budget": 1.5}, {"unfit_ms": -1}],
+)
+def test_wrong_options_are_refused(wrong):
+    """Before anything runs."""
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        build("hdrf", wrong)
