@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -39,7 +40,6 @@ QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
 
 CONTROL: Final = "capacity"
 """Stock's rule under Loomcard: what it gains on stock is not DRESS's doing."""
-SCHEDULERS: Final = (OURS, STOCK, CONTROL)
 
 WARM_UP: Final = "warm-up-"
 WARM_UPS: Final = 10
@@ -133,19 +133,21 @@ def _warms_up(application: str) -> bool:
 def compare(
     workload: str, folder: Path, seeds: Sequence[int], by: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The workload under each scheduler, in turns that rotate from seed to seed. Raises as
-    ``play`` does, and ValueError where an application did not end.
+    """The workload under both, in turns that change from seed to seed, and with the first seed
+    under the control. Raises as ``play`` does, and ValueError where an application did not end.
     """
-    runs: dict[str, list[Run]] = {policy: [] for policy in SCHEDULERS}
+    runs: dict[str, list[Run]] = {OURS: [], STOCK: [], CONTROL: []}
     rates = []
     for number, seed in enumerate(seeds):
         scenario = scaled(load(Path(workload), seed=seed), by)
         rates.append(wanted_per_second(scenario))
-        first = number % len(SCHEDULERS)
-        for policy in (*SCHEDULERS[first:], *SCHEDULERS[:first]):
+        turn = (OURS, STOCK, CONTROL) if number == 0 else (OURS, STOCK)
+        for policy in turn if number % 2 == 0 else turn[::-1]:
             tell(f"{workload}, seed {seed}: {policy}")
             place = folder / f"{Path(workload).stem}-{seed}-{policy.replace(':', '-')}"
-            runs[policy].append(_checked(_play(warmed_up(scenario), policy, place, by)))
+            run = _checked(_play(warmed_up(scenario), policy, place, by))
+            (place / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
+            runs[policy].append(run)
     return {
         "workload": workload,
         "time_divided_by": by,
@@ -158,8 +160,8 @@ def compare(
 
 
 def gains(ours: Sequence[Run], stock: Sequence[Run]) -> dict[str, Any]:
-    """The gain of each seed, and of their mean."""
-    each = [asdict(gain(*pair)) for pair in zip(ours, stock, strict=True)]
+    """The gain of each seed that both ran, and of their mean."""
+    each = [asdict(gain(*pair)) for pair in zip(ours, stock, strict=False)]
     keys = [key for key in each[0] if key != "seed"]
     return {"mean": {key: round(mean(row[key] for row in each), 4) for key in keys}, "seeds": each}
 
