@@ -91,6 +91,9 @@ def test_the_tables_show_wanted_beside_held():
         "median": 1.0,
         "below_half_ms": 580_000,
         "starves": True,
+        "series": [9.0, 3.0, 0, 0, 0, 0] + [1.0] * 6 + [5.0],
     }
     text = tables.churn({"per_level_drf": {"leaves": {"n2_1": leaf}}})
     assert "| per_level_drf | n2_1 | 10 | 0 | 1 | 580 s | starves |" in text
+    assert "| mean of minute |  | 1 | 2 |" in text
+    assert "| per_level_drf | n2_1 | 2.0 | 1.0 |" in text

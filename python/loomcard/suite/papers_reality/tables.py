@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import mean
 from typing import Any, Final
 
 _WHO = ("all four", "n1_1 done", "n2_2 done too")
@@ -23,16 +24,21 @@ def shares(document: dict[str, Any]) -> str:
 
 
 def churn(document: dict[str, Any]) -> str:
-    """Figure 4 under churn: what each leaf is guaranteed and held, by policy."""
-    rows = []
+    """Figure 4 under churn: what each leaf is guaranteed and held, by policy, and over time."""
+    rows, minutes = [], []
     for policy, found in document.items():
         for name, leaf in found["leaves"].items():
             below = f"{leaf['below_half_ms'] / 1000:.0f} s"
             starves = "starves" if leaf["starves"] else ""
             counts = [f"{leaf[key]:g}" for key in ("guaranteed", "least", "median")]
             rows.append([policy, name, *counts, below, starves])
+            series = leaf["series"]
+            means = [mean(series[at : at + 6]) for at in range(0, len(series) - 5, 6)]
+            minutes.append([policy, name, *(f"{value:.1f}" for value in means)])
     head = ["policy", "leaf", "guaranteed", "least", "median", "longest below half of it", ""]
-    return _table(head, rows)
+    numbers = [str(number) for number in range(1, len(minutes[0]) - 1)]
+    parts = [_table(head, rows), _table(["mean of minute", "", *numbers], minutes)]
+    return "\n\n".join(parts)
 
 
 def dress(document: dict[str, Any]) -> str:
