@@ -38,6 +38,7 @@ WINDOW_MS: Final = 10_000
 QUEUES: Final = "version: 1\nkind: policy\npolicy: capacity\n"
 """What stock CapacityScheduler gets: the one queue that ``dress`` has, first come first served."""
 
+BOTH: Final = (OURS, STOCK)
 CONTROL: Final = "capacity"
 """Stock's rule under Loomcard: what it gains on stock is not DRESS's doing."""
 
@@ -141,7 +142,7 @@ def compare(
     for number, seed in enumerate(seeds):
         scenario = scaled(load(Path(workload), seed=seed), by)
         rates.append(wanted_per_second(scenario))
-        turn = (OURS, STOCK, CONTROL) if number == 0 else (OURS, STOCK)
+        turn = (*BOTH, CONTROL) if number == 0 else BOTH
         for policy in turn if number % 2 == 0 else turn[::-1]:
             tell(f"{workload}, seed {seed}: {policy}")
             place = folder / f"{Path(workload).stem}-{seed}-{policy.replace(':', '-')}"
@@ -154,8 +155,8 @@ def compare(
         "wanted_per_second": round(max(rates), 1),
         OURS: gains(runs[OURS], runs[STOCK]),
         CONTROL: gains(runs[CONTROL], runs[STOCK]),
-        "table": {policy: figures(runs[policy], by) for policy in runs},
-        "jobs": jobs(runs, by),
+        "table": {policy: figures(runs[policy], by) for policy in BOTH},
+        "jobs": jobs({policy: runs[policy] for policy in BOTH}, by),
     }
 
 
@@ -200,7 +201,7 @@ def figures(runs: Sequence[Run], by: int) -> dict[str, float]:
 
 
 def jobs(runs: dict[str, list[Run]], by: int) -> list[dict[str, Any]]:
-    """A row per application in order of submission: wait and completion under each, in the
+    """A row per application in order of submission: wait and completion under both, in the
     workload's unscaled seconds, means over the seeds.
     """
     seen: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
