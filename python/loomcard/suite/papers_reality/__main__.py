@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--seeds", type=int, default=5, help="how many, of dress")
+    parser.add_argument("--workload", choices=dress.WORKLOADS, help="of dress: only this one")
     parser.add_argument("--time-divided-by", type=int, default=10, help="of dress")
     given = parser.parse_args(arguments)
     folder = given.out / "papers-reality"
@@ -45,7 +46,7 @@ def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         seeds = range(given.seed, given.seed + given.seeds)
         found = [
             dress.compare(name, folder, seeds, given.time_divided_by, _tell)
-            for name in dress.WORKLOADS
+            for name in ([given.workload] if given.workload else dress.WORKLOADS)
         ]
         return {"held_per_second": round(held, 1), "workloads": found}
     run = hdrf.shares if part == "hdrf-shares" else hdrf.churn
