@@ -20,13 +20,16 @@ EVENTS = st.lists(
     ),
     max_size=40,
 )
+PEOPLE = st.lists(
+    st.tuples(st.integers(0, 99), DEMANDS, st.integers(0, 9), st.booleans()), min_size=2, max_size=9
+)
 WEIGHTS = st.sampled_from([1.0, 2.0, 0.5, 3.0])
 
 
 class Both:
     """One tree twice: as plain nodes for the paper's recursion, and as the structure."""
 
-    def __init__(self, setting, shape, weights):
+    def __init__(self, setting, shape, weights, people):
         self.setting, self.capacity, self.y = setting, [60.0, 40.0, 50.0], 7
         self.inner: list[Node] = []
         self.weights = iter(weights)
@@ -34,6 +37,10 @@ class Both:
         self.leaves: list[Node] = []
         self.count = 0
         self.build()
+        for parent, demand, tasks, idle in people:
+            self.happen(("comes", parent, demand))
+            self.happen(("task", self.count - 1, tasks))
+            self.happen(("wants", self.count - 1, not idle or tasks % 2 == 0))
 
     def grow(self, shape) -> Node:
         node = Node(f"q{len(self.inner)}", next(self.weights, 1.0), [], (0, 0, 0), wants=False)
@@ -111,12 +118,12 @@ SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), ma
 
 
 @settings(deadline=None)
-@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), EVENTS)
-def test_equal_to_full_recomputation_after_every_event(setting, shape, weights, events):
+@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
+def test_equal_to_full_recomputation_after_every_event(setting, shape, weights, people, events):
     """Property 13: shares, vectors, M and A are those of the recursion, to 1e-9, after starts,
     finishes, changes of demand, leaves that come and go, other capacities, and flips of Y.
     """
-    both = Both(setting, shape, weights)
+    both = Both(setting, shape, weights, people)
     both.check()
     for event in events:
         both.happen(event)
@@ -125,12 +132,12 @@ def test_equal_to_full_recomputation_after_every_event(setting, shape, weights, 
 
 
 @settings(deadline=None)
-@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), EVENTS)
-def test_what_happened_before_leaves_no_trace(setting, shape, weights, events):
+@given(st.sampled_from(SETTINGS), SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
+def test_what_happened_before_leaves_no_trace(setting, shape, weights, people, events):
     """Built anew from the state it is in, the structure says the same to the last bit: a replay
     that begins in the middle decides alike.
     """
-    both = Both(setting, shape, weights)
+    both = Both(setting, shape, weights, people)
     for event in events:
         both.happen(event)
         both.tree.at(both.y)

@@ -14,6 +14,8 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.api.records.PreemptionContainer;
+import org.apache.hadoop.yarn.api.records.PreemptionMessage;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
 /**
@@ -112,6 +114,9 @@ final class ApplicationMaster implements Course.Master {
 
   private void hear(AllocateResponse response) {
     nodes.learn(response.getNMTokens());
+    if (response.getPreemptionMessage() != null) {
+      warned(response.getPreemptionMessage());
+    }
     for (ContainerStatus status : response.getCompletedContainersStatuses()) {
       ended(status);
     }
@@ -119,6 +124,15 @@ final class ApplicationMaster implements Course.Master {
       granted(container);
     }
     course.heard(response.getAvailableResources(), manager.withVcores());
+  }
+
+  /** These will be taken: it has no checkpoint to write, so it works on and asks again. */
+  private void warned(PreemptionMessage message) {
+    if (message.getStrictContract() != null) {
+      for (PreemptionContainer each : message.getStrictContract().getContainers()) {
+        around.log().write(line("warned", each.getId()));
+      }
+    }
   }
 
   private void granted(Container container) {

@@ -1,0 +1,61 @@
+"""Preemption on a real YARN: the AM is told first, then the container is killed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loomcard.suite.play import play
+from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
+
+pytestmark = pytest.mark.cluster
+
+GRACE_MS = 1500
+POLICY = f"""
+version: 1
+kind: policy
+policy: hdrf
+options:
+  headroom: false
+  preempt_after_ms: 1000
+  preempt_grace_ms: {GRACE_MS}
+  preempt_budget: 0.5
+  preempt_cooldown_ms: 2000
+queues: {{early: {{}}, late: {{}}}}
+"""
+
+
+def tasks(count: int, ms: int) -> list[Stage]:
+    return [Stage("s", (512, 1), 20, 1, [ms] * count)]
+
+
+def test_a_late_queue_gets_its_guarantee_and_the_master_hears_of_it_first(tmp_path: Path) -> None:
+    """early holds both nodes for half a minute; late has its half long before that. What it took
+    ended as preempted, a grace after early's AM was told, and ran again.
+    """
+    policy = tmp_path / "hdrf.yml"
+    policy.write_text(POLICY)
+    applications = [
+        ScenarioApplication("early", 0, "root.early", "alice", "plain", tasks(8, 25_000)),
+        ScenarioApplication("late", 4000, "root.late", "bob", "plain", tasks(4, 4000)),
+    ]
+    nodes = [ScenarioNode(name, "/r1", (2048, 4)) for name in ("n1", "n2")]
+    scenario = Scenario(
+        "late", 1, ["memory_mb", "vcores"], nodes, applications, heartbeat_ms=200,
+        am_heartbeat_ms=200, minimum=(128, 1),
+    )  # fmt: skip
+    record = play(scenario, policy, folder=tmp_path / "run")
+    assert {app.id: app.state for app in record.applications} == {
+        "early": "SUCCEEDED",
+        "late": "SUCCEEDED",
+    }
+    ends = [row for row in record.containers if row.application == "early"]
+    assert sorted(row.kind for row in ends) == ["completed"] * 8 + ["preempted"] * 4
+    served = [row for row in record.containers if row.application == "late"]
+    assert all(row.started_ms is not None and row.started_ms < 15_000 for row in served)
+    [account] = (tmp_path / "run").rglob("player.jsonl")
+    events = [json.loads(line) for line in account.read_text().splitlines()]
+    warned = {e["container"]: e["at_ms"] for e in events if e["event"] == "warned"}
+    taken = {e["container"]: e["at_ms"] for e in events if e.get("kind") == "preempted"}
+    assert warned.keys() == taken.keys()
+    assert all(taken[each] - warned[each] >= GRACE_MS - 500 for each in taken)
