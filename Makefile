@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator hdrf-trees clean
+.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -77,6 +77,9 @@ bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 m
 
 hdrf-trees: setup  ## random trees under H-DRF and its baselines: who breaks a guarantee; 15 minutes
 	@$(BIN)/python -m loomcard.suite.hdrf_trees
+
+bench-hdrf: setup  ## microseconds a decision of hdrf by the size of the tree; some 15 minutes; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.hdrf_bench
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target
