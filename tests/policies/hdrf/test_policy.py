@@ -151,6 +151,32 @@ def test_a_user_at_the_user_limit_does_not_demand():
     assert held(made) == {1: 4, 2: 16}
 
 
+@pytest.mark.parametrize(
+    ("p", "options", "want"),
+    [
+        ({"user_limit": "10%"}, {"leaf": "queue"}, (4, 16, 20)),
+        ({"user_limit": "10%", "policy": "fifo"}, {}, (4, 16, 20)),
+        ({"user_limit": "10%", "policy": "srtf"}, {}, (4, 16, 20)),
+        ({"policy": "dress", "options": {"dmin": 0.5}}, {}, (5, 15, 20)),
+        ({"policy": "dress"}, {}, (9, 11, 20)),
+    ],
+)
+def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, want):
+    """Its parent is charged with all that its sibling holds, not with what it holds itself."""
+    made = grown("hdrf", {"o": {"p": p, "s": {}}, "q": {}}, (100_000, 40, 40), **options)
+    for app, queue in ((1, "o.p"), (2, "o.s"), (3, "q")):
+        wants(made, app, queue, (1000, 1, 0))
+    made.round()
+    churn(made, 30, 1, 2, 3)
+    assert held(made) == dict(enumerate(want, 1))
+    assert made.reasons[1, 20, 0] == ("USER_LIMIT" if "user_limit" in p else "RESERVED")
+    wants(made, 4, "o.p", (1000, 1, 0))
+    made.now += 2000
+    made.add_node(2, 100_000, 40, 40)
+    made.round()
+    assert held(made)[1] + held(made).get(4, 0) > want[0]  # a larger cluster: it may have more
+
+
 def test_guarantees_are_a_first_pass():
     """A queue below what it is guaranteed goes before all others, whatever the weights."""
     tree = {"a": {"guaranteed": "60%"}, "b": {"weight": 9}}

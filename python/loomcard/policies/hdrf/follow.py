@@ -7,11 +7,12 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Member, Queue
+from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, fits
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
+from loomcard.policies.hdrf.gate import Gate, has_room
 from loomcard.policies.hdrf.incremental import Shares, ShareTree
 from loomcard.policies.hdrf.servers import Kind, Servers
 from loomcard.policies.hdrf.sums import Branch, Leaf
@@ -109,6 +110,7 @@ class Forest:
         self._version = -1
         self._owner: dict[Queue, Queue | None] = {}  # of a leaf queue: the queue that is the leaf
         self._inside: dict[Queue, dict[Application, dict[Shape, None]]] = {}  # of a queue as a leaf
+        self._held_by: dict[Application, Queue] = {}  # in which of them an application is
         self._gates: dict[Queue, Gate] = {}
         self._governed: list[Queue] = []
         self._read(view.queue, by_queue)
@@ -133,7 +135,7 @@ class Forest:
         if queue.leaf:
             self._owner[queue] = owner
             queue.watchers.append(self.changed)
-            if owner is None and (queue.user_limit is not None or queue.am_limit is not None):
+            if queue.user_limit is not None or queue.am_limit is not None:
                 self._gates[queue] = Gate(self.ledger, queue)
         for child in queue.children:
             self._watch(child, owner)
@@ -148,6 +150,13 @@ class Forest:
                 if container.node.label == label:
                     add_all([total], container.size)
         return total
+
+    def changed_inside(self) -> Iterator[Queue]:
+        """Queues as leaves in which something changed since the last update."""
+        for member in self.changed:
+            owner = None if isinstance(member, Queue) else self._owner.get(member.queue)
+            if owner is not None:
+                yield owner
 
     def update(self) -> None:
         """Follow what changed since the last call."""
@@ -172,9 +181,8 @@ class Forest:
                 self._application(member, again)
         for queue in touched:
             gate = self._gates.get(queue)
-            if gate is not None and gate.moved():
-                for app in queue.applications.values():
-                    self._application(app, again)
+            for app in () if gate is None else gate.moved():
+                self._application(app, again)
         for queue in again:
             self._queue(queue)
         for queue in self._bounded:
@@ -208,21 +216,25 @@ class Forest:
             branch = None if owner is not None else partition.branches.get(app.queue)
             if leaf is not None and (not here or leaf.parent is not branch):
                 partition.tree.remove(partition.leaves.pop(app))
-        for old, inside in self._inside.items():
-            if app in inside and (old is not owner or not here):
-                del inside[app]
-                again[old] = None
+        old = self._held_by.get(app)
+        if old is not None and (old is not owner or not here):
+            del self._held_by[app]
+            self._inside[old].pop(app, None)
+            again[old] = None
         if not here or app.queue not in self._owner:
             return
-        if owner is None or owner.policy is None or owner is self._scope:
-            self.untold[app] = None
-        if owner is not None:
-            self._inside[owner][app] = {(a.size, a.label): None for a in app.asks if a.count > 0}
-            again[owner] = None
-            return
         gate = self._gates.get(app.queue)
-        asks = [a for a in app.asks if a.count > 0 and (gate is None or gate.allows(a))]
-        self._leaf(app, app.queue, dict.fromkeys((a.size, a.label) for a in asks))
+        asks = [a for a in app.asks if a.count > 0]
+        may = asks if gate is None else [a for a in asks if gate.allows(a)]
+        if owner is None or owner.policy is None or owner is self._scope or len(may) < len(asks):
+            self.untold[app] = None  # else its own policy is asked, and tells
+        shapes: dict[Shape, None] = dict.fromkeys((a.size, a.label) for a in may)
+        if owner is None:
+            self._leaf(app, app.queue, shapes)
+            return
+        self._held_by[app] = owner
+        self._inside[owner][app] = shapes
+        again[owner] = None
 
     def _queue(self, queue: Queue) -> None:
         """A queue as one leaf: it wants what any of its applications asks for, up to its
@@ -270,46 +282,6 @@ class Forest:
             branch = partition.branches[queue]
             inside = any(has_room(shape[0], left) for shape in branch.wanted)
             partition.tree.close(branch, bool(branch.wanted) and not inside)
-
-
-class Gate:
-    """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
-
-    def __init__(self, ledger: Ledger, queue: Queue) -> None:
-        self._ledger = ledger
-        self._queue = queue
-        self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
-
-    def allows(self, ask: Ask) -> bool:
-        """Neither limit forbids one more container of the ask."""
-        key = ask.application.user, ask.size, ask.is_am
-        if key not in self.verdicts:
-            self.verdicts[key] = self._verdict(*key)
-        return self.verdicts[key]
-
-    def moved(self) -> bool:
-        """Whether a verdict that was given is another now; forgets those that are."""
-        old = [key for key, verdict in self.verdicts.items() if verdict != self._verdict(*key)]
-        for key in old:
-            del self.verdicts[key]
-        return bool(old)
-
-    def _verdict(self, user: str, size: Resource, is_am: bool) -> bool:
-        queue = self._queue
-        if queue.user_limit is not None:
-            used = queue.user_used.get(user, self._ledger.zero)
-            left = [most - held for most, held in zip(queue.user_limit, used, strict=True)]
-            if not has_room(size, left):
-                return False
-        if not is_am or queue.am_limit is None or not any(queue.am_used):
-            return True
-        left = [most - held for most, held in zip(queue.am_limit, queue.am_used, strict=True)]
-        return has_room(size, left)
-
-
-def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
-    """Whether a container is within what a limit leaves, in what it needs at all."""
-    return all(not s or s <= room for s, room in zip(size, left, strict=True))
 
 
 def applications_of(member: Member) -> Iterator[Application]:

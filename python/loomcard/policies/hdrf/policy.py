@@ -101,7 +101,7 @@ class Descent:
             forest = Forest(view, self.tree, self.headroom, self.leaf == "queue")
             view._indexes["forest"] = forest
         forest.withheld = memory.withheld
-        for path in released(memory.withheld, forest.ledger.by_path, view.now_ms):
+        for path in released(memory.withheld, forest, view.now_ms):
             del memory.withheld[path]
             forest.changed[forest.ledger.by_path[path]] = None
         forest.update()

@@ -8,15 +8,19 @@ from typing import Any
 from loomcard.model.cluster import Application, Ask, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
-from loomcard.model.view import WITHHELD
+from loomcard.model.view import NOTHING, WITHHELD, asks_below
 from loomcard.policies.fill import Index
 from loomcard.policies.hdrf.follow import Forest, Partition
+from loomcard.policies.hdrf.gate import has_room
 from loomcard.policies.hdrf.sums import Leaf
 
 HEADROOM = "HEADROOM"
 """The reason of an ask that would fit on a server, but for the headroom that is left there."""
 SATURATED = "SATURATED"
 """The reason of an ask that needs a resource of which hardly any is free in the cluster."""
+
+NEVER = -1
+"""No timer."""
 
 
 class Server:
@@ -33,7 +37,7 @@ class Server:
         if isinstance(member, Application):
             return self.grant(partition, member)
         if member.policy is not None and member is not self.plan.view.queue:
-            return self._turn(member)
+            return self._turn(leaf, member)
         return self._first_in_first_out(partition, member)
 
     def grant(self, partition: Partition, app: Application) -> bool:
@@ -72,16 +76,35 @@ class Server:
         anywhere = self.plan.view._ledger.rooms.of(ask.size, ask.label).first()
         return Reason.NODE_FULL if anywhere is None else HEADROOM
 
-    def _turn(self, queue: Queue) -> bool:
+    def _turn(self, leaf: Leaf, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
         taken = self.plan.turn(queue)
         if taken.count:
             return True
-        if taken.stopped == WITHHELD:
+        if taken.stopped != NOTHING and self._could_have_had(leaf, queue):
             wake_ms = self.plan._draft.wakes.get(queue.number)
-            self.withheld[queue.path] = [-1 if wake_ms is None else wake_ms, *_stamp(queue)]
+            if wake_ms is None:  # one that holds back for a reason outside itself is asked again
+                wake_ms = NEVER if taken.stopped == WITHHELD or self._at_limits(queue) else 0
+            self.withheld[queue.path] = [wake_ms, *_stamp(self.forest, queue)]
             self.forest.changed[queue] = None
         return False
+
+    def _could_have_had(self, leaf: Leaf, queue: Queue) -> bool:
+        """None of its asks waits for room, for this turn's end, or for a queue above: what it did
+        not take is not wanted, or forbidden in the queue itself.
+        """
+        room = self.forest.servers
+        if all(room.first(*shape) is None for shape in leaf.wants):
+            return False
+        for ask in asks_below(queue):
+            if not self.plan.allows(ask) or _full_above(queue, ask):
+                return False
+            if self.plan.limited(ask) is None and room.place(self.plan, ask) is None:
+                return False
+        return True
+
+    def _at_limits(self, queue: Queue) -> bool:
+        return all(self.plan.limited(ask) for ask in asks_below(queue))
 
     def _first_in_first_out(self, partition: Partition, queue: Queue) -> bool:
         indexes = self.plan.view._indexes
@@ -128,18 +151,28 @@ def by_submission(app: Any) -> tuple[int, int]:
     return -app.priority, app.submitted_ms
 
 
-def released(
-    withheld: Mapping[str, Sequence[int]], queues: Mapping[str, Queue], now_ms: int
-) -> list[str]:
+def _full_above(queue: Queue, ask: Ask) -> bool:
+    """A queue above ``queue`` has its maximum."""
+    for above in queue.capped:
+        if above is not queue and above.maximum is not None:
+            left = [most - used for most, used in zip(above.maximum, above.used, strict=True)]
+            if not has_room(ask.size, left):
+                return True
+    return False
+
+
+def released(withheld: Mapping[str, Sequence[int]], forest: Forest, now_ms: int) -> list[str]:
     """Which of the queues that held back are asked again: something in them changed, or their timer
     is due.
     """
+    changed = {queue.path for queue in forest.changed_inside()} if withheld else ()
+    queues = forest.ledger.by_path
     return [
         path
         for path, (wake_ms, *then) in withheld.items()
-        if then != _stamp(queues[path]) or 0 <= wake_ms <= now_ms
+        if path in changed or then != _stamp(forest, queues[path]) or 0 <= wake_ms <= now_ms
     ]
 
 
-def _stamp(queue: Queue) -> list[int]:
-    return [queue.pending_count, *queue.used]
+def _stamp(forest: Forest, queue: Queue) -> list[int]:
+    return [forest.ledger.capacity_version, queue.pending_count, *queue.used]
