@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scripted  # noqa: F401 - registers the policy that holds back
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.model.report import values_of
 from loomcard.policies.hdrf.tree import SETTINGS
+from loomcard.policies.registry import build
 
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
 CPU, GPU = (0, 1, 0), (0, 0, 1)
@@ -175,6 +177,65 @@ def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, wan
     made.add_node(2, 100_000, 40, 40)
     made.round()
     assert held(made)[1] + held(made).get(4, 0) > want[0]  # a larger cluster: it may have more
+
+
+def test_the_am_limit_holds_back_a_queues_next_master():
+    """Who may start no further master does not demand: its sibling is not held down for it."""
+    tree = {"o": {"p": {"am_share": "10%"}, "s": {}}, "q": {}}
+    made = grown("hdrf", tree, (1000, 20, 20))
+    wants(made, 1, "o.s", CPU)
+    wants(made, 2, "q", CPU)
+    for app in (3, 4, 5):
+        made.add_app(app, "root.o.p")
+        made.ask(app, 1, CPU, is_am=True)
+    made.round()
+    churn(made, 20, 1, 2)
+    assert [held(made)[app] for app in (1, 2, 3, 4)] == [8, 10, 1, 1]
+    assert 5 not in held(made)
+
+
+def test_a_queue_as_a_leaf_at_its_maximum_does_not_demand():
+    """Its sibling is what its parent is charged with."""
+    tree = {"o": {"p": {"maximum": "10%"}, "s": {}}, "q": {}}
+    made = grown("hdrf", tree, (1000, 20, 20), leaf="queue")
+    for app, queue in ((1, "o.p"), (2, "o.s"), (3, "q")):
+        wants(made, app, queue, CPU)
+    made.round()
+    churn(made, 20, 1, 2, 3)
+    assert held(made) == {1: 2, 2: 8, 3: 10}
+
+
+def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
+    """p waits for a server that is not there: o is not taken for empty because p is."""
+    tree = {"o": {"p": {"policy": "test-patient", "options": {"wait_ms": 5000}}, "s": {}}, "q": {}}
+    made = grown("hdrf", tree, (1000, 20, 20))
+    wants(made, 2, "o.s", CPU)
+    wants(made, 3, "q", CPU)
+    made.add_app(1, "root.o.p")
+    made.ask(1, 5, CPU, hosts={"n9": 5})
+    made.round()
+    churn(made, 20, 2, 3)
+    assert held(made) == {2: 10, 3: 10}
+    made.now += 6000
+    churn(made, 2, 2, 3)
+    assert held(made).get(1, 0) > 0
+
+
+def test_a_blacklisted_server_is_not_used():
+    """Though it is the first with room."""
+    made = grown("hdrf", {"a": {}}, (1000, 4, 4), (1000, 4, 4))
+    made.add_app(1, "root.a")
+    made.blacklist(1, "n1")
+    made.ask(1, 3, CPU)
+    made.round()
+    assert {g.node for g in made.containers.values()} == {2}
+
+
+def test_a_wrong_word_is_refused():
+    """Also where no set-up is read."""
+    for option in ("setting", "leaf"):
+        with pytest.raises(ValueError, match=f"{option} is one of"):
+            build("hdrf", {option: "statik"})
 
 
 def test_guarantees_are_a_first_pass():

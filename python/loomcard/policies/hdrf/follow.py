@@ -113,6 +113,7 @@ class Forest:
         self._held_by: dict[Application, Queue] = {}  # in which of them an application is
         self._gates: dict[Queue, Gate] = {}
         self._governed: list[Queue] = []
+        self._moved: dict[Queue, None] = {}  # with a maximum, and something in them changed
         self._read(view.queue, by_queue)
 
     def _read(self, queue: Queue, by_queue: bool) -> None:
@@ -185,8 +186,10 @@ class Forest:
                 self._application(app, again)
         for queue in again:
             self._queue(queue)
-        for queue in self._bounded:
-            self._close(queue)
+        for queue in self._moved:
+            if queue in self._bounded:
+                self._close(queue)
+        self._moved.clear()
 
     def _plant(self) -> None:
         """The trees anew: another capacity makes every share another."""
@@ -202,7 +205,8 @@ class Forest:
             tree = self._make(branches[self._scope], width)
             partition = self.partitions[label] = Partition(label, capacity, tree)
             partition.branches = branches
-        self._bounded = [queue for queue in self._governed if queue.maximum is not None]
+        self._bounded = {queue: None for queue in self._governed if queue.maximum is not None}
+        self._moved.update(self._bounded)
         for inside in self._inside.values():
             inside.clear()
         for gate in self._gates.values():
@@ -216,6 +220,7 @@ class Forest:
             branch = None if owner is not None else partition.branches.get(app.queue)
             if leaf is not None and (not here or leaf.parent is not branch):
                 partition.tree.remove(partition.leaves.pop(app))
+                self._moved.update(dict.fromkeys(leaf.parent.member.capped))
         old = self._held_by.get(app)
         if old is not None and (old is not owner or not here):
             del self._held_by[app]
@@ -252,6 +257,7 @@ class Forest:
         self._leaf(queue, parent, shapes)
 
     def _leaf(self, member: Member, parent: Queue, shapes: dict[Shape, None]) -> None:
+        self._moved.update(dict.fromkeys(parent.capped))
         for label, partition in self.partitions.items():
             mine = self.used(member, label)
             wants = tuple(s for s in shapes if s[1] == label and self.servers.can_ever(s))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
@@ -23,6 +23,7 @@ from loomcard.policies.hdrf.unfit import Unfit
 from loomcard.policies.registry import register
 
 Leafs = Literal["application", "queue"]
+Setting = Literal["static", "cap", "prose"]
 Able = Callable[[Child], bool]
 First = Callable[[Branch, Able], Child | None]
 
@@ -140,7 +141,7 @@ class HierarchicalDominantResourceFairness(Descent):
     ``preempt_cooldown_ms``: how long nothing is taken thereafter.
     """
 
-    setting: Literal["static", "cap", "prose"] = "static"
+    setting: Setting = "static"
     headroom: bool = True
     leaf: Leafs = "application"
     unfit_ms: int = 0
@@ -152,6 +153,9 @@ class HierarchicalDominantResourceFairness(Descent):
     def __post_init__(self) -> None:
         if self.unfit_ms < 0:
             raise ValueError("unfit_ms is at least 0")
+        for name, value, known in (("setting", self.setting, Setting), ("leaf", self.leaf, Leafs)):
+            if value not in get_args(known):
+                raise ValueError(f"{name} is one of {', '.join(get_args(known))}, not {value!r}")
         _ = self.preempting
 
     @property
