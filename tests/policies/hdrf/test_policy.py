@@ -143,6 +143,23 @@ def test_a_queue_at_its_maximum_does_not_demand():
     assert held(made) == {1: 4, 2: 6, 3: 10}
 
 
+def test_of_nested_maxima_the_inner_opens_first():
+    """When x's container ends, room comes free in x and in o at once; y's large task still does
+    not fit.
+    """
+    tree = {"o": {"maximum": "20%", "y": {}, "x": {"maximum": "25%"}}, "q": {}}
+    made = grown("hdrf", tree, (1000, 20, 20), headroom=False)
+    wants(made, 2, "o.y", (0, 3, 0))
+    wants(made, 1, "o.x", CPU, 2)
+    made.round()
+    assert held(made) == {1: 1, 2: 1}
+    made.ask(1, 5, CPU)
+    made.ask(2, 9_999, (0, 3, 0), request_id=1)
+    made.complete(next(g.number for g in made.containers.values() if g.app == 1))
+    made.round()
+    assert held(made) == {1: 1, 2: 1}
+
+
 def test_a_user_at_the_user_limit_does_not_demand():
     """Two users of a leaf queue; one that has all that it may have does not hold the queue down."""
     made = grown("hdrf", {"p": {"user_limit": "20%"}, "q": {}}, (1000, 20, 20))

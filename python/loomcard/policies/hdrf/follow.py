@@ -186,9 +186,9 @@ class Forest:
                 self._application(app, again)
         for queue in again:
             self._queue(queue)
-        for queue in self._moved:
-            if queue in self._bounded:
-                self._close(queue)
+        moved = [queue for queue in self._moved if queue in self._bounded]
+        for queue in sorted(moved, key=lambda q: -q.path.count(".")):  # what opens below, first
+            self._close(queue)
         self._moved.clear()
 
     def _plant(self) -> None:
