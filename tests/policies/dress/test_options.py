@@ -3,7 +3,7 @@
 import pytest
 
 from compiled import flat
-from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of
+from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of, used
 from loomcard.policies.dress.policy import Dress
 from loomcard.policies.registry import register
 from loomcard.testing.cluster import Cluster
@@ -25,6 +25,20 @@ def test_the_unit_is_what_is_asked_for_most_or_what_the_option_says():
         cluster.ask(1, 1, (4096, 4), priority=10)
         cluster.round()
         assert memory(cluster).scale.tot == tot
+
+
+@pytest.mark.parametrize(("pack", "held"), [("whole", [1, 1, 1]), ("partial", [1, 4, 7])])
+def test_what_is_too_little_for_a_small_job_adds_up(pack, held):
+    """Three containers end each second, and the small job waits for eight: as printed it has none
+    of them ever, with ``pack: partial`` each time all that there is.
+    """
+    cluster, found = full(pack=pack), []
+    for first in (1, 4, 7):
+        found.append(used(cluster)[0])
+        for number in range(first, first + 3):
+            cluster.complete(number)
+        cluster.round(SECOND)
+    assert found == held
 
 
 def test_a_large_job_that_waited_too_long_is_not_delayed_further():
@@ -100,6 +114,7 @@ def test_with_one_category_it_is_first_in_first_out(theta):
         ({"unit": {"vcores": 0}}, "unit is amounts"),
         ({"forecast": "best"}, "incremental, literal, none"),
         ({"leftover": "half"}, "net, gross"),
+        ({"pack": "half"}, "whole, partial"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, says):

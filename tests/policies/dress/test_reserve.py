@@ -155,6 +155,10 @@ def test_several_resources_by_hand():
     found = adjust(0.3, pack, RULE)
     assert found.branch == "pack"
     assert found.delta == pytest.approx(0.32)
+    part = Outlook((100, 100), ((0, 2), (9, 4)), ((0, 0), (0, 0)), ([(8, 10)], [(1, 50)]), (0, 0))
+    assert adjust(0.3, part, RULE).delta == pytest.approx(0.30)
+    half = adjust(0.3, part, replace(RULE, pack="partial"))
+    assert half.delta == pytest.approx(0.34)  # half of the (8, 8) that it lacks
     grow = Outlook((100, 100), ((2, 2), (9, 8)), ((0, 0), (0, 0)), ([(4, 6)], [(1, 3)]), (0, 0))
     assert adjust(0.3, grow, RULE).delta == pytest.approx(0.35)
 
@@ -169,6 +173,14 @@ def small_waits(free=(0, 9), f=(0, 0), sd=(4,), ld=(30,), used1=10):
     [
         pytest.param({"growth": "shortage"}, small_waits(ld=()), 0.24, id="no more than lacks"),
         pytest.param({}, small_waits(ld=()), 0.29, id="all that is too much"),
+        pytest.param({}, small_waits(sd=(4, 12)), 0.24, id="whole demands alone"),
+        pytest.param({"pack": "partial"}, small_waits(sd=(4, 12)), 0.29, id="and part of the next"),
+        pytest.param({"pack": "partial"}, small_waits((3, 5), sd=(12, 13)), 0.25,
+                     id="of one job alone, all that is left"),
+        pytest.param({"pack": "partial"}, small_waits(ld=(5, 30), sd=(12,)), 0.24,
+                     id="what is left after large jobs that fit"),
+        pytest.param({"pack": "partial", "lends": False}, small_waits(sd=(12,)), 0.20,
+                     id="nor a part where nothing is lent"),
         pytest.param({"lends": False}, small_waits(), 0.20, id="a large job has waited too long"),
         pytest.param({"rate": 0.01}, small_waits(), 0.21, id="a step at a time, up"),
         pytest.param({"rate": 0.01}, small_waits((10, 0)), 0.19, id="a step at a time, down"),

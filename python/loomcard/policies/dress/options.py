@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from loomcard.policies.dress.forecast import MODES
 from loomcard.policies.dress.phases import Windows
-from loomcard.policies.dress.reserve import GROWTHS, LEFTOVERS, Rule
+from loomcard.policies.dress.reserve import GROWTHS, LEFTOVERS, PACKS, Rule
 
 CHOICES = {
     "forecast": MODES,
     "leftover": LEFTOVERS,
     "growth": GROWTHS,
+    "pack": PACKS,
     "order": ("submission", "demand"),
     "classifier": ("demand", "work"),
 }
@@ -41,6 +42,7 @@ class Options:
     unit: dict[str, int] = field(default_factory=dict)
     classifier: str = "demand"
     growth: str = "surplus"
+    pack: str = "whole"
     age_ms: int = 0
     rate_limit: float = 0.0
     dead_band: float = 0.0
@@ -81,4 +83,5 @@ class Options:
         return Rule(
             self.dmin or 1 / tot, self.dmax or 1 - 1 / tot, self.leftover, self.growth, lends,
             self.rate_limit, self.dead_band / tot, self.floor_need, self.floor_demand,
+            self.pack,
         )  # fmt: skip

@@ -18,6 +18,10 @@ does not pay for, or, as printed, all of the job's (defect 22)."""
 GROWTHS = ("surplus", "shortage")
 """How much branch 2 gives to SD: all that LD has too much, or (extension) what SD lacks of it."""
 
+PACKS = ("whole", "partial")
+"""Which small demands LD's leftovers go to: those that they serve whole, as printed, or (extension)
+what is left after these to the next one too, though it is too little for it."""
+
 BRANCHES = ("idle", "shrink", "grow", "pack")
 """The ways through Algorithm 3: nothing is asked for, SD has too much, LD has, both are short."""
 
@@ -93,6 +97,8 @@ class Rule:
     """delta never falls below SD's projected need, (used1 + P1 - F1) / Tot_R."""
     floor_demand: bool = False
     """Nor, where A_c1 suffices for P1, below (used1 + P1) / Tot_R: no forecast is relied on."""
+    pack: str = "whole"
+    """Which small demands the leftovers go to; one of PACKS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +133,14 @@ def adjust(delta: float, outlook: Outlook, rule: Rule) -> Adjusted:
         wanted = delta + (surplus if rule.growth == "surplus" else min(surplus, lacks))
         branch = "grow"
     else:
-        moved = _pack(a1, a2, small, large, total, rule.leftover) if rule.lends else 0.0
+        moved = _pack(a1, a2, small, large, total, rule) if rule.lends else 0.0
         wanted, branch = delta + moved, "pack"
     return Adjusted(_tamed(delta, wanted, outlook, p1, rule), branch)
 
 
 def _pack(
     a1: list[float], a2: list[float], small: list[Vector], large: list[Vector], total: Vector,
-    leftover: str,
+    rule: Rule,
 ) -> float:  # fmt: skip
     """Algorithm 3, lines 12-24: the share of the cluster that goes from LD's leftovers to SD."""
     i, shares = 0, 0.0
@@ -149,9 +155,20 @@ def _pack(
         moved = [max(0.0, x) for x in _less(small[i], a1)]
         a1 = [max(0.0, x) for x in _less(a1, small[i])]
         a2 = _less(a2, moved)
-        shares += dominant(moved if leftover == "net" else small[i], total)
+        shares += dominant(moved if rule.leftover == "net" else small[i], total)
         i += 1
+    if rule.pack == "partial" and i < len(small):
+        shares += dominant(_part(_less(small[i], a1), a2), total)
     return shares
+
+
+def _part(lacks: Vector, room: Vector) -> list[float]:
+    """As much of what a demand lacks as there is room for, in its own proportions: what is left of
+    one type alone serves nobody.
+    """
+    rows = [(max(0.0, lack), max(0.0, r)) for lack, r in zip(lacks, room, strict=True)]
+    part = min((r / lack for lack, r in rows if lack > 0), default=0.0)
+    return [lack * part for lack, _ in rows]
 
 
 def _tamed(delta: float, wanted: float, outlook: Outlook, p1: Vector, rule: Rule) -> float:
