@@ -85,6 +85,16 @@ def test_priorities_part_the_phases():
     assert sorted((p.key, p.c, p.w) for p in phases) == [(10, 3, 3), (20, 4, 4)]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "want"),
+    [({"dmin": 0.995}, (0.99, 0.99)), ({"dmax": 0.001}, (0.01, 0.01)), ({}, (0.01, 0.99))],
+)
+def test_either_category_keeps_one_container(bounds, want):
+    """Bounds beyond that count as the nearest that leaves it."""
+    rule = Dress(**bounds).rule(100)
+    assert (rule.dmin, rule.dmax) == pytest.approx(want)
+
+
 @register("dress-unchecked")
 class Unchecked(Dress):
     """Options that no set-up may have."""

@@ -6,9 +6,11 @@ lost node or a snapshot needs no care of its own; the memory keeps what those bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from loomcard.model.cluster import Application, Member
+from loomcard.model.cluster import Application, Ask, Member
+from loomcard.model.resource import fits
+from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.classify import (
     CATEGORIES,
@@ -52,6 +54,8 @@ class Books:
         self._charged: dict[Application, tuple[str, list[int]]] = {}
         self._pending: dict[Application, list[int]] = {}
         self._stale: dict[Member, None] = dict.fromkeys(self._apps.values())
+        self._possible: dict[Shape, bool] = {}  # shapes that some node could hold if it were empty
+        self._capacity_version = view._ledger.capacity_version
         view.queue.watchers.append(self._stale)
 
     @staticmethod
@@ -80,6 +84,11 @@ class Books:
     # Who holds and asks for what
 
     def _update(self) -> None:
+        version = self._view._ledger.capacity_version
+        if version != self._capacity_version:  # other nodes: other asks may be in vain
+            self._capacity_version = version
+            self._possible.clear()
+            self._stale.update(dict.fromkeys(self._apps.values()))
         for app in list(self._stale):
             if isinstance(app, Application):
                 self._recount(app)
@@ -91,7 +100,9 @@ class Books:
         if self._apps.get(app.number) is not app:
             self._uncharge(app)
             return
-        every, tasks = _asked(app)
+        width = len(app.used)
+        tasks = _asked((ask for ask in app.asks if not ask.is_am), width)
+        every = _asked((ask for ask in app.asks if self._is_possible(ask)), width)
         if any(every):
             self._pending[app] = every
         job = self.jobs.get(app)
@@ -104,6 +115,15 @@ class Books:
                 self._classify(app, job)
             job.known = True
         self.charge(app)
+
+    def _is_possible(self, ask: Ask) -> bool:
+        """Whether some node could hold such a container, were it empty."""
+        shape = ask.size, ask.label
+        found = self._possible.get(shape)
+        if found is None:
+            nodes = (n for n in self._view.nodes if n.label == ask.label)
+            found = self._possible[shape] = any(fits(ask.size, node.capacity) for node in nodes)
+        return found
 
     def charge(self, app: Application) -> None:
         """What the application holds counts to its category."""
@@ -119,7 +139,7 @@ class Books:
 
     def asks(self) -> tuple[list[list[int]], list[list[int]]]:
         """The pending demand of each job, of SD and of LD, in order of submission; of those alone
-        that limits of the queue tree let have something.
+        that limits of the queue tree let have something, and without what no node could hold.
         """
         found: dict[str, list[list[int]]] = {kind: [] for kind in CATEGORIES}
         limited = self._view._ledger.limited
@@ -195,6 +215,8 @@ class Books:
                     sizes[tuple(ask.size)] = sizes.get(tuple(ask.size), 0) + ask.count
                 for container in app.containers:
                     sizes[tuple(container.size)] = sizes.get(tuple(container.size), 0) + 1
+            if len(self.memory.unit) == len(self._view.resource_types):
+                sizes[self.memory.unit] = 1 + max(sizes.values(), default=0)
         return max(sizes, key=lambda size: (sizes[size], [-r for r in size]), default=())
 
     # The border
@@ -245,15 +267,13 @@ class Books:
         m.settled = False
 
 
-def _asked(app: Application) -> tuple[list[int], list[int]]:
-    """All that an application asks for, and what of it is for tasks."""
-    width = len(app.used)
-    every, tasks = [0] * width, [0] * width
-    for ask in app.asks:
+def _asked(asks: Iterable[Ask], width: int) -> list[int]:
+    """What asks come to."""
+    total = [0] * width
+    for ask in asks:
         for r in range(width):
-            every[r] += ask.count * ask.size[r]
-            tasks[r] += 0 if ask.is_am else ask.count * ask.size[r]
-    return every, tasks
+            total[r] += ask.count * ask.size[r]
+    return total
 
 
 def _mean(known: Durations) -> float | None:

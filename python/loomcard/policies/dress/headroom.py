@@ -25,13 +25,17 @@ def tell_headroom(plan: Plan, books: Books) -> None:
     for kind in CATEGORIES:
         left = books.left(kind)
         rooms[kind] = free if left is None else free.least([floor(amount) for amount in left])
+    said: dict[tuple[str, str], Resource] = {}  # by category and user: applications are many
     for app in leaf.applications.values():
         job = books.jobs.get(app)
-        room = rooms[job.kind]
-        if leaf.user_limit is not None:
-            used = leaf.user_used.get(app.user, ledger.zero)
-            room = room.least(leaf.user_limit.minus(used))
-        amounts = tuple(max(0, amount) for amount in room)
+        who = job.kind, "" if leaf.user_limit is None else app.user
+        amounts = said.get(who)
+        if amounts is None:
+            room = rooms[job.kind]
+            if leaf.user_limit is not None:
+                used = leaf.user_used.get(app.user, ledger.zero)
+                room = room.least(leaf.user_limit.minus(used))
+            amounts = said[who] = Resource(max(0, amount) for amount in room)
         if amounts != job.told:
             job.told = amounts
-            plan.headroom(app, Resource(amounts))
+            plan.headroom(app, amounts)

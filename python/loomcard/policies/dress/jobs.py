@@ -23,6 +23,12 @@ NAMES_KEPT = 1_000
 """Of so many names of applications past tasks are remembered; the oldest is forgotten."""
 
 
+SIZES_KEPT = 64
+"""Of so many sizes it is counted how often they were asked for; the rarest gives way to a new one,
+which takes its count over, so that one that becomes common gets ahead.
+"""
+
+
 class Jobs:
     """The jobs in a memory, beside the applications that are there."""
 
@@ -103,7 +109,10 @@ class Jobs:
         more = change.new_count - change.old_count
         if more > 0:
             size = tuple(change.new_size)
-            sizes[size] = sizes.get(size, 0) + more
+            rarest = 0
+            if size not in sizes and len(sizes) >= SIZES_KEPT:
+                rarest = sizes.pop(min(sizes, key=lambda each: (sizes[each], each)))
+            sizes[size] = sizes.get(size, rarest) + more
         app = ask.application
         if app.number in self._apps:
             job = self.get(app)

@@ -83,14 +83,16 @@ class Tally:
 
 @dataclass(slots=True)
 class Memory:
-    """All of it. ``delta`` alone, and who was large, are saved for good."""
+    """All of it. ``delta`` alone, the unit, and who was large, are saved for good."""
 
     delta: float
     large: dict[str, None] = field(default_factory=dict)
     """Ids of applications that were large before this memory began."""
     jobs: dict[int, Job] = field(default_factory=dict)
     sizes: dict[Size, int] = field(default_factory=dict)
-    """How many containers of each size were asked for so far."""
+    """How many containers of each size were asked for so far; of SIZES_KEPT sizes at most."""
+    unit: Size = ()
+    """One container as it was saved; it stands until another size is asked for more."""
     scale: Scale = field(default_factory=Scale)
     tick_ms: int | None = None
     """When the last tick was."""

@@ -79,9 +79,13 @@ class Options:
         )  # fmt: skip
 
     def rule(self, tot: int, *, lends: bool = True) -> Rule:
-        """How Algorithm 3 is applied on a cluster of ``tot`` containers."""
+        """How Algorithm 3 is applied on a cluster of ``tot`` containers; either category keeps one
+        of them, whatever dmin and dmax say.
+        """
+        low, high = 1 / tot, 1 - 1 / tot
+        dmin, dmax = (min(max(d, low), high) for d in (self.dmin, self.dmax or high))
         return Rule(
-            self.dmin or 1 / tot, self.dmax or 1 - 1 / tot, self.leftover, self.growth, lends,
+            dmin, dmax, self.leftover, self.growth, lends,
             self.rate_limit, self.dead_band / tot, self.floor_need, self.floor_demand,
             self.pack,
         )  # fmt: skip

@@ -19,6 +19,9 @@ from loomcard.policies.dress.reserve import adjust
 from loomcard.policies.dress.state import state_of
 from loomcard.policies.registry import register
 
+LARGE_KEPT = 1_000
+"""Of so many names are large applications read back, the last; for some have ended unseen."""
+
 
 @register("dress")
 @dataclass(frozen=True)
@@ -29,13 +32,21 @@ class Dress(Options):
     asks_again = True  # what other queues leave is divided anew at the next tick
 
     def initial(self, _view: ClusterView, saved: Any) -> Memory:
-        """delta as it was saved, or as the options say; everything else is seen again."""
+        """delta as it was saved, unless the options say another than they did then; who was large,
+        and the unit. Everything else is seen again.
+        """
         saved = saved or {}
-        return Memory(saved.get("delta", self.delta), dict.fromkeys(saved.get("large", ())))
+        same = not self.fixed and saved.get("option", self.delta) == self.delta
+        delta = saved.get("delta", self.delta) if same else self.delta
+        large = saved.get("large", ())[-LARGE_KEPT:]
+        return Memory(delta, dict.fromkeys(large), unit=tuple(saved.get("unit", ())))
 
     def save(self, memory: Memory) -> dict[str, Any]:
-        """delta, and which applications are large: none becomes small again."""
-        return {"delta": memory.delta, "large": sorted(memory.large)}
+        """delta and the option that it began with, the unit, and which applications are large: none
+        becomes small again.
+        """
+        large, unit = sorted(memory.large), list(memory.scale.unit or memory.unit)
+        return {"delta": memory.delta, "option": self.delta, "large": large, "unit": unit}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
         """Once a tick move the border (Algorithm 3); always grant within the quotas it left."""

@@ -1,0 +1,107 @@
+"""From events to trackers: what counts as a start, an end, a task that waits, and for how long."""
+
+from dataclasses import replace
+
+import pytest
+
+from dressed import SECOND, begin, books, come, dress, memory, shown, used
+from loomcard.model import records as r
+from loomcard.policies.dress.policy import Dress
+
+
+def test_what_large_jobs_are_granted_counts_as_held_until_the_tick():
+    """Grants add to it at once, releases leave it only at the next tick."""
+    cluster = dress()
+    come(cluster, a1=30)
+    granted = cluster.round()
+    assert memory(cluster).held == [30 * 1024, 30]
+    for each in granted[:5]:
+        cluster.complete(each.number)
+    cluster.round()
+    assert (used(cluster), memory(cluster).held) == ((0, 25), [30 * 1024, 30])
+    cluster.round(SECOND)
+    assert memory(cluster).held == [25 * 1024, 25]
+
+
+@pytest.mark.parametrize("by_priority", [False, True])
+def test_a_granted_task_that_does_not_run_yet_belongs_to_the_phases_width(by_priority):
+    """Four are granted and nothing is asked for any more; one runs."""
+    cluster = dress(use_priority=by_priority)
+    come(cluster, a1=4)
+    begin(cluster, cluster.round()[:1])
+    cluster.round(SECOND)
+    [phase] = memory(cluster).jobs[1].tracker.phases
+    assert (phase.w, phase.c) == (4, 1)
+
+
+def test_a_job_is_followed_until_its_ramp_is_over():
+    """Ten tasks start over 18 s, six end at once and then nothing happens: longer than the window,
+    the ramp of Equation 9 as printed goes on.
+    """
+    cluster = dress(forecast="literal")
+    come(cluster, a1=10)
+    granted = cluster.round()
+    for each in granted:
+        begin(cluster, [each])
+        cluster.round(2 * SECOND)
+    for _ in range(12):
+        cluster.round(SECOND)
+    for each in granted[:6]:
+        cluster.complete(each.number)
+    for _ in range(14):
+        cluster.round(SECOND)
+    assert shown(cluster)["small_forecast"] > 0
+    for _ in range(6):
+        cluster.round(SECOND)
+    assert memory(cluster).live == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "counts"),
+    [
+        pytest.param("completed", 0, True, id="ended well"),
+        pytest.param("released", -100, True, id="as Spark ends its executors"),
+        pytest.param("completed", 1, False, id="failed"),
+        pytest.param("killed", -105, False, id="killed"),
+        pytest.param("lost", -100, False, id="its node was lost"),
+    ],
+)
+def test_only_some_ends_are_part_of_a_burst(kind, status, counts):
+    """Any frees the container; ends with exit status 0, and releases by the job, are counted."""
+    cluster = dress()
+    come(cluster, a1=3)
+    granted = cluster.round()
+    begin(cluster, granted)
+    cluster.round(SECOND)
+    del cluster.containers[granted[0].number]
+    cluster.tell(r.ContainerCompleted(cluster.now, granted[0].number, kind, status))
+    cluster.round(SECOND)
+    [phase] = memory(cluster).jobs[1].tracker.phases
+    assert (len(phase.fins), len(phase.running)) == (int(counts), 2)
+
+
+def test_a_recovered_container_is_carried():
+    """No plan of this process placed it, and nobody saw it start."""
+    cluster = dress()
+    come(cluster, a1=2)
+    first = cluster.round()[0]
+    cluster.containers[900] = replace(first, number=900)
+    facts = (first.attempt, 900, first.node, first.size, *first.ask[1:], False, "running", "policy")
+    cluster.tell(r.ContainerAdded(cluster.now, 900, *facts))
+    cluster.round(SECOND)
+    assert memory(cluster).jobs[1].tracker.carry == {900: (1024, 1)}
+    assert books(cluster).used["SD"] == [3 * 1024, 3]
+
+
+def test_a_start_that_is_told_with_a_new_memory_is_a_start():
+    """What ran before is carried, what begins in that very call is seen to begin."""
+    cluster = dress()
+    come(cluster, a1=4)
+    granted = cluster.round()
+    begin(cluster, granted[:1])
+    cluster.round(SECOND)
+    cluster.session.tree.instances[1].memory = Dress().initial(None, None)
+    begin(cluster, granted[1:])
+    cluster.round(SECOND)
+    [phase] = memory(cluster).jobs[1].tracker.phases
+    assert (len(phase.starts), phase.c) == (3, 4)
