@@ -36,6 +36,6 @@ def tell_headroom(plan: Plan, books: Books) -> None:
                 used = leaf.user_used.get(app.user, ledger.zero)
                 room = room.least(leaf.user_limit.minus(used))
             amounts = said[who] = Resource(max(0, amount) for amount in room)
-        if amounts != job.told:
-            job.told = amounts
+        if tuple(amounts) != job.told:
+            job.told = tuple(amounts)
             plan.headroom(app, amounts)
