@@ -10,38 +10,12 @@ from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
 from loomcard.config import compile_setup
-from loomcard.model import records as r
 from loomcard.policies.hdrf.static import guarantees
 from loomcard.policies.hdrf.tree import Node
 from loomcard.policies.registry import build
 from loomcard.simulator import simulate
+from preempting import CPU, GPU, QUICK, application_of, evictions, late
 from scenarios import app, scenario, stage
-
-CPU, GPU = (0, 1, 0), (0, 0, 1)
-QUICK = {
-    "preempt_after_ms": 1000, "preempt_grace_ms": 500, "preempt_budget": 0.2,
-    "preempt_cooldown_ms": 1000, "headroom": False,
-}  # fmt: skip
-
-
-def evictions(made, rounds: int = 1, ms: int = 500) -> list[r.Preempt]:
-    """All that is taken in so many rounds."""
-    found = []
-    for _ in range(rounds):
-        plan = made.exchange(ms)
-        assert plan.faults == []
-        found += [each for each in plan.decisions if isinstance(each, r.Preempt)]
-        made.commit(plan)
-    return found
-
-
-def late(tree, first, second, *nodes, **options):
-    """A queue that has all, and another that comes late: (queue, size) of each."""
-    made = grown("hdrf", tree, *nodes, **{**QUICK, **options})
-    wants(made, 1, *first)
-    made.round()
-    wants(made, 2, *second)
-    return made
 
 
 def test_a_late_queue_gets_its_guarantee_and_no_more():
@@ -94,13 +68,9 @@ def test_the_mirror_of_the_descent_finds_the_victim():
     for number in (1, 2, 3):
         made.ask(number, 100, CPU)
     taken = evictions(made, 40)
-    victims = Counter(_application_of(each) for each in taken)
+    victims = Counter(application_of(each) for each in taken)
     assert held(made) == {1: 4, 2: 4, 3: 8, 4: 8}
     assert victims == {1: 8}
-
-
-def _application_of(eviction):
-    return int(eviction.reason.split("; application_")[1].split("_")[1].split(" ")[0])
 
 
 def test_the_latest_container_goes_first_and_masters_last():

@@ -2,25 +2,34 @@
 is taken from those that hold most beyond their own guarantee.
 
 It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps
-what it is guaranteed; a leaf is starved only while one more task stays within its guarantee; and
-what was taken for a leaf goes to it. So each eviction makes the sum of what leaves lack smaller.
+what it is guaranteed; a leaf is starved only while one more task stays within its guarantee and
+its limits let it have one; only servers are looked at to which that task may go; and what was
+taken for a leaf goes to it. So each eviction makes the sum of what leaves lack smaller. Should a
+leaf not use its room after all (a policy inside may hold back), one task at most is taken for it
+after a pause that doubles each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loomcard.model.cluster import Application, Container, Node, Queue
+from loomcard.model.cluster import Application, Ask, Container, Node, Queue
 from loomcard.model.plan import Plan
-from loomcard.model.resource import add_all, fits
-from loomcard.policies.hdrf.follow import Forest, Partition, applications_of
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, add_all, fits
+from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, guarantees
+from loomcard.policies.hdrf.follow import Forest, Partition, applications_of, has_room
 from loomcard.policies.hdrf.sums import Branch, Child, Leaf
 
 EVERY_MS = 1000
 """How often it is looked at who is starved, at most."""
-ROUNDING = 1e-9
+LONGEST_MS = 3_600_000
+"""The longest pause after room that was not used; a leaf's next one doubles for so long after."""
+NEVER = {Reason.NODE_GONE, Reason.LABEL, Reason.BLACKLISTED, Reason.LOCALITY}
+"""Why a task may not go to a server, whatever is taken there."""
 
 
 @dataclass
@@ -29,12 +38,30 @@ class Preemption:
 
     starved: dict[str, int] = field(default_factory=dict)
     """Since when, in ms, a leaf has wanted something within its guarantee."""
-    owed: dict[str, list[int]] = field(default_factory=dict)
-    """For how many tasks of a leaf containers were taken, and till when, in ms, they go to it."""
+    owed: dict[str, list[list[int]]] = field(default_factory=dict)
+    """The sizes of the tasks of a leaf for which containers were taken."""
+    until_ms: dict[str, int] = field(default_factory=dict)
+    """Till when what is owed to a leaf goes to it."""
+    pauses: dict[str, list[int]] = field(default_factory=dict)
+    """How long, and till when, in ms, nothing is taken for a leaf that did not use its room."""
     rest_ms: int = 0
     """Nothing more is taken before."""
     look_ms: int = 0
     """It is looked at again."""
+
+    def lapse(self, now_ms: int, first_ms: int) -> None:
+        """What was owed long enough goes to others, and its leaf pauses: ``first_ms``, then twice
+        as long each time.
+        """
+        for word, (_, until_ms) in list(self.pauses.items()):
+            if until_ms + LONGEST_MS <= now_ms:
+                del self.pauses[word]
+        for word, until_ms in list(self.until_ms.items()):
+            if until_ms <= now_ms:
+                del self.owed[word], self.until_ms[word]
+                pause_ms = 2 * self.pauses[word][0] if word in self.pauses else first_ms
+                pause_ms = min(pause_ms, LONGEST_MS)
+                self.pauses[word] = [pause_ms, now_ms + pause_ms]
 
 
 @dataclass(frozen=True)
@@ -55,21 +82,6 @@ class Rules:
             raise ValueError("preempt_budget is above 0 and at most 1")
 
 
-def guarantees(partition: Partition) -> dict[Child, float]:
-    """g(n) = g(parent) * w[n] / the sum of w over demanding siblings and n (section 1)."""
-    found: dict[Child, float] = {partition.tree.root: 1.0}
-    waiting: list[Branch] = [partition.tree.root]
-    while waiting:
-        branch = waiting.pop()
-        demanding = sum(sorted(c.weight for c in branch.children if c.wants))
-        for child in branch.children:
-            total = demanding if child.wants else demanding + child.weight
-            found[child] = found[branch] * child.weight / total
-            if isinstance(child, Branch):
-                waiting.append(child)
-    return found
-
-
 def word_of(leaf: Leaf) -> str:
     """A leaf as plain text, for a memory."""
     member = leaf.member
@@ -79,9 +91,8 @@ def word_of(leaf: Leaf) -> str:
 def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption) -> None:
     """See who is starved, and take what it has waited for long enough."""
     now = plan.view.now_ms
-    for word, (_, until_ms) in list(memory.owed.items()):
-        if until_ms <= now:
-            del memory.owed[word]
+    once_ms = rules.grace_ms + rules.cooldown_ms + EVERY_MS
+    memory.lapse(now, rules.after_ms + once_ms)
     if now >= memory.look_ms:
         memory.look_ms = now + EVERY_MS
         lacking = [Taking(plan, forest, p, rules, memory) for p in forest.partitions.values()]
@@ -105,21 +116,33 @@ class Taking:
         self._partition = partition
         self._rules = rules
         self._memory = memory
-        self._guarantee = guarantees(partition)
+        self._guarantee = guarantees(partition, forest.ledger.capacity)
+        self._limits = Limits(forest.ledger)
         self._plain: dict[Child, list[int]] = {}  # what is held and not being taken
         self._leaf_of: dict[Application, Leaf] = {}
         for leaf in partition.leaves.values():
             self._charge(leaf, forest.used(leaf.member, partition.label), 1)
-            for app in applications_of(leaf.member):
-                self._leaf_of[app] = leaf
-                for container in app.containers:
-                    if self._here(container) and container.preempting_since is not None:
-                        self._charge(leaf, container.size, -1)
+        self._before = {node: self._share(node) for node in self._plain}
+        for leaf in partition.leaves.values():
+            self._note(leaf)
         self._shares = partition.tree.at(-1)
         self._left = rules.budget
+        self._taken = Counter[Ask]()  # in this call, tasks for an ask and those alike
         self._promised: dict[Node, list[int]] = {}  # of a server's room, in this call
         by_need = sorted(partition.leaves.values(), key=self._need)
-        self.starved: dict[str, Leaf] = {word_of(x): x for x in by_need if self._lacks(x)}
+        self.starved: dict[str, Leaf] = {word_of(x): x for x in by_need if any(self._claims(x))}
+
+    def _note(self, leaf: Leaf) -> None:
+        """What is being taken from a leaf, and what is owed to it."""
+        for app in applications_of(leaf.member):
+            self._leaf_of[app] = leaf
+            for container in app.containers:
+                if container.preempting_since is not None:
+                    self._limits.free(app.queue, container.size)
+                    if self._here(container):
+                        self._charge(leaf, container.size, -1)
+        for size in self._memory.owed.get(word_of(leaf), ()):
+            self._limits.owe(_queue(leaf), size)
 
     def _need(self, leaf: Leaf) -> tuple[Any, ...]:
         return self._share(leaf) / self._guarantee[leaf], word_of(leaf)
@@ -141,14 +164,28 @@ class Taking:
     def _largest(self, amounts: Sequence[int]) -> float:
         return max(self._partition.fractions(amounts), default=0.0)
 
-    def _lacks(self, leaf: Leaf) -> bool:
-        """It wants a task, and with it, and with what it is owed, stays within its guarantee."""
-        if not leaf.wants:
-            return False
-        count = 1 + self._memory.owed.get(word_of(leaf), [0])[0]
-        tasks = zip(self._plain[leaf], leaf.wants[0][0], strict=True)
-        after = [held + count * amount for held, amount in tasks]
-        return self._largest(after) <= self._guarantee[leaf] + ROUNDING
+    def _claims(self, leaf: Leaf) -> Iterator[Ask]:
+        """The asks of which it may have one more task, by its limits, and with it and with what it
+        is owed stays within its guarantee.
+        """
+        sizes = [size for size, _ in leaf.wants if self._within(leaf, size)]
+        if not sizes:
+            return
+        owed = self._memory.owed.get(word_of(leaf), [])
+        asks = asks_of(leaf, self._partition.label, sizes)
+        wanted = Counter[Resource]()
+        for ask, count in asks.items():
+            wanted[ask.size] += count
+        for ask, count in asks.items():
+            more = self._taken[ask] < count and owed.count(list(ask.size)) < wanted[ask.size]
+            if more and not self._limits.barred(ask):
+                yield ask
+
+    def _within(self, leaf: Leaf, size: Sequence[int]) -> bool:
+        total = list(self._plain[leaf])
+        for each in (size, *self._memory.owed.get(word_of(leaf), ())):
+            add_all([total], each)
+        return self._largest(total) <= self._guarantee[leaf] + ROUNDING
 
     def take_all(self) -> int:
         """Take for each that has been starved long enough, within the budget or else for one task;
@@ -156,66 +193,79 @@ class Taking:
         """
         now, count = self._plan.view.now_ms, 0
         for word, leaf in self.starved.items():
-            if now - self._memory.starved[word] < self._rules.after_ms:
+            pause = self._memory.pauses.get(word)
+            ready_ms = self._memory.starved[word] + self._rules.after_ms
+            if now < max(ready_ms, pause[1] if pause else 0):
                 continue
-            while self._lacks(leaf):
-                victims = self._victims(leaf)
+            if pause and word in self._memory.owed:
+                continue  # first it shows that it uses this
+            while found := self._victims(leaf):
+                ask, victims = found
                 cost = sum(self._largest(container.size) for container in victims)
-                if not victims or (count and cost > self._left + ROUNDING):
+                if count and cost > self._left + ROUNDING:
                     break
                 self._left -= cost
-                self._evict(leaf, victims)
+                self._evict(leaf, ask, victims)
                 count += len(victims)
+                if pause:
+                    break
         return count
 
-    def _victims(self, leaf: Leaf) -> list[Container]:
-        """Containers of one server that make room there for one task of a starved leaf: of those
-        that hold most first, AMs last.
+    def _victims(self, leaf: Leaf) -> tuple[Ask, list[Container]] | None:
+        """Containers of one server that make room there for one task of a starved leaf, and the
+        ask: of those that hold most first, AMs last.
         """
-        tried: set[Node] = set()
+        asks = list(self._claims(leaf))
         for am_too in (False, True):
-            for container in self._candidates(leaf, am_too, self._leaf_of):
-                node = container.node
-                if node not in tried:
-                    tried.add(node)
-                    found = self._on_server(leaf, node, am_too)
-                    if found:
-                        return found
-            tried.clear()
-        return []
+            for ask in asks:
+                inside = next(reversed(self._limits.tight(ask)), None)
+                tried: set[Node] = set()
+                for container in self._candidates(leaf, inside, am_too, self._leaf_of):
+                    node = container.node
+                    if node not in tried:
+                        tried.add(node)
+                        found = self._on_server(leaf, ask, node, am_too)
+                        if found:
+                            return ask, found
+        return None
 
-    def _on_server(self, leaf: Leaf, node: Node, am_too: bool) -> list[Container]:
-        size = leaf.wants[0][0]
-        need = self._forest.servers.needs(size, (node.label, node.capacity))
-        promised = self._promised.get(node) or [0] * len(size)
+    def _on_server(self, leaf: Leaf, ask: Ask, node: Node, am_too: bool) -> list[Container]:
+        if self._plan.why_not(ask, node) in NEVER or not fits(ask.size, node.capacity):
+            return []  # the task may not go there
+        need = self._forest.servers.needs(ask.size, (node.label, node.capacity))
+        promised = self._promised.get(node) or [0] * len(need)
         room = [free - taken for free, taken in zip(node.free, promised, strict=True)]
         for container in node.containers:
             if container.preempting_since is not None:
-                room = [a + b for a, b in zip(room, container.size, strict=True)]
-        if not fits(size, node.capacity) or fits(need, room):
-            return []  # it never fits, or what is being taken there is enough already
-        found: list[Container] = []
+                add_all([room], container.size)
+        tight = self._limits.tight(ask)
+        inside = next(reversed(tight), None)
         apps = dict.fromkeys(c.application for c in node.containers)
-        for container in self._candidates(leaf, am_too, apps, node):
+        found: dict[Container, None] = {}
+        while not _enough(ask, need, room, tight):
             short = [n > free for n, free in zip(need, room, strict=True)]
-            if not any(s and c for s, c in zip(short, container.size, strict=True)):
-                continue
-            found.append(container)
-            room = [a + b for a, b in zip(room, container.size, strict=True)]
-            victim = self._leaf_of[container.application]
-            self._charge(victim, container.size, -1)
-            if fits(need, room):
+            for left in tight.values():
+                over = [s > most for s, most in zip(ask.size, left, strict=True)]
+                short = [a or b for a, b in zip(short, over, strict=True)]
+            each = self._candidates(leaf, inside, am_too, apps, node)
+            of_use = (c for c in each if c not in found and _helps(c, short))
+            container = next(of_use, None)  # type: ignore[assignment]
+            if container is None:
                 break
+            found[container] = None
+            add_all([room, *tight.values()], container.size)
+            self._charge(self._leaf_of[container.application], container.size, -1)
         for container in found:
-            victim = self._leaf_of[container.application]
-            self._charge(victim, container.size, 1)
-        return found if fits(need, room) else []
+            self._charge(self._leaf_of[container.application], container.size, 1)
+        return list(found) if _enough(ask, need, room, tight) else []
 
     def _candidates(
-        self, leaf: Leaf, am_too: bool, apps: Any, node: Node | None = None
-    ) -> Iterator[Container]:
+        self, leaf: Leaf, inside: Queue | None, am_too: bool, apps: Iterable[Application],
+        node: Node | None = None,
+    ) -> Iterator[Container]:  # fmt: skip
         """What may be taken, by the mirror of the descent: at each queue from the root down the
-        child of the largest s/w; of a leaf's containers the latest first, AMs last.
+        child of the largest s/w; of a leaf's containers the latest first, AMs last. ``inside``:
+        from this queue only.
         """
         victims = dict.fromkeys(self._leaf_of[app] for app in apps if app in self._leaf_of)
         for victim in sorted(victims, key=self._mirrored):
@@ -224,6 +274,7 @@ class Taking:
             mine = [
                 container
                 for app in applications_of(victim.member)
+                if inside is None or inside in app.queue.capped
                 for container in app.containers
                 if (container.node is node if node is not None else self._here(container))
                 and container.number
@@ -234,10 +285,13 @@ class Taking:
             yield from (container for container in mine if self._spares(victim, leaf, container))
 
     def _mirrored(self, leaf: Leaf) -> list[Any]:
+        """By the attributed shares at each queue, less what was taken since they were."""
         key: list[Any] = []
         node: Child | None = leaf
         while node is not None:
-            key.append((-self._shares.of(node).share / node.weight, node.order))
+            before = self._before[node]
+            kept = self._share(node) / before if before else 1.0
+            key.append((-self._shares.of(node).share * kept / node.weight, node.order))
             node = node.parent
         return key[::-1]
 
@@ -252,8 +306,8 @@ class Taking:
                     return False
         return True
 
-    def _evict(self, leaf: Leaf, victims: list[Container]) -> None:
-        now, rules = self._plan.view.now_ms, self._rules
+    def _evict(self, leaf: Leaf, ask: Ask, victims: list[Container]) -> None:
+        now, rules, memory = self._plan.view.now_ms, self._rules, self._memory
         share, due = self._share(leaf), self._guarantee[leaf]
         for container in victims:
             victim = self._leaf_of[container.application]
@@ -263,11 +317,27 @@ class Taking:
             )
             self._plan.preempt(container, rules.grace_ms, reason)
             self._charge(victim, container.size, -1)
-        promised = self._promised.setdefault(victims[0].node, [0] * len(leaf.wants[0][0]))
-        add_all([promised], leaf.wants[0][0])
-        owed = self._memory.owed.get(word_of(leaf), [0])[0] + 1
-        until_ms = now + rules.grace_ms + rules.cooldown_ms + EVERY_MS
-        self._memory.owed[word_of(leaf)] = [owed, until_ms]
+            self._limits.free(container.application.queue, container.size)
+        promised = self._promised.setdefault(victims[0].node, [0] * len(ask.size))
+        add_all([promised], ask.size)
+        self._taken[ask] += 1
+        self._limits.owe(_queue(leaf), ask.size)
+        memory.owed.setdefault(word_of(leaf), []).append(list(ask.size))
+        memory.until_ms[word_of(leaf)] = now + rules.grace_ms + rules.cooldown_ms + EVERY_MS
+
+
+def _enough(ask: Ask, need: Any, room: list[int], tight: dict[Queue, list[int]]) -> bool:
+    """The task fits on the server, and every maximum above it leaves it."""
+    return fits(need, room) and all(has_room(ask.size, left) for left in tight.values())
+
+
+def _helps(container: Container, short: list[bool]) -> bool:
+    return any(s and amount for s, amount in zip(short, container.size, strict=True))
+
+
+def _queue(leaf: Leaf) -> Queue:
+    member = leaf.member
+    return member if isinstance(member, Queue) else member.queue
 
 
 def _path(leaf: Leaf) -> Iterator[Child]:
@@ -298,9 +368,10 @@ def owed_first(
 
 
 def pay(leaf: Leaf, memory: Preemption) -> None:
-    """A leaf was served: less is owed to it."""
+    """A leaf was served: less is owed to it, and where it used all, it need not pause any more."""
     word = word_of(leaf)
     if word in memory.owed:
-        memory.owed[word][0] -= 1
-        if memory.owed[word][0] <= 0:
-            del memory.owed[word]
+        memory.owed[word].pop(0)
+        if not memory.owed[word]:
+            del memory.owed[word], memory.until_ms[word]
+            memory.pauses.pop(word, None)
