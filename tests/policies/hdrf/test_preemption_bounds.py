@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
@@ -113,10 +113,14 @@ LIMITS = st.sampled_from(
 COMES = st.tuples(
     st.sampled_from(["p.x", "p.y", "q"]),
     st.sampled_from([(0, 1, 0), (0, 1, 1), (0, 2, 0), (0, 0, 2)]),
-    st.integers(1, 30), st.sampled_from(["u", "v"]),
-    st.sampled_from([{}, {"hosts": {"n1": 30}, "relax": False}, {"hosts": {"n2": 2}},
-                     {"hosts": {"n2": 30}, "relax": False}, {"hosts": {"n9": 5}, "relax": False}]),
+    st.sampled_from([1, 9, 10_000]), st.sampled_from(["u", "v"]),
+    st.sampled_from([{}, {"hosts": {"n1": 9_999}, "relax": False}, {"hosts": {"n2": 2}},
+                     {"hosts": {"n2": 9_999}, "relax": False}]),
 )  # fmt: skip
+
+
+FULL, BOUND = ("q", (0, 1, 0), 10_000, "u", {}), {"hosts": {"n1": 9_999}, "relax": False}
+HOLDS_BACK = {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}
 
 
 @settings(deadline=None, max_examples=8, phases=[Phase.explicit, Phase.generate])
@@ -124,6 +128,9 @@ COMES = st.tuples(
     steps=st.lists(COMES, min_size=2, max_size=5), leaf=st.sampled_from(["application", "queue"]),
     x=LIMITS, y=LIMITS, q=LIMITS, headroom=st.booleans(),
 )  # fmt: skip
+@example([FULL, ("p.x", (0, 1, 0), 10_000, "v", BOUND)], "application", {}, {}, {}, False)
+@example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "queue", {"user_limit": "20%"}, {}, {}, False)
+@example([FULL, ("p.x", (0, 1, 0), 10_000, "v", {})], "application", HOLDS_BACK, {}, {}, False)
 def test_evictions_are_bounded_whatever_the_set_up(steps, leaf, x, y, q, headroom):
     """With no task ending, what is taken in forty seconds is little more than there is, and
     then hardly anything.
