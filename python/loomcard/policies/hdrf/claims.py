@@ -8,7 +8,8 @@ from typing import Any
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all
-from loomcard.policies.hdrf.follow import Gate, Partition, applications_of, has_room
+from loomcard.policies.hdrf.follow import Partition, applications_of
+from loomcard.policies.hdrf.gate import Gate, has_room
 from loomcard.policies.hdrf.sums import Branch, Child, Leaf
 
 ROUNDING = 1e-9

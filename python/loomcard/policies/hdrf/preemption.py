@@ -21,7 +21,8 @@ from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits
 from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, guarantees
-from loomcard.policies.hdrf.follow import Forest, Partition, applications_of, has_room
+from loomcard.policies.hdrf.follow import Forest, Partition, applications_of
+from loomcard.policies.hdrf.gate import has_room
 from loomcard.policies.hdrf.sums import Branch, Child, Leaf
 
 EVERY_MS = 1000
