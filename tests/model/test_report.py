@@ -170,11 +170,24 @@ def test_who_raises_has_reported_nothing():
     engine.add_app(1, 1)
     engine.ask(1, 2)
     engine.round()
-    assert engine.reports == {"root.a": {"count": 0, "stopped": "NOTHING"}}
+    assert engine.reports == {"root.a from above": {"count": 0, "stopped": "NOTHING"}}
     draft = engine.session.tree._draft
-    draft.report("root.a", {"x": 1}, 1)
+    draft.report("root.a from above", {"x": 1}, 1)
     draft.drop(1)
     assert (draft.reports, draft.reporters) == ({}, {0})
+
+
+def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
+    """Neither takes the other's place, whoever spoke last."""
+    engine = Cluster(
+        setup(queue("root", "test-turns"), queue("root.a", "test-teller")), nodes=[(4096, 4)]
+    )
+    engine.add_app(1, 1)
+    engine.ask(1, 2)
+    engine.round()
+    assert sorted(engine.reports) == ["root.a", "root.a from above"]
+    assert engine.reports["root.a"]["used"] > 0
+    assert "stopped" in engine.reports["root.a from above"]
 
 
 def test_the_scripted_report_has_every_kind_of_field():

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.report import figures_of
+from loomcard.model.report import FROM_ABOVE, figures_of
 
 _DIGITS = decimal.Context(prec=4, rounding=decimal.ROUND_HALF_UP)
+_ABOVE = "report_from_above"
 SHARE = "share"
 """The unit of a part of 1, which people read in percent."""
 
@@ -35,9 +36,10 @@ def tables(queues: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
     """
     alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for queue in queues:
-        if isinstance(queue.get("report"), dict):
-            headings = tuple(map(heading, figures_of(queue["report"])))
-            alike.setdefault(headings, []).append(queue)
+        for place, key in ((queue["path"], "report"), (f"{queue['path']}{FROM_ABOVE}", _ABOVE)):
+            if isinstance(report := queue.get(key), dict):
+                headings = tuple(map(heading, figures_of(report)))
+                alike.setdefault(headings, []).append({"path": place, "report": report})
     for headings, group in alike.items():
         if len(group) == 1 and headings:
             yield _one(group[0])

@@ -16,7 +16,7 @@ from loomcard.model.cluster import Application, Ask, Container, Member, Node, Qu
 from loomcard.model.draft import as_decision
 from loomcard.model.reasons import Reason
 from loomcard.model.records import Decision
-from loomcard.model.report import ReportError, as_json
+from loomcard.model.report import FROM_ABOVE, ReportError, as_json
 from loomcard.model.resource import Resource, share
 from loomcard.model.view import ClusterView, Taken, asks_below
 
@@ -107,10 +107,13 @@ class Plan:
         """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
         object of a dataclass made with ``shown``, or a dict of plain data, a figure a key.
 
-        It stands until the next one for the queue. Raises PlanError on what cannot be shown.
+        It stands until the next one for the queue; a queue with a policy of its own has that one's
+        and this one's beside each other. Raises PlanError on what cannot be shown.
         """
+        above = queue.policy is not None and queue.number != self._instance
+        name = queue.path + (FROM_ABOVE if above else "")
         try:
-            self._draft.report(queue.path, as_json(state), self._instance)
+            self._draft.report(name, as_json(state), self._instance)
         except ReportError as error:
             raise PlanError(f"report on {queue.path}: {error}") from error
 

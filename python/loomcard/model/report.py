@@ -23,6 +23,9 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 
+FROM_ABOVE: Final = " from above"
+"""Ends the name under which the policy of a scope above tells of a queue with a policy of its own;
+what that policy tells stands under the queue's path."""
 TYPED: Final = "typed"
 """The key by which a typed report is told from a plain one; its value is the form's version."""
 FORM: Final = 1

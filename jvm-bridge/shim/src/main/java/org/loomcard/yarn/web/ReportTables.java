@@ -30,10 +30,10 @@ final class ReportTables {
   static void render(DIV<Hamlet> page, JsonNode queues) {
     Map<String, List<JsonNode>> alike = new LinkedHashMap<>();
     for (JsonNode queue : queues) {
-      if (queue.path("report").isObject()) {
-        String headings = headings(figures(queue.path("report"))).toString();
-        alike.computeIfAbsent(headings, key -> new ArrayList<>()).add(queue);
-      }
+      group(alike, queue);
+      group(alike, JsonNodeFactory.instance.objectNode()
+          .put("path", queue.path("path").asText() + " from above")
+          .set("report", queue.path("report_from_above")));
     }
     if (!alike.isEmpty()) {
       page.h2("What policies report");
@@ -45,6 +45,13 @@ final class ReportTables {
           table(page, queue, table);
         }
       }
+    }
+  }
+
+  private static void group(Map<String, List<JsonNode>> alike, JsonNode queue) {
+    if (queue.path("report").isObject()) {
+      String headings = headings(figures(queue.path("report"))).toString();
+      alike.computeIfAbsent(headings, key -> new ArrayList<>()).add(queue);
     }
   }
 

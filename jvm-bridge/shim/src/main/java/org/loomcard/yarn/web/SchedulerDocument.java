@@ -116,10 +116,14 @@ public final class SchedulerDocument {
       if (usage != null) {
         fillUsage(document, usage);
       }
-      String report = reports.get(path);
-      document.set("report", report == null ? null : parse(report));
+      document.set("report", report(reports.get(path)));
+      document.set("report_from_above", report(reports.get(path + " from above")));
     }
     return documents;
+  }
+
+  private static JsonNode report(String text) {
+    return text == null ? null : parse(text);
   }
 
   private static void fillUsage(ObjectNode document, ShownQueue usage) {

@@ -44,6 +44,17 @@ public final class ReportTablesTest {
     assertEquals("What policies report Queue use why root.a 1 x root.c 3 - root.b other 2", shown);
   }
 
+  /** A queue's own report does not take the place of what the policy above tells of it. */
+  @Test
+  public void whatIsToldFromAboveStandsBesideTheQueuesOwn() {
+    ArrayNode queues = JSON.createArrayNode();
+    queues.addObject().put("path", "root.a")
+        .<ObjectNode>set("report", JSON.createObjectNode().put("delta", 1))
+        .set("report_from_above", JSON.createObjectNode().put("share", 2));
+    String shown = shown(queues).replaceAll("<[^>]*>", " ").replaceAll("\\s+", " ").trim();
+    assertEquals("What policies report root.a delta 1 root.a from above share 2", shown);
+  }
+
   /** No heading where nobody reports. */
   @Test
   public void nothingIsShownOfNothing() {
