@@ -27,9 +27,13 @@ def _lines(scenario: Scenario) -> Iterator[str]:
     types = scenario.resource_types
     yield "version: 1"
     yield "kind: workload"
+    if scenario.stop_ms is not None:
+        yield f"stop_ms: {scenario.stop_ms}"
     yield "cluster:"
     for key in ("heartbeat_ms", "am_heartbeat_ms", "launch_delay_ms", "am_start_ms"):
         yield f"  {key}: {getattr(scenario, key)}"
+    if scenario.thrashing != 1:
+        yield f"  thrashing: {scenario.thrashing}"
     if any(scenario.minimum):
         yield f"  minimum: {_flow(dict(zip(types[:2], scenario.minimum, strict=False)))}"
     if types[2:]:
@@ -37,6 +41,8 @@ def _lines(scenario: Scenario) -> Iterator[str]:
     yield "  nodes:"
     for node in scenario.nodes:
         facts = {"name": node.name, "rack": node.rack, **_size(types, node.capacity)}
+        if node.physical_mb is not None:
+            facts["physical_memory_mb"] = node.physical_mb
         yield f"    - {_flow(facts)}"
     if scenario.faults:
         yield "  faults:"
