@@ -279,6 +279,15 @@ def test_delta_is_read_back_unless_the_option_is_another():
     assert list(Dress().initial(None, {"large": many}).large) == many[5:]
 
 
+def test_a_unit_of_what_the_cluster_does_not_have_says_nothing():
+    """The policy would count no container at all, and reserve nothing, without a word."""
+    cluster = dress(unit={"gpus": 1})
+    come(cluster, a1=30)
+    cluster.round()
+    assert memory(cluster).scale.unit == (1024, 1)
+    assert memory(cluster).scale.tot > 1
+
+
 def test_one_container_is_the_same_after_a_restart():
     """Most that was asked for so far was of one core; what is there now is of two."""
     cluster = dress()

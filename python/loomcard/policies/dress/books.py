@@ -206,8 +206,9 @@ class Books:
             self.classify_all()
 
     def _unit(self) -> tuple[int, ...]:
-        if self._options.unit:
-            return tuple(self._options.unit.get(name, 0) for name in self._view.resource_types)
+        given = tuple(self._options.unit.get(name, 0) for name in self._view.resource_types)
+        if any(given):  # one of resource types that the cluster does not have says nothing
+            return given
         sizes = self.memory.sizes
         if not sizes:  # a memory made in mid-run: what is there stands for what was asked for
             for app in self._apps.values():
