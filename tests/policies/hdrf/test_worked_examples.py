@@ -54,6 +54,18 @@ def test_fig_3_is_plain_drf(rule):
     assert [running.pool.shares()[leaf] for leaf in root.children] == [0.6, 0.6]
 
 
+@pytest.mark.parametrize("rule", [*SETTINGS, "per_level_drf"])
+def test_where_every_task_needs_every_resource_there_is_nothing_to_choose(rule):
+    """Property 16's example: a{(4,1), (1,4)} and b{(2,1)} of 400 and 400, from empty and under
+    churn: 40, 40 and 100.
+    """
+    root = tree({"a": {"a1": (4, 1), "a2": (1, 4)}, "b": {"b1": (2, 1)}})
+    running = Running(rule, root, (400, 400), headroom=False)
+    assert running.tasks == [40, 40, 100]
+    running.churn(40)
+    assert all(abs(n - want) <= 1 for n, want in zip(running.tasks, (40, 40, 100), strict=True))
+
+
 @every_setting
 @pytest.mark.parametrize(
     ("spec", "capacity", "tasks"),
