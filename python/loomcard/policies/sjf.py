@@ -14,10 +14,11 @@ from loomcard.policies.remaining import Estimates, Finished, WeighsWork
 @register("sjf")
 @dataclass(frozen=True)
 class ShortestJobFirst(WeighsWork):
-    """Serve the application with the shortest critical path first (`remaining.critical_path_ms`).
+    """Serve the application with the shortest critical path first.
 
-    The path is that of the whole DAG, so the order of two applications never changes; without a
-    hint it is the mean duration of the application's finished tasks, at first ``assumed_ms``.
+    The path (`remaining.critical_path_ms`) is that of the whole DAG, so the order of two
+    applications never changes; without a hint it is the mean duration of the application's
+    finished tasks, at first ``assumed_ms``.
     """
 
     assumed_ms: float = 30_000.0

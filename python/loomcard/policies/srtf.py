@@ -14,9 +14,10 @@ from loomcard.policies.remaining import Estimates, Finished, WeighsWork
 @register("srtf")
 @dataclass(frozen=True)
 class ShortestRemainingFirst(WeighsWork):
-    """Serve the application with the least remaining work first (`remaining.remaining_work`).
+    """Serve the application with the least remaining work first.
 
-    ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
+    Work is as `remaining.remaining_work` says. ``assumed_ms``: how long tasks run of which neither
+    hint nor finished sibling tells.
     """
 
     assumed_ms: float = 30_000.0

@@ -128,8 +128,7 @@ def goes_first(
 @register("hdrf")
 @dataclass(frozen=True)
 class HierarchicalDominantResourceFairness(Descent):
-    """H-DRF: at each queue the child of the least share, where queues are charged with what their
-    children hold scaled to the least among them.
+    """Serve the child of the least share, a queue's scaled to the least among its children.
 
     ``setting``: how blocked children count, ``static`` (the paper's static allocation, also under
     churn), ``prose`` (the paper's text) or ``cap`` (between the two). ``headroom``: a task is
