@@ -100,7 +100,8 @@ def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
             assert row.started_ms is not None
             assert row.finished_ms is not None
             assert row.allocated_ms <= row.started_ms + 50
-            assert 0 <= row.finished_ms - row.started_ms - (1000 if row.stage == "a" else 800) < 500
+            longer_ms = row.finished_ms - row.started_ms - (1000 if row.stage == "a" else 800)
+            assert -2 <= longer_ms < 500  # both ends are cut to whole ms
 
 
 def test_tasks_go_where_they_want_and_where_the_gpus_are(played: RunRecord) -> None:

@@ -75,14 +75,14 @@ def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
     engine = under("test-turns", "fifo", root_options=options)
     if ask[0]:
         engine.ask(1, *ask)
-    assert engine.exchange().reports["root.a"] == want
+    assert engine.exchange().reports["root.a from above"] == want
 
 
 def test_a_child_that_holds_back_is_withheld():
     """A policy that waits for locality answers WITHHELD though a node fits."""
     engine = under("test-turns", "test-patient")
     engine.ask(1, 1, hosts={"n9": 1})
-    assert engine.exchange().reports["root.a"]["stopped"] == "WITHHELD"
+    assert engine.exchange().reports["root.a from above"]["stopped"] == "WITHHELD"
 
 
 def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
