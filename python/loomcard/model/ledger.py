@@ -24,7 +24,7 @@ from loomcard.model.cluster import (
 )
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_all, fits, subtract_all
+from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.room import Rooms, Shape
 
 
@@ -318,15 +318,23 @@ class Ledger:
         leaf, size = app.queue, ask.size
         for queue in leaf.capped:
             assert queue.maximum is not None
-            if not _room_for(size, queue.used, queue.maximum):
+            if not room_for(size, queue.used, queue.maximum):
                 return Reason.QUEUE_MAX
+        if leaf.user_limit is None and not ask.is_am:
+            return None
+        return self.limited_in(leaf, app.user, size, ask.is_am)
+
+    def limited_in(self, leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
+        """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more
+        container of ``size``; None if neither does.
+        """
         if leaf.user_limit is not None:
-            used = leaf.user_used.get(app.user, self.zero)
-            if not _room_for(size, used, leaf.user_limit):
+            used = leaf.user_used.get(user, self.zero)
+            if not room_for(size, used, leaf.user_limit):
                 return Reason.USER_LIMIT
-        if not ask.is_am or leaf.am_limit is None or not any(leaf.am_used):
+        if not is_am or leaf.am_limit is None or not any(leaf.am_used):
             return None  # the first AM of a queue is always let in
-        return None if _room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+        return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
 
 
 def _sums(leaf: Queue, user: str) -> list[list[int]]:
@@ -346,13 +354,6 @@ def _age_changed(queue: Queue | None) -> None:
     while queue is not None:
         queue.oldest_ms = None
         queue = queue.parent
-
-
-def _room_for(size: Resource, used: list[int] | Resource, limit: Resource) -> bool:
-    for wanted, taken, most in zip(size, used, limit):  # noqa: B905 - equal by construction
-        if wanted and taken + wanted > most:
-            return False
-    return True
 
 
 def _less(rows: dict[str, int], name: str) -> bool:

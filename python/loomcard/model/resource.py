@@ -55,6 +55,14 @@ def fits(need: Sequence[int], room: Sequence[int]) -> bool:
     return all(wanted <= free for wanted, free in zip(need, room, strict=True))
 
 
+def room_for(size: Sequence[int], used: Sequence[int], limit: Sequence[int]) -> bool:
+    """Whether ``limit`` lets a container be added to what is ``used``, in what it needs at all."""
+    for wanted, taken, most in zip(size, used, limit):  # noqa: B905 - equal by construction
+        if wanted and taken + wanted > most:
+            return False
+    return True
+
+
 def add_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
     """Add ``amounts`` to each of ``totals`` in place; two types are written out, as in ``fits``."""
     if len(amounts) == 2:

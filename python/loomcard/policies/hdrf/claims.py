@@ -7,9 +7,8 @@ from typing import Any
 
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.ledger import Ledger
-from loomcard.model.resource import Resource, add_all
+from loomcard.model.resource import Resource, add_all, room_for
 from loomcard.policies.hdrf.follow import Partition, applications_of
-from loomcard.policies.hdrf.gate import Gate, has_room
 from loomcard.policies.hdrf.sums import Branch, Child, Leaf
 
 ROUNDING = 1e-9
@@ -103,10 +102,9 @@ class Limits:
         owed = self._owed.get(queue)
         if queue.user_limit is not None and owed:
             used = queue.user_used.get(app.user, self._ledger.zero)
-            bounds = zip(queue.user_limit, used, owed, strict=True)
-            if not has_room(ask.size, [most - held - due for most, held, due in bounds]):
+            if not room_for(ask.size, used, queue.user_limit.minus(owed)):
                 return True
-        return not Gate(self._ledger, queue).allows(ask)
+        return self._ledger.limited_in(queue, app.user, ask.size, ask.is_am) is not None
 
 
 def _add(sums: dict[Queue, list[int]], queue: Queue | None, size: Sequence[int]) -> None:
@@ -133,3 +131,8 @@ def asks_of(leaf: Leaf, label: str, sizes: Collection[Resource]) -> dict[Ask, in
                 first = found.setdefault(kind, ask)
                 counts[first] = counts.get(first, 0) + ask.count
     return counts
+
+
+def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
+    """Whether a container is within what a limit leaves, in what it needs at all."""
+    return all(not s or s <= room for s, room in zip(size, left, strict=True))

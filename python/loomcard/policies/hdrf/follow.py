@@ -9,10 +9,10 @@ from typing import Any
 
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
-from loomcard.model.resource import Resource, add_all, fits
+from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
-from loomcard.policies.hdrf.gate import Gate, has_room
+from loomcard.policies.hdrf.gate import Gate
 from loomcard.policies.hdrf.incremental import Shares, ShareTree
 from loomcard.policies.hdrf.servers import Kind, Servers
 from loomcard.policies.hdrf.sums import Branch, Leaf
@@ -250,8 +250,8 @@ class Forest:
             for wanted in self._inside[queue].values():
                 shapes.update(wanted)
         if queue.maximum is not None:
-            left = [most - used for most, used in zip(queue.maximum, queue.used, strict=True)]
-            shapes = {shape: None for shape in shapes if has_room(shape[0], left)}
+            used, most = queue.used, queue.maximum
+            shapes = {shape: None for shape in shapes if room_for(shape[0], used, most)}
         above = queue.parent
         parent = queue if queue is self._scope or above is None else above
         self._leaf(queue, parent, shapes)
@@ -283,10 +283,10 @@ class Forest:
     def _close(self, queue: Queue) -> None:
         """At its maximum a queue wants nothing, whatever is asked for in it (specification 6g)."""
         assert queue.maximum is not None
-        left = [most - used for most, used in zip(queue.maximum, queue.used, strict=True)]
+        used, most = queue.used, queue.maximum
         for partition in self.partitions.values():
             branch = partition.branches[queue]
-            inside = any(has_room(shape[0], left) for shape in branch.wanted)
+            inside = any(room_for(shape[0], used, most) for shape in branch.wanted)
             partition.tree.close(branch, bool(branch.wanted) and not inside)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from loomcard.model.cluster import Application, Ask, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource
@@ -36,18 +34,4 @@ class Gate:
         return [app for app in applications if app.user in users]
 
     def _verdict(self, user: str, size: Resource, is_am: bool) -> bool:
-        queue = self._queue
-        if queue.user_limit is not None:
-            used = queue.user_used.get(user, self._ledger.zero)
-            left = [most - held for most, held in zip(queue.user_limit, used, strict=True)]
-            if not has_room(size, left):
-                return False
-        if not is_am or queue.am_limit is None or not any(queue.am_used):
-            return True
-        left = [most - held for most, held in zip(queue.am_limit, queue.am_used, strict=True)]
-        return has_room(size, left)
-
-
-def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
-    """Whether a container is within what a limit leaves, in what it needs at all."""
-    return all(not s or s <= room for s, room in zip(size, left, strict=True))
+        return self._ledger.limited_in(self._queue, user, size, is_am) is None

@@ -20,9 +20,8 @@ from loomcard.model.cluster import Application, Ask, Container, Node, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits
-from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, guarantees
+from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, guarantees, has_room
 from loomcard.policies.hdrf.follow import Forest, Partition, applications_of
-from loomcard.policies.hdrf.gate import has_room
 from loomcard.policies.hdrf.sums import Branch, Child, Leaf
 
 EVERY_MS = 1000
@@ -272,12 +271,17 @@ class Taking:
         for victim in sorted(victims, key=self._mirrored):
             if victim is leaf:
                 continue
+            held: Iterable[Container] = (
+                node.containers
+                if node is not None
+                else (c for app in applications_of(victim.member) for c in app.containers)
+            )
             mine = [
                 container
-                for app in applications_of(victim.member)
-                if inside is None or inside in app.queue.capped
-                for container in app.containers
-                if (container.node is node if node is not None else self._here(container))
+                for container in held
+                if self._leaf_of.get(container.application) is victim
+                and (inside is None or inside in container.application.queue.capped)
+                and self._here(container)
                 and container.number
                 and container.preempting_since is None
                 and (am_too or not container.is_am)

@@ -8,10 +8,10 @@ from typing import Any
 from loomcard.model.cluster import Application, Ask, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
+from loomcard.model.resource import room_for
 from loomcard.model.view import NOTHING, WITHHELD, asks_below
 from loomcard.policies.fill import Index
 from loomcard.policies.hdrf.follow import Forest, Partition
-from loomcard.policies.hdrf.gate import has_room
 from loomcard.policies.hdrf.sums import Leaf
 
 HEADROOM = "HEADROOM"
@@ -153,12 +153,11 @@ def by_submission(app: Any) -> tuple[int, int]:
 
 def _full_above(queue: Queue, ask: Ask) -> bool:
     """A queue above ``queue`` has its maximum."""
-    for above in queue.capped:
-        if above is not queue and above.maximum is not None:
-            left = [most - used for most, used in zip(above.maximum, above.used, strict=True)]
-            if not has_room(ask.size, left):
-                return True
-    return False
+    return any(
+        above.maximum is not None and not room_for(ask.size, above.used, above.maximum)
+        for above in queue.capped
+        if above is not queue
+    )
 
 
 def released(withheld: Mapping[str, Sequence[int]], forest: Forest, now_ms: int) -> list[str]:
