@@ -22,6 +22,7 @@ def test_the_bench_ends_with_one_line_of_ratios(tmp_path: Path) -> None:
     ratios = json.loads(ran.stdout.splitlines()[-1])
     assert set(ratios) == {
         "allocations_per_s", "node_updates_per_s", "cpu_per_allocation", "ask_to_allocated_p99",
+        "cpu_per_allocation_paced",
     }  # fmt: skip
     for spread in ratios.values():
         assert 0 < spread["min"] <= spread["median"] <= spread["max"]

@@ -47,6 +47,7 @@ def test_ratios_pair_window_with_window_of_the_same_round() -> None:
     result = ratios(windows[::-1], "loomcard", "capacity")
     assert set(result) == {
         "allocations_per_s", "node_updates_per_s", "cpu_per_allocation", "ask_to_allocated_p99",
+        "cpu_per_allocation_paced",
     }  # fmt: skip
     assert result["allocations_per_s"] == {"min": 0.5, "median": 2.0, "max": 3.0}
     assert result["cpu_per_allocation"] == {"min": 0.333, "median": 0.5, "max": 2.0}

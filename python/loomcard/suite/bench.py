@@ -1,4 +1,4 @@
-"""The bench of the seam: `drf` through the real bridge against YARN's own schedulers.
+"""The bench of the seam: a policy through the real bridge against YARN's own schedulers.
 
 Each scheduler runs in JVMs of its own, in turn, so that a change of the machine's mood hits all of
 them. docs/bench.md says what is measured and what is not. Run it with `make bench`.
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -41,11 +42,9 @@ QUICK = {
     "settle_s": 12, "paced_windows": 1, "paced_window_s": 4,
 }  # fmt: skip
 
-SETUP = """\
-version: 1
-kind: policy
-policy: drf
-queues:
+POLICIES = {"drf": ("drf", "drf"), "hdrf": ("hdrf", None), "dress": ("drf", "dress")}
+"""What `--policy` measures: the policy between the queues, and the one in each leaf (None: the
+same instance governs the leaves).
 """
 
 
@@ -53,41 +52,58 @@ class BenchError(Exception):
     """The bench cannot run, or what it measured is worth nothing; the text says why."""
 
 
-def setup_text(queues: int) -> str:
-    """The YAML of `drf` between and inside `queues` leaf queues of equal guarantee."""
-    line = "  q{}: {{policy: drf, guaranteed: {}%}}\n"
-    return SETUP + "".join(line.format(i, 100 // queues) for i in range(queues))
+def policy_yaml(policy: str, queues: int) -> str:
+    """The YAML of one of POLICIES over `queues` leaf queues of equal guarantee."""
+    root, leaf = POLICIES[policy]
+    lines = ["version: 1", "kind: policy", f"policy: {root}", "queues:"]
+    inside = "" if leaf is None else f"policy: {leaf}, "
+    lines += [f"  q{i}: {{{inside}guaranteed: {100 // queues}%}}" for i in range(queues)]
+    return "\n".join(lines) + "\n"
 
 
-def java_command(scheduler: str, load: dict[str, int], folder: Path, heap: str) -> list[str]:
+@dataclass(frozen=True)
+class Trial:
+    """What every JVM is given: the load, its heap, our policy, and where our journal goes."""
+
+    load: dict[str, int]
+    heap: str = "1536m"
+    policy: str = "drf"
+    journal: Path | None = None
+
+
+def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
     """The command line that measures one scheduler in one JVM."""
     jars = TARGET / "classpath.txt"
     if not jars.is_file():
         raise BenchError(f"{jars} is missing: run `make setup` first")
     own = sorted(TARGET.glob("loomcard-bench-*.jar"))
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-    command = [str(java), f"-Xms{heap}", f"-Xmx{heap}"]
+    command = [str(java), f"-Xms{trial.heap}", f"-Xmx{trial.heap}"]
     command += ["-cp", os.pathsep.join([*map(str, own), jars.read_text()]), MAIN]
     command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
-    command += [f"{name}={value}" for name, value in load.items()]
+    command += [f"{name}={value}" for name, value in trial.load.items()]
     if scheduler == OURS:
         setup = folder / "setup.json"
-        setup.write_text(canonical_json(compile_setup(setup_text(QUEUES), "bench.yml")))
+        setup.write_text(
+            canonical_json(compile_setup(policy_yaml(trial.policy, QUEUES), "bench.yml"))
+        )
         command.append(f"conf:loomcard.setup.path={setup}")
         command.append(f"conf:loomcard.python={sys.executable}")
         # What is measured is speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")
         command.append("conf:loomcard.round.hard-deadline-ms=30000")
+        if trial.journal is not None:
+            command.append(f"conf:loomcard.journal.dir={trial.journal.resolve()}")
     return command
 
 
-def measure(scheduler: str, number: int, load: dict[str, int], heap: str) -> Iterator[Window]:
+def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
     """The windows of one JVM, as they come."""
     with tempfile.TemporaryDirectory(prefix="loomcard-bench-") as folder:
         log = Path(folder, "stderr")
         with log.open("w") as errors:
             jvm = subprocess.Popen(  # noqa: S603
-                java_command(scheduler, load, Path(folder), heap),
+                java_command(scheduler, trial, Path(folder)),
                 stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, text=True,
             )  # fmt: skip
             try:
@@ -131,9 +147,7 @@ def _digits(value: float) -> int:
     return 0 if value >= 100 else 1 if value >= 10 else 2
 
 
-def run(
-    schedulers: Sequence[str], rounds: int, load: dict[str, int], heap: str
-) -> Iterator[Window]:
+def run(schedulers: Sequence[str], rounds: int, trial: Trial) -> Iterator[Window]:
     """The windows of `rounds` rounds, in each of which every scheduler has one JVM."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -143,7 +157,7 @@ def run(
             for scheduler in schedulers if number % 2 == 0 else list(reversed(schedulers)):
                 told = f"round {number + 1} of {rounds}, {scheduler}"
                 progress.update(task, description=f"{told}: starting, filling, warming up")
-                for window in measure(scheduler, number, load, heap):
+                for window in measure(scheduler, number, trial):
                     check(window)
                     rate = f"{window.allocations_per_s():,.0f} allocations/s"
                     progress.update(task, description=f"{told}: {window.phase}, {rate}")
@@ -156,18 +170,30 @@ def main(
     ] = False,
     rounds: Annotated[int, typer.Option(help="JVMs of each scheduler.", min=1)] = 3,
     fair: Annotated[bool, typer.Option(help="Measure FairScheduler too.")] = False,
-    heap: Annotated[str, typer.Option(help="Heap of each JVM.")] = "1536m",
+    policy: Annotated[str, typer.Option(help=f"One of {', '.join(POLICIES)}.")] = "drf",
+    nodes: Annotated[int | None, typer.Option(help="NodeManagers.", min=1)] = None,
+    applications: Annotated[int | None, typer.Option(help="Running masters.", min=1)] = None,
+    slots: Annotated[int | None, typer.Option(help="1 GB slots of a node.", min=5)] = None,
+    heap: Annotated[str, typer.Option(help="Heap of each JVM.")] = Trial.heap,
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep our journal there, to profile a policy; costs CPU.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write every window here, as JSON lines.")
     ] = None,
 ) -> None:
-    """Measure `drf` through the bridge against CapacityScheduler; the last line is JSON."""
+    """Measure a policy through the bridge against CapacityScheduler; the last line is JSON."""
+    if policy not in POLICIES:
+        raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(POLICIES)}")
+    sizes = {"nodes": nodes, "applications": applications, "slots": slots}
+    load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
+    trial = Trial(load, heap, policy, journal)
     schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
     # Ended by a signal, the bench still ends its JVM.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     windows = []
     try:
-        for window in run(schedulers, 1 if quick else rounds, QUICK if quick else FULL, heap):
+        for window in run(schedulers, 1 if quick else rounds, trial):
             windows.append(window)
             if out is not None:
                 out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))

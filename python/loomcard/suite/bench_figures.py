@@ -58,6 +58,7 @@ RATIOS: dict[str, tuple[str, Figure]] = {
     "node_updates_per_s": ("saturated", Window.node_updates_per_s),
     "cpu_per_allocation": ("saturated", Window.cpu_us_per_allocation),
     "ask_to_allocated_p99": ("paced", lambda window: window.wait("p99")),
+    "cpu_per_allocation_paced": ("paced", Window.cpu_us_per_allocation),
 }
 
 
