@@ -7,7 +7,7 @@ from random import Random
 from statistics import mean
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loomcard.policies.dress.books import Books
@@ -63,6 +63,7 @@ def check_round(cluster: Cluster) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
+@example(seed=346)  # a job becomes large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
     """A grant only below the quota and past nobody; what is free, and within a quota, never idles;
     held and free are the cluster; delta keeps its bounds.

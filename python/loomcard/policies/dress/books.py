@@ -126,11 +126,18 @@ class Books:
         return found
 
     def charge(self, app: Application) -> None:
-        """What the application holds counts to its category."""
+        """What the application holds counts to its category. Whatever LD holds more by it, by a
+        grant or since the application has become large, counts in ``memory.held`` too.
+        """
+        before = self._charged.get(app)
         self._uncharge(app)
         kind, held = self.jobs.kind_of(app), list(app.used)
         self._charged[app] = kind, held
         self.used[kind] = [a + b for a, b in zip(self.used[kind], held, strict=True)]
+        if kind == LD and self.memory.held:
+            was = before[1] if before is not None and before[0] == LD else [0] * len(held)
+            rows = zip(self.memory.held, held, was, strict=True)
+            self.memory.held = [h + max(0, now - old) for h, now, old in rows]
 
     def _uncharge(self, app: Application) -> None:
         kind, held = self._charged.pop(app, (SD, []))
@@ -261,11 +268,8 @@ class Books:
 
     def granted(self, app: Application) -> None:
         """The application got a container."""
-        m, before = self.memory, self.used[LD]
         self.charge(app)
-        rows = zip(m.held, before, self.used[LD], strict=True)
-        m.held = [max(held + now - was, now) for held, was, now in rows]
-        m.settled = False
+        self.memory.settled = False
 
 
 def _asked(asks: Iterable[Ask], width: int) -> list[int]:

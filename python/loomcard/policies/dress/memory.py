@@ -97,7 +97,7 @@ class Memory:
     tick_ms: int | None = None
     """When the last tick was."""
     held: list[float] = field(default_factory=list)
-    """What LD held at the last tick, and was granted since."""
+    """What LD held at the last tick, and all that it was charged with since."""
     live: dict[int, int] = field(default_factory=dict)
     """Jobs to evaluate at each tick, with the time of the last thing that happened to them."""
     since_ms: int = 0
