@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
-from loomcard.cli.output import Json, On, Where, console, print_json, waiting
+from loomcard.cli.output import Json, On, Rm, Where, console, print_json, waiting
 from loomcard.cluster import places
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
@@ -89,10 +89,7 @@ def _report(
 
 
 def status(
-    rm: Annotated[
-        str | None,
-        typer.Option("--rm", envvar="LOOMCARD_RM", help="The ResourceManager's web address."),
-    ] = None,
+    rm: Rm = None,
     as_json: Json = False,
 ) -> None:
     """Say what a running cluster does: policy, applied version, bridge, queues, applications."""

@@ -24,6 +24,24 @@ On = Annotated[
     Where, typer.Option("--on", help="The embedded cluster (local) or the compose cluster.")
 ]
 
+Rm = Annotated[
+    str | None,
+    typer.Option(
+        "--rm",
+        envvar="LOOMCARD_RM",
+        help="The ResourceManager's web address, or several, with commas between them. Default:"
+        " that of the cluster that `up` left running.",
+    ),
+]
+AskingUser = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        envvar="HADOOP_USER_NAME",
+        help="Who asks, on a cluster without Kerberos. Default: you.",
+    ),
+]
+
 
 def print_json(document: Any) -> None:
     """Prints a document to standard output."""

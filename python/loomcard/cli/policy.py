@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.cli.output import Json, print_json, waiting
+from loomcard.cli.output import AskingUser, Json, Rm, print_json, waiting
 from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
@@ -84,22 +84,8 @@ def print_schema() -> None:
 @policy.command()
 def apply(
     file: Annotated[Path, typer.Argument(help="The set-up to apply.")],
-    rm: Annotated[
-        str | None,
-        typer.Option(
-            "--rm",
-            envvar="LOOMCARD_RM",
-            help="The ResourceManager's web address. Default: the cluster that `up` left running.",
-        ),
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            envvar="HADOOP_USER_NAME",
-            help="Who asks, on a cluster without Kerberos. Default: you.",
-        ),
-    ] = None,
+    rm: Rm = None,
+    user: AskingUser = None,
     local_check: Annotated[
         bool,
         typer.Option(

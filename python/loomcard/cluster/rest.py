@@ -1,15 +1,21 @@
 """The ResourceManager's REST interface, as far as Loomcard uses it."""
 
 import json
+import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from requests.auth import AuthBase
 
 Document = dict[str, Any]
 
 _READ_S = 10.0
 _APPLY_S = 60.0  # an apply waits for the policy process to compile and for the round to end
+_PAUSES_S = (0.2, 0.5)  # before a GET is sent again
+_FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same where another ResourceManager may take over
+_PASSING = (502, 503, 504)  # a server or proxy that may answer in a moment
 
 
 class RestError(Exception):
@@ -24,6 +30,10 @@ class RestError(Exception):
         self.hint = hint
         self.status = status
         self.body = body or {}
+
+
+class _NoAnswerError(RestError):
+    """Nobody answered, or a standby did: the same question may be answered in a moment."""
 
 
 class AddressError(RestError):
@@ -46,12 +56,23 @@ def _checked(url: str) -> str:
 class ResourceManagerClient:
     """Asks the ResourceManager at `url` (as in http://127.0.0.1:8088), as `user`.
 
+    `url` may name the ResourceManagers of a cluster with high availability, with commas between
+    them: the active one is found and asked, and found again after a fail-over. A GET that nobody
+    answers is sent again after each of `pauses_s` (None: some seconds in all); a change is sent
+    once. A cluster with Kerberos is asked with the caller's ticket (extra `loomcard[kerberos]`).
     Every method raises RestError.
     """
 
-    def __init__(self, url: str, user: str | None = None) -> None:
-        self.url = _checked(url)
+    def __init__(
+        self, url: str, user: str | None = None, *, pauses_s: Sequence[float] | None = None
+    ) -> None:
+        self._addresses = [_checked(each.strip()) for each in url.split(",")]
+        self._several = len(self._addresses) > 1
+        self._known = not self._several  # which one is active
+        self.url = self._addresses[0]
         self.user = user
+        usual = _FAILOVER_S if self._several else _PAUSES_S
+        self._pauses_s = usual if pauses_s is None else tuple(pauses_s)
         self._session = requests.Session()
 
     def info(self) -> Document:
@@ -129,30 +150,99 @@ class ResourceManagerClient:
         return self._ask("GET", path)
 
     def _ask(self, method: str, path: str, timeout: float = _READ_S, **more: Any) -> Document:
+        """One question, asked again as the class says. `more` is for `requests`."""
+        for pause in (*self._pauses_s, None):
+            try:
+                self._find_active()
+                return self._once(method, path, timeout, **more)
+            except _NoAnswerError as error:
+                # A change may have been made though no answer came; a standby makes none.
+                sent = method != "GET" and self._known and not 300 <= error.status < 400
+                self._known = not self._several
+                if pause is None or sent:
+                    raise
+            time.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    def _find_active(self) -> None:
+        """Turns `url` to the active ResourceManager, where there are several."""
+        if self._known:
+            return
+        states = {}
+        for address in (self.url, *self._addresses):
+            if address in states:
+                continue
+            self.url = address
+            try:
+                info = self._once("GET", "cluster/info", _READ_S).get("clusterInfo")
+            except _NoAnswerError:
+                states[address] = "does not answer"
+                continue
+            state = str(info.get("haState")) if isinstance(info, dict) else "no ResourceManager"
+            if state == "ACTIVE":
+                self._known = True
+                return
+            states[address] = f"is {state.lower()}"
+        self.url = self._addresses[0]
+        told = "; ".join(f"{address} {state}" for address, state in states.items())
+        raise _NoAnswerError(
+            f"no ResourceManager is active: {told}", "look at their logs; a fail-over takes seconds"
+        )
+
+    def _once(self, method: str, path: str, timeout: float, **more: Any) -> Document:
+        """One request to `url`; with the caller's ticket where the answer wants one."""
         params = dict(more.pop("params", {}))
         if self.user is not None:
             params["user.name"] = self.user
         headers = {"Accept": "application/json", **more.pop("headers", {})}
+        more |= {"timeout": timeout, "params": params, "headers": headers}
+        # A standby sends its callers to the active one, by a name that may not be known here.
+        more["allow_redirects"] = not self._several
+        answer = self._sent(method, path, **more)
+        if answer.status_code == 401 and self._session.auth is None and _negotiates(answer):
+            self._session.auth = _ticket()
+            answer = self._sent(method, path, **more)
+        return _read(answer, path)
+
+    def _sent(self, method: str, path: str, **more: Any) -> requests.Response:
         try:
-            answer = self._session.request(
-                method,
-                f"{self.url}/ws/v1/{path}",
-                timeout=timeout,
-                params=params,
-                headers=headers,
-                **more,
-            )
+            return self._session.request(method, f"{self.url}/ws/v1/{path}", **more)
         except requests.Timeout as error:
             raise RestError(
-                f"the ResourceManager at {self.url} did not answer within {timeout:.0f} s",
+                f"the ResourceManager at {self.url} did not answer within {more['timeout']:.0f} s",
                 "look at its log; it may be starting or overloaded",
             ) from error
         except requests.RequestException as error:
-            raise RestError(
-                f"no ResourceManager answers at {self.url}",
+            raise _NoAnswerError(
+                f"no ResourceManager answers at {_asked(error, self.url)}",
                 "start one with `loomcard cluster up`, or name another with --rm",
             ) from error
-        return _read(answer, path)
+
+
+def _asked(error: requests.RequestException, url: str) -> str:
+    """The address that failed: `url`, or another to which it had sent us."""
+    sent_to = urlsplit(str(error.request.url)) if error.request is not None else urlsplit(url)
+    if sent_to.netloc == urlsplit(url).netloc:
+        return url
+    return f"{sent_to.scheme}://{sent_to.netloc}, to which {url} sends its callers"
+
+
+def _negotiates(answer: requests.Response) -> bool:
+    return "negotiate" in answer.headers.get("WWW-Authenticate", "").lower()
+
+
+def _ticket() -> AuthBase:
+    """SPNEGO with the caller's Kerberos ticket. Raises RestError where nothing here can do it."""
+    try:
+        from requests_gssapi import OPTIONAL, HTTPSPNEGOAuth  # an extra, for few
+    except ImportError as error:
+        raise RestError(
+            "the ResourceManager wants a Kerberos ticket, and requests-gssapi is not installed",
+            "pip install 'loomcard[kerberos]', then kinit",
+            401,
+        ) from error
+    auth: AuthBase = HTTPSPNEGOAuth(mutual_authentication=OPTIONAL)
+    return auth
 
 
 def _as_list(value: Any) -> list[Document]:
@@ -166,12 +256,26 @@ def _read(answer: requests.Response, path: str) -> Document:
     try:
         body = answer.json()
     except requests.JSONDecodeError:
-        body = {}
-    if not isinstance(body, dict):
-        body = {}
+        body = None
+    where = answer.url.partition("/ws/v1/")[0]
+    if 300 <= answer.status_code < 400:
+        raise _NoAnswerError(
+            f"the ResourceManager at {where} is not the active one",
+            "name all of them in --rm, with commas between them",
+            answer.status_code,
+        )
+    if answer.ok and not isinstance(body, dict) and answer.content:
+        raise RestError(
+            f"the answer of {where} to {path} is no JSON object",
+            f"is {where} a YARN ResourceManager?",
+            answer.status_code,
+        )
+    body = body if isinstance(body, dict) else {}
     if answer.ok:
         return body
     remote = body.get("RemoteException", body)
+    remote = remote if isinstance(remote, dict) else {}
     said = str(remote.get("message") or answer.reason)
     hint = str(remote.get("hint") or f"HTTP {answer.status_code} from {path}")
-    raise RestError(said, hint, answer.status_code, body)
+    passing = answer.status_code in _PASSING and not body  # what the scheduler says, it means
+    raise (_NoAnswerError if passing else RestError)(said, hint, answer.status_code, body)
