@@ -2,6 +2,9 @@
 state.
 """
 
+import sys
+
+import msgspec
 import pytest
 
 from compiled import flat, queue, setup
@@ -163,3 +166,61 @@ def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
     assert [g.node for g in engine.round()] == [1]
     engine.refuse = lambda _: None
     assert [g.node for g in engine.round()] == [2, 2]
+
+
+def calls_of(work) -> int:
+    """How many Python functions are called by ``work()``."""
+    called = 0
+
+    def count(_frame, event, _arg):
+        nonlocal called
+        called += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
+    """Four times the keys cost at most some five times the work, in coming and in going; each
+    record alone used to sort all of them.
+    """
+    work = {}
+    for keys in (200, 800):
+        engine = Cluster(flat("fifo"))
+        engine.add_app(1)
+        engine.round()
+        records = [r.AskChanged(0, 1, 20, key, False, (1024, 1), 1, {}, {}, True, "")
+                   for key in reversed(range(keys))]  # fmt: skip
+        gone = [msgspec.structs.replace(record, count=0) for record in records]
+        mirror = engine.session.mirror
+
+        def read(mirror=mirror, records=records, gone=gone):
+            mirror.absorb(records)
+            numbers = [ask.key.allocation_request_id for ask in mirror.ledger.attempts[1].ordered]
+            assert numbers == list(range(len(records)))
+            mirror.absorb(gone)
+            assert mirror.ledger.attempts[1].ordered == []
+
+        work[keys] = calls_of(read)
+    assert work[800] < 5 * work[200]
+
+
+def test_a_dump_leaves_the_mirror_as_it_is():
+    """A journal's header is written between two rounds: the objects that a policy may hold stay
+    the same, and so does the state.
+    """
+    engine = running()
+    mirror = engine.session.mirror
+    before = [id(c) for step in mirror.in_flight for c in step.containers]
+    assert before
+    held = list(mirror.ledger.nodes[1].containers)
+    first = dump(mirror)
+    assert [id(c) for step in mirror.in_flight for c in step.containers] == before
+    assert list(mirror.ledger.nodes[1].containers) == held
+    assert dump(mirror) == first
+    asked = {record[1 + 1]: record[7] for record in first["records"] if record[0] == "ask"}
+    assert asked == {1: 5, 2: 5}, "the asks stand as they did before the plan in flight"

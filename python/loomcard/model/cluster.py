@@ -179,15 +179,9 @@ class Attempt:
     """One try of an application's master; asks and containers belong to it."""
 
     __slots__ = (
-        "application",
-        "asks",
-        "blacklist",
-        "number",
-        "ordered",
-        "ordinal",
-        "registered",
+        "_ordered", "application", "asks", "blacklist", "number", "ordinal", "registered",
         "unmanaged",
-    )
+    )  # fmt: skip
 
     def __init__(
         self, number: int, application: Application, ordinal: int, unmanaged: bool
@@ -198,8 +192,19 @@ class Attempt:
         self.unmanaged = unmanaged
         self.registered = False
         self.asks: dict[AskKey, Ask] = {}
-        self.ordered: list[Ask] = []
         self.blacklist: frozenset[str] = frozenset()
+        self._ordered: list[Ask] | None = None  # None: to be sorted when it is read
+
+    @property
+    def ordered(self) -> list[Ask]:
+        """Its asks: the AM's first, then by priority, then by allocation request id."""
+        if self._ordered is None:
+            self._ordered = sorted(self.asks.values(), key=_rank)
+        return self._ordered
+
+    def reorder(self) -> None:
+        """An ask came, went or changed its rank: the order is found again when it is read."""
+        self._ordered = None
 
     def __repr__(self) -> str:
         return f"Attempt({self.application.id} #{self.ordinal})"
@@ -237,6 +242,10 @@ class Ask:
 
     def __repr__(self) -> str:
         return f"Ask({tuple(self.key)}, {self.count} x {tuple(self.size)})"
+
+
+def _rank(ask: Ask) -> tuple[bool, AskKey]:
+    return not ask.is_am, ask.key
 
 
 class Container:

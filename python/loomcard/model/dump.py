@@ -8,31 +8,62 @@ import msgspec
 
 from loomcard.model import records as r
 from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container
-from loomcard.model.draft import Draft, Grant, Step, undo_all
+from loomcard.model.draft import Draft, Grant, Step
 from loomcard.model.mirror import Mirror
 from loomcard.model.plain import decode, encode
 
 
 def dump(mirror: Mirror) -> dict[str, Any]:
-    """The state before the plan in flight, and that plan: taken back, then carried out again."""
-    plan = [_step(step) for step in mirror.in_flight]
-    undo_all(mirror.ledger, mirror.in_flight)
-    ledger = mirror.ledger
-    asks = [ask for attempt in ledger.attempts.values() for ask in attempt.ordered]
-    state = {
+    """The state before the plan in flight, and that plan; the mirror stays as it is."""
+    ledger, before = mirror.ledger, _Before(mirror.in_flight)
+    return {
         "sequence": mirror.sequence,
         "now_ms": mirror.now_ms,
         "version": mirror.version,
         "setup": mirror.setup,
         "saved": mirror.saved,
-        "records": msgspec.to_builtins(_records(mirror)),
-        "containers": [[c.number, *_extra(c)] for c in ledger.containers.values()],
-        "told": [[*ask.key, ask.told] for ask in asks if ask.told],
-        "plan": plan,
+        "records": msgspec.to_builtins(_records(mirror, before)),
+        "containers": [
+            [c.number, *_extra(c, before.preempting(c))] for c in ledger.containers.values()
+        ],
+        "told": [
+            [*ask.key, ask.told]
+            for attempt in ledger.attempts.values()
+            for ask in attempt.ordered
+            if ask.told
+        ],
+        "plan": [_step(step) for step in mirror.in_flight],
         "plan_round": mirror.in_flight_round,
     }
-    mirror.in_flight = _redo(mirror, plan)
-    return state
+
+
+class _Before:
+    """What asks and containers were before the plan in flight."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._granted: dict[Ask, list[Container]] = {}
+        self._taken: set[Container] = set()
+        for step in steps:
+            if isinstance(step, Grant):
+                self._granted.setdefault(step.ask, []).extend(step.containers)
+            else:
+                self._taken.add(step.container)
+
+    def preempting(self, container: Container) -> int | None:
+        """Since when it was being preempted."""
+        return None if container in self._taken else container.preempting_since
+
+    def asked(self, ask: Ask) -> tuple[int, dict[str, int], dict[str, int]]:
+        """Its count, and its rows of hosts and racks."""
+        count, hosts, racks = ask.count, dict(ask.hosts), dict(ask.racks)
+        for container in self._granted.get(ask, ()):
+            node = container.node
+            count += 1
+            if container.host_row:
+                hosts[node.host] = hosts.get(node.host, 0) + 1
+            if container.rack_row:
+                racks[node.rack] = racks.get(node.rack, 0) + 1
+        return count, hosts, racks
 
 
 def load(mirror: Mirror, state: dict[str, Any]) -> None:
@@ -54,8 +85,8 @@ def load(mirror: Mirror, state: dict[str, Any]) -> None:
     mirror.changes = []
 
 
-def _extra(c: Container) -> list[Any]:
-    return [c.started_ms, c.preempting_since, c.instance, c.origin, encode(c.tag)]
+def _extra(c: Container, preempting_since: int | None) -> list[Any]:
+    return [c.started_ms, preempting_since, c.instance, c.origin, encode(c.tag)]
 
 
 def _step(step: Step) -> list[Any]:
@@ -87,7 +118,7 @@ def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
     return draft.steps
 
 
-def _records(mirror: Mirror) -> list[r.AnyRecord]:
+def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
     ledger = mirror.ledger
     records: list[r.AnyRecord] = [
         r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label)
@@ -98,7 +129,7 @@ def _records(mirror: Mirror) -> list[r.AnyRecord]:
         for attempt in app.past_attempts.values():
             records += [_attempt(attempt), r.AttemptRemoved(0, attempt.number, "")]
         for attempt in app.attempts.values():
-            records += _attempt_with_asks(attempt)
+            records += _attempt_with_asks(attempt, before)
     records += [_container(c) for c in ledger.containers.values()]
     return records
 
@@ -115,21 +146,21 @@ def _attempt(attempt: Attempt) -> r.AttemptAdded:
     return r.AttemptAdded(0, attempt.number, app.number, attempt.ordinal, attempt.unmanaged)
 
 
-def _attempt_with_asks(attempt: Attempt) -> list[r.AnyRecord]:
+def _attempt_with_asks(attempt: Attempt, before: _Before) -> list[r.AnyRecord]:
     records: list[r.AnyRecord] = [_attempt(attempt)]
     if attempt.registered:
         records.append(r.AttemptRegistered(0, attempt.number))
-    records += [_ask(ask) for ask in attempt.ordered]
+    records += [_ask(ask, before) for ask in attempt.ordered]
     if attempt.blacklist:
         records.append(r.Blacklist(0, attempt.number, sorted(attempt.blacklist)))
     return records
 
 
-def _ask(ask: Ask) -> r.AskChanged:
+def _ask(ask: Ask, before: _Before) -> r.AskChanged:
+    count, hosts, racks = before.asked(ask)
     return r.AskChanged(
-        0, *ask.key, ask.is_am, tuple(ask.size), ask.count, dict(ask.hosts), dict(ask.racks),
-        ask.relax_locality, ask.label,
-    )  # fmt: skip
+        0, *ask.key, ask.is_am, tuple(ask.size), count, hosts, racks, ask.relax_locality, ask.label
+    )
 
 
 def _container(c: Container) -> r.ContainerAdded:

@@ -45,6 +45,7 @@ class Ledger:
         self.by_path: dict[str, Queue] = {}
         self.applications: dict[int, Application] = {}
         self.attempts: dict[int, Attempt] = {}
+        self.ended_attempts: dict[int, Attempt] = {}  # of applications that live on
         self.containers: dict[int, Container] = {}
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
@@ -131,6 +132,8 @@ class Ledger:
     def remove_application(self, app: Application) -> None:
         """An application ended."""
         del self.applications[app.number]
+        for number in app.past_attempts:
+            self.ended_attempts.pop(number, None)
         del app.queue.applications[app.number]
         _age_changed(app.queue)
         self._mark(app, app.queue)
@@ -149,14 +152,19 @@ class Ledger:
 
     # Asks
 
-    def set_ask(self, attempt: Attempt, key: AskKey, size: Resource, label: str) -> Ask:
+    def set_ask(
+        self, attempt: Attempt, key: AskKey, size: Resource, label: str, is_am: bool
+    ) -> Ask:
         """The ask of a key, of this size and partition from now on; its count 0 till ``demand``."""
         ask = attempt.asks.get(key)
         if ask is None:
             ask = attempt.asks[key] = Ask(attempt, key, size)
+            attempt.reorder()
         else:
             self._change_count(ask, -ask.count)
-        ask.size, ask.label = size, label
+            if ask.is_am != is_am:
+                attempt.reorder()
+        ask.size, ask.label, ask.is_am = size, label, is_am
         return ask
 
     def demand(self, ask: Ask, count: int) -> None:
@@ -168,18 +176,15 @@ class Ledger:
 
     def _forget(self, ask: Ask) -> None:
         if ask.attempt.asks.pop(ask.key, None) is not None:
-            ask.attempt.ordered = [other for other in ask.attempt.ordered if other is not ask]
-
-    def order_asks(self, attempt: Attempt) -> None:
-        """AM first, then by priority, then by allocation request id."""
-        attempt.ordered = sorted(attempt.asks.values(), key=lambda ask: (not ask.is_am, *ask.key))
+            ask.attempt.reorder()
 
     def drop_asks(self, attempt: Attempt) -> None:
         """The attempt ended: nothing of it is asked for any more."""
         app = attempt.application
-        for ask in attempt.ordered:
+        for ask in attempt.asks.values():
             self._change_count(ask, -ask.count)
-        attempt.asks, attempt.ordered = {}, []
+        attempt.asks = {}
+        attempt.reorder()
         self._mark(app, app.queue)
 
     def _change_count(self, ask: Ask, change: int) -> None:

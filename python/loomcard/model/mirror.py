@@ -236,6 +236,7 @@ class Mirror:
         self.ledger.drop_asks(attempt)
         del attempt.application.attempts[record.attempt]
         attempt.application.past_attempts[record.attempt] = attempt
+        self.ledger.ended_attempts[record.attempt] = attempt
         leaf = attempt.application.queue
         self._tell(ev.AttemptRemoved, record, leaf, attempt, record.state)
 
@@ -247,12 +248,11 @@ class Mirror:
         before = attempt.asks.get(key)
         new_size = Resource(record.size)
         old, old_size = (before.count, before.size) if before is not None else (0, new_size)
-        ask = self.ledger.set_ask(attempt, key, new_size, record.label)
-        ask.is_am, ask.relax_locality = record.is_am, record.relax_locality
+        ask = self.ledger.set_ask(attempt, key, new_size, record.label, record.is_am)
+        ask.relax_locality = record.relax_locality
         ask.hosts, ask.racks = record.hosts, record.racks
         if old == 0:
             ask.told = None
-        self.ledger.order_asks(attempt)
         self.ledger.demand(ask, record.count)
         counts = (old, record.count, old_size, new_size)
         self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
@@ -264,15 +264,9 @@ class Mirror:
 
     # Containers
 
-    def _past_attempt(self, number: int) -> Attempt:
-        for app in self.ledger.applications.values():
-            if number in app.past_attempts:
-                return app.past_attempts[number]
-        raise KeyError(f"attempt {number}")
-
     def _container_added(self, record: r.ContainerAdded) -> None:
         ledger = self.ledger
-        attempt = ledger.attempts.get(record.attempt) or self._past_attempt(record.attempt)
+        attempt = ledger.attempts.get(record.attempt) or ledger.ended_attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
         container = Container(attempt, ledger.nodes[record.node], Resource(record.size), key)
         container.number, container.yarn_number = record.container, record.number

@@ -144,9 +144,8 @@ class ResourceManager:
                 return
         elif change == 0 and (known.hosts, known.racks) == rows:
             return
-        ask = self.ledger.set_ask(attempt, full_key, size, "")
-        ask.is_am, ask.hosts, ask.racks = is_am, dict(hosts), dict(racks)
-        self.ledger.order_asks(attempt)
+        ask = self.ledger.set_ask(attempt, full_key, size, "", is_am)
+        ask.hosts, ask.racks = dict(hosts), dict(racks)
         self.ledger.demand(ask, count)
         facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, "")
         self.tell(r.AskChanged(self.clock.now, *facts))
