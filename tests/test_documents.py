@@ -40,8 +40,11 @@ def test_documents_name_commands_and_options_that_exist(path: Path) -> None:
         if name == "make":
             continue
         from loomcard.cli.app import app
+        from loomcard.cli.commands import COMMANDS, load
 
         command = typer.main.get_command(app)
+        if rest and rest[0] in COMMANDS:
+            command, rest = load(rest[0]), rest[1:]
         while rest and rest[0] in getattr(command, "commands", {}):
             command, rest = command.commands[rest[0]], rest[1:]
         assert not hasattr(command, "commands"), f"no such command: loomcard {' '.join(rest)}"

@@ -1,80 +1,72 @@
 """The command's tree, and the one place where its errors become a line and an exit status."""
 
 import contextlib
+import os
+import platform
 import signal
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from types import FrameType
+from typing import Annotated, Final
 
 import typer
 
-# Typer carries its own Click, and offers no public door to these two.
-from typer._click.exceptions import NoArgsIsHelpError, UsageError
+from loomcard.cli.commands import Commands
 
-from loomcard.cli.cluster import cluster
-from loomcard.cli.demo import demo
-from loomcard.cli.jobs import status, submit
-from loomcard.cli.policy import policy
-from loomcard.cli.replay import replay
-from loomcard.cli.report import report
-from loomcard.cli.run import run as run_experiment
-from loomcard.cli.schema import schema
-from loomcard.cli.simulate import simulate
-from loomcard.cli.trace import trace
-from loomcard.cluster.docker import ComposeError
-from loomcard.cluster.local import ClusterError
-from loomcard.cluster.places import PlaceError
-from loomcard.cluster.render import RenderError
-from loomcard.cluster.rest import AddressError, RestError
-from loomcard.config import FindingsError
-from loomcard.experiments.inputs import InputError
-from loomcard.model.journal import JournalError
-from loomcard.outcome.files import ResultError
-from loomcard.policies.registry import PolicyNotFoundError
-from loomcard.simulator import InvariantError, MismatchError, PolicyFaultError
-from loomcard.suite.player import PlayError
-from loomcard.suite.programs import ProgramError
-from loomcard.suite.submission import SubmissionError
-
-BAD_INPUT = (
-    AddressError,
-    FindingsError,
-    InputError,
-    JournalError,
-    ProgramError,
-    RenderError,
-    ResultError,
-    MismatchError,
-    PolicyNotFoundError,
-)
-FAILURES = (
-    ClusterError,
-    ComposeError,
-    InvariantError,
-    PlaceError,
-    PlayError,
-    PolicyFaultError,
-    RestError,
-    SubmissionError,
-)
+# By name: what was not imported was not raised, and the command starts faster without.
+BAD_INPUT: Final = {
+    "loomcard.cluster.render.RenderError",
+    "loomcard.cluster.rest.AddressError",
+    "loomcard.document.findings.FindingsError",
+    "loomcard.experiments.inputs.InputError",
+    "loomcard.model.journal.JournalError",
+    "loomcard.outcome.files.ResultError",
+    "loomcard.policies.registry.PolicyNotFoundError",
+    "loomcard.simulator.engine.MismatchError",
+    "loomcard.suite.programs.ProgramError",
+}
+"""Errors of what the user gave, exit status 2."""
+FAILURES: Final = {
+    "loomcard.cluster.docker.ComposeError",
+    "loomcard.cluster.local.ClusterError",
+    "loomcard.cluster.places.PlaceError",
+    "loomcard.cluster.rest.RestError",
+    "loomcard.simulator.invariants.InvariantError",
+    "loomcard.simulator.resourcemanager.PolicyFaultError",
+    "loomcard.suite.player.PlayError",
+    "loomcard.suite.submission.SubmissionError",
+}
+"""Errors of what was done, exit status 1."""
 
 app = typer.Typer(
+    cls=Commands,
     name="loomcard",
     help="Scheduling policies written in Python, run on a real YARN cluster.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
-app.add_typer(cluster)
-app.add_typer(policy)
-app.add_typer(trace)
-app.command()(submit)
-app.command()(status)
-app.command()(demo)
-app.command()(schema)
-app.command()(simulate)
-app.command()(replay)
-app.command("run")(run_experiment)
-app.command()(report)
+
+
+def _show_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    try:
+        ours = version("loomcard")
+    except PackageNotFoundError:  # a checkout that is not installed
+        ours = "not installed"
+    typer.echo(f"loomcard {ours}, Python {platform.python_version()}")
+    raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None: ...
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -84,34 +76,56 @@ def run(arguments: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _end)
     try:
         status = app(args=arguments, prog_name="loomcard", standalone_mode=False)
+        sys.stdout.flush()  # while a reader that has gone can still be noticed
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    except UsageError as error:
+    except typer.TyperException as error:
         return _misused(error)
-    except BAD_INPUT as error:
-        _complain(error)
-        return 2
-    except FAILURES as error:
-        _complain(error)
+    except typer.Abort:
+        print("error: stopped", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        return _pipe_closed()
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         print(f"error: {said} (check the path)", file=sys.stderr)
         return 1
+    except Exception as error:
+        if (known := _status_of(error)) is None:
+            raise
+        _complain(error)
+        return known
 
 
-def _misused(error: UsageError) -> int:
+def _status_of(error: Exception) -> int | None:
+    """The exit status that an error's class stands for; None for an error of ours."""
+    for each in type(error).__mro__:
+        name = f"{each.__module__}.{each.__qualname__}"
+        if name in BAD_INPUT:
+            return 2
+        if name in FAILURES:
+            return 1
+    return None
+
+
+def _pipe_closed() -> int:
+    """The reader went away, as `head` does: there is nobody to tell of it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
+    return 1
+
+
+def _misused(error: typer.TyperException) -> int:
     """Wrong arguments, in one line; a command without any gets its help, as it asked for."""
-    command = error.ctx.command_path if error.ctx is not None else "loomcard"
-    if isinstance(error, NoArgsIsHelpError):
-        error.show()
-    else:
-        said = " ".join(error.format_message().split())
-        print(f"error: {said} (see `{command} --help`)", file=sys.stderr)
+    context: typer.Context | None = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "loomcard"
+    said = error.format_message()
+    if said.strip():  # nothing is left to say of a command without arguments: that is its help
+        line = " ".join(said.split())
+        print(f"error: {line} (see `{command} --help`)", file=sys.stderr)
     return 2
 
 

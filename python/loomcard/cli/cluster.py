@@ -13,9 +13,10 @@ from loomcard.cluster.docker import ComposeCluster
 from loomcard.cluster.local import LocalCluster
 from loomcard.cluster.local_conf import LocalSettings, render_conf
 from loomcard.cluster.render import SCHEDULERS, RenderError, compose_settings, render
-from loomcard.suite.play import measured_rate
 
-cluster = typer.Typer(name="cluster", help="Start, stop and look at a cluster.")
+cluster = typer.Typer(
+    name="cluster", help="Start, stop and look at a cluster.", no_args_is_help=True
+)
 
 Policy = Annotated[
     Path | None, typer.Option("--policy", help="The set-up to start with (YAML). Default: fifo.")
@@ -188,6 +189,8 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Measure how many containers a second this machine starts; `loomcard run` warns by it."""
+    from loomcard.suite.play import measured_rate  # players and tables, for this command alone
+
     with waiting("starting containers on an embedded cluster"):
         found = measured_rate(executor.value)
     if as_json:

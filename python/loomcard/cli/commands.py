@@ -1,0 +1,80 @@
+"""The commands by name, each loaded when it is called: `--help` needs none of them.
+
+A command's line of help stands here once more, since reading it from the command's own module
+would load all that the module imports: plotting, tables, the simulator.
+"""
+
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS: Final = {
+    "cluster": ("loomcard.cli.cluster:cluster", "Start, stop and look at a cluster."),
+    "policy": ("loomcard.cli.policy:policy", "List, check and apply scheduling policies."),
+    "trace": ("loomcard.cli.trace:trace", "Look into workloads and traces."),
+    "submit": (
+        "loomcard.cli.jobs:submit",
+        "Submit an example job, or a jar with its arguments (after `--` if they begin with a"
+        " dash).",
+    ),
+    "status": (
+        "loomcard.cli.jobs:status",
+        "Say what a running cluster does: policy, applied version, bridge, queues, applications.",
+    ),
+    "demo": (
+        "loomcard.cli.demo:demo",
+        "Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler.",
+    ),
+    "schema": (
+        "loomcard.cli.schema:schema",
+        "Print the JSON Schema of set-ups, workloads or experiments.",
+    ),
+    "simulate": (
+        "loomcard.cli.simulate:simulate",
+        "Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is.",
+    ),
+    "replay": (
+        "loomcard.cli.replay:replay",
+        "Say what another policy would have decided, round by round and to the end.",
+    ),
+    "run": (
+        "loomcard.cli.run:run",
+        "Run a workload or an experiment; go on where an earlier run of it was stopped.",
+    ),
+    "report": (
+        "loomcard.cli.report:report",
+        "Compare policies: waiting, completion, slowdown, makespan, utilization and fairness.",
+    ),
+}
+"""Where each command is, and what it does in one line."""
+
+
+def load(name: str) -> Any:
+    """The command ``name`` in full, with its options. Raises KeyError for an unknown one."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(module), attribute)
+    group = typer.Typer(add_completion=False)
+    if isinstance(found, typer.Typer):
+        group.add_typer(found, name=name)
+    else:
+        group.command(name)(found)
+    return typer.main.get_group(group).commands[name]
+
+
+class _Later(TyperCommand):
+    """Stands for a command in lists and completions; becomes it when it is called."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        return load(str(self.name)).make_context(*arguments, **more)
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, (_, help_line) in COMMANDS.items():
+            self.add_command(_Later(name, help=help_line))
