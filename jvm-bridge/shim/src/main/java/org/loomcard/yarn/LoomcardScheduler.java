@@ -81,6 +81,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private ContainerResizes resizes;
   private RoundBooks books;
   private Rounds rounds;
+  private FirstLoad firstLoad;
   private ApplicationDesk desk;
   private boolean usePortForNodeName;
   private volatile boolean wasReady;
@@ -106,7 +107,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation);
     books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);
     rounds = createRounds(books, config, clock);
-    rounds.load();
+    firstLoad = new FirstLoad(rounds);
     desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds);
     super.serviceInit(conf);
     initializeMonitors(conf);
@@ -131,6 +132,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   @Override
   public void serviceStart() throws Exception {
+    firstLoad.run();
     super.serviceStart();
     rounds.start();
   }
@@ -148,11 +150,16 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     rmContext = context;
   }
 
-  /** What refreshQueues calls: applies the policy file as it is now. */
+  /**
+   * What refreshQueues calls: applies the policy file as it is now. AdminService calls it on its
+   * way to the active state too, before anything runs; what governs is read at the start then.
+   */
   @Override
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
     rereadSettings(conf);
-    rounds.refresh();
+    if (isInState(STATE.STARTED)) {
+      rounds.refresh();
+    }
   }
 
   /**
@@ -174,6 +181,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   @Override
   public void handle(SchedulerEvent event) {
+    firstLoad.beforeEvent();
     router.route(event);
   }
 

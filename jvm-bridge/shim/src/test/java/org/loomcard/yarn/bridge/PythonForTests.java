@@ -3,11 +3,12 @@ package org.loomcard.yarn.bridge;
 import java.io.File;
 
 /** The interpreter that has the package; a missing one fails tests rather than skipping them. */
-final class PythonForTests {
+public final class PythonForTests {
   private PythonForTests() {
   }
 
-  static String path() {
+  /** The interpreter's path. */
+  public static String path() {
     String named = System.getProperty("loomcard.python", System.getenv("LOOMCARD_PYTHON"));
     String path = named != null ? named
         : new File(Golden.repository(), ".venv/bin/python").getPath();
