@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf clean
+.PHONY: help setup environment demo test lint unit java lines explore bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -62,6 +62,9 @@ lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile,
 unit: setup  ## the fast part: lint and the Python tests without a cluster
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/pytest -q -m "not cluster and not docker"
+
+explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
+	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
 
 bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.bench

@@ -1,10 +1,18 @@
-"""What all tests share: what is done about tests that need a Docker engine where none answers."""
+"""What all tests share: how properties draw their examples, and what is done about tests that need
+a Docker engine where none answers.
+"""
 
 import functools
 import os
 import subprocess
 
 import pytest
+from hypothesis import settings
+
+# `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("LOOMCARD_EXAMPLES", "same"))
 
 
 @functools.cache

@@ -13,6 +13,9 @@ JAVA_LIMITS = {"LoomcardScheduler.java": 500}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|base)$", re.IGNORECASE)
 WAITING = re.compile(r"wait|eventually|until", re.IGNORECASE)
 CHECKING = re.compile(r"raises|warns|assert|check_|expect|fail")
+CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
+JAVA_CLOCK = r"(System\.(nanoTime|currentTimeMillis)|Time\.(now|monotonicNow))\(\)"
+JAVA_MEASURED = re.compile(rf"{JAVA_CLOCK}\s*-|-\s*{JAVA_CLOCK}")
 JAVA_METHOD = re.compile(r"^ {2,8}[\w<>\[\], ]+ (\w+)\([^;]*$")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -78,16 +81,44 @@ def sleeps(source: str) -> list[int]:
     return [line for line in slept if line not in allowed]
 
 
-def java_sleeps(source: str, name: str = "") -> list[int]:
-    """As `sleeps`, for Java: the last method begun above the line, or the class, names the wait."""
-    method, found = "", []
+def clocks(source: str) -> list[int]:
+    """Lines that read a clock, but in a function that is named for what it waits for: whoever
+    measures time is about to assert on it.
+    """
+    waiting = [f for f in functions(source) if WAITING.search(f.name) and "test" not in f.name]
+    allowed = {n for f in waiting for n in range(f.lineno, (f.end_lineno or 0) + 1)}
+    calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+    read = [n.lineno for n in calls if ast.unparse(n.func) in {f"time.{c}" for c in CLOCKS}]
+    read += [n.lineno for n in calls if ast.unparse(n.func) in CLOCKS - {"time"}]
+    return sorted(line for line in read if line not in allowed)
+
+
+def measured_bounds(source: str) -> list[int]:
+    """Lines that hold a time seen on a real cluster, ``..._ms``, against a number."""
+    found = []
+    for compared in (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Compare)):
+        parts = [n for side in (compared.left, *compared.comparators) for n in ast.walk(side)]
+        names = [getattr(n, "attr", getattr(n, "id", getattr(n, "value", ""))) for n in parts]
+        timed = any(isinstance(name, str) and name.endswith("_ms") for name in names)
+        if timed and any(isinstance(name, int | float) and name > 0 for name in names):
+            found.append(compared.lineno)
+    return found
+
+
+def java_lines_outside_waits(found: re.Pattern[str], source: str, name: str) -> list[int]:
+    """Lines that match, but in a method, or a class, that is named for what it waits for."""
+    method, lines = "", []
     for n, line in enumerate(source.splitlines(), 1):
         if begun := JAVA_METHOD.match(line):
             method = begun[1]
-        slept = re.search(r"(Thread|TimeUnit\.\w+)\.sleep\(", line)
-        if slept and not WAITING.search(method + name):
-            found.append(n)
-    return found
+        if found.search(line) and not WAITING.search(method + name):
+            lines.append(n)
+    return lines
+
+
+def java_sleeps(source: str, name: str = "") -> list[int]:
+    """As `sleeps`, for Java: the last method begun above the line, or the class, names the wait."""
+    return java_lines_outside_waits(re.compile(r"(Thread|TimeUnit\.\w+)\.sleep\("), source, name)
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=short)
@@ -121,6 +152,21 @@ def test_java_tests_assert_and_never_sleep(path: Path) -> None:
     assert java_sleeps(source, path.stem) == []
 
 
+@pytest.mark.parametrize("path", TESTS, ids=short)
+def test_tests_assert_nothing_on_wall_time(path: Path) -> None:
+    """A test that measures time answers by the load of the machine."""
+    source = path.read_text()
+    assert clocks(source) == []
+    if path.is_relative_to(ROOT / "tests" / "cluster"):
+        assert measured_bounds(source) == []
+
+
+@pytest.mark.parametrize("path", JAVA_TESTS, ids=short)
+def test_java_tests_assert_nothing_on_wall_time(path: Path) -> None:
+    """As for Python."""
+    assert java_lines_outside_waits(JAVA_MEASURED, path.read_text(), path.stem) == []
+
+
 def test_rooms_have_names_that_say_something() -> None:
     """No utils, helpers, common, misc, base or manager."""
     rooms = [(p, part) for p in PYTHON + JAVA for part in (*p.relative_to(ROOT).parts, p.stem)]
@@ -138,5 +184,11 @@ def test_the_rules_bite() -> None:
     assert java_code_lines(java) == 3
     assert java_sleeps(java) == [5]
     assert java_sleeps(java.replace("testX", "awaitX")) == []
+    assert clocks("def test_x():\n    begin = time.monotonic()\n") == [2]
+    assert clocks("def wait_for(x):\n    end = time.monotonic() + 5\n") == []
+    assert measured_bounds("assert row.started_ms < 15_000\n") == [1]
+    assert measured_bounds('assert summary(x)["makespan_ms"] > 9\n') == [1]
+    assert measured_bounds("assert row.started_ms < row.finished_ms\n") == []
+    assert java_lines_outside_waits(JAVA_MEASURED, "t = System.nanoTime() - begin;", "X") == [1]
     assert VAGUE.search("string_utils")
     assert not VAGUE.search("database")

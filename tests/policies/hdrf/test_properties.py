@@ -25,7 +25,7 @@ from loomcard.policies.hdrf.rounds import (
 )
 
 EPS = 0.004
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=25)
 fewer = settings(few, max_examples=8)
 every_setting = pytest.mark.parametrize("setting", SETTINGS)
 

@@ -104,7 +104,7 @@ final class Py4jPolicyClient implements PolicyClient {
    * Sockets with TCP_NODELAY, without which messages of 9 to 30 kB stall for 40 ms; at most one
    * open.
    */
-  private static final class OwnSockets extends SocketFactory {
+  static final class OwnSockets extends SocketFactory {
     private Socket open;
     private boolean closed;
 

@@ -6,45 +6,44 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
 /** When rounds run: signals, holding back, wake-ups, and the waits of the breaker. */
 public class PaceTest {
+  private static final long FOR_EVER_MS = 3_600_000;
 
   /** A signal that came before the wait ends it at once: none is lost in between. */
   @Test
-  public void aSignalBeforeTheWaitIsNotLost() {
+  public void aSignalBeforeTheWaitIsNotLost() throws Exception {
     Pace pace = new Pace(0);
     pace.take();
     pace.signal();
-    assertTrue(millisOf(() -> pace.await(20_000)) < 10_000);
+    awaitEnd(started(() -> pace.await(FOR_EVER_MS)));
   }
 
   /** A signal from another thread ends the wait. */
   @Test
   public void aSignalEndsTheWait() throws Exception {
     Pace pace = new Pace(0);
-    Thread waiting = new Thread(() -> pace.await(60_000));
-    waiting.start();
+    Thread waiting = started(() -> pace.await(FOR_EVER_MS));
     pace.signal();
-    waiting.join(20_000);
-    assertFalse(waiting.isAlive());
+    awaitEnd(waiting);
   }
 
-  /** A small batch is held back; a large one, or many signals, are not. */
+  /** A small batch is held back until many signals came; a large one is not held at all. */
   @Test
-  public void holdsSmallBatchesOnly() {
-    Pace pace = new Pace(40);
+  public void holdsSmallBatchesOnly() throws Exception {
+    Pace pace = new Pace(FOR_EVER_MS);
     pace.signal();
-    assertTrue(millisOf(() -> pace.hold(3)) >= 40);
-    Pace never = new Pace(60_000);
-    assertTrue(millisOf(() -> never.hold(500)) < 30_000);
+    Thread held = started(() -> pace.hold(3));
+    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
     for (int i = 0; i < 100; i++) {
-      never.signal();
+      pace.signal();
     }
-    assertTrue(millisOf(() -> never.hold(3)) < 30_000);
+    awaitEnd(held);
+    awaitEnd(started(() -> new Pace(FOR_EVER_MS).hold(500)));
+    awaitEnd(started(() -> new Pace(1).hold(3)));
   }
 
   /** One wake-up an instance: a new one replaces it, none removes it, others keep theirs. */
@@ -94,9 +93,14 @@ public class PaceTest {
     return new Breaker(new BridgeConfig(conf));
   }
 
-  private static long millisOf(Runnable task) {
-    long begin = System.nanoTime();
-    task.run();
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+  private static Thread started(Runnable task) {
+    Thread thread = new Thread(task);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  private static void awaitEnd(Thread thread) throws InterruptedException {
+    Until.waitUntil("the wait is over", () -> !thread.isAlive());
   }
 }
