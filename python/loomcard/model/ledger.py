@@ -202,8 +202,10 @@ class Ledger:
         app = ask.attempt.application
         pending = app.pending_count
         app.pending_count = pending + change
-        if not pending or pending == -change:
-            _age_changed(app.queue)
+        if not pending:
+            _began_to_demand(app)
+        elif pending == -change:
+            _stopped_to_demand(app)
         self.pending_total += change
         self._demand(app.queue, change)
 
@@ -352,6 +354,27 @@ def _sums(leaf: Queue, user: str) -> list[list[int]]:
         sums.append(queue.used)
         queue = queue.parent
     return sums
+
+
+def _began_to_demand(app: Application) -> None:
+    """Keep the age of the queues above, whose own demand has not been counted yet: a walk over
+    all their applications at each such change would cost more than the decision itself.
+    """
+    queue: Queue | None = app.queue
+    while queue is not None:
+        if queue.oldest_ms is not None:
+            alone = queue.pending_count == 0
+            queue.oldest_ms = app.submitted_ms if alone else min(queue.oldest_ms, app.submitted_ms)
+        queue = queue.parent
+
+
+def _stopped_to_demand(app: Application) -> None:
+    """Only a queue whose oldest this was has another age now."""
+    queue: Queue | None = app.queue
+    while queue is not None:
+        if queue.oldest_ms == app.submitted_ms:
+            queue.oldest_ms = None
+        queue = queue.parent
 
 
 def _age_changed(queue: Queue | None) -> None:

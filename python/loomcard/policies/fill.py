@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Container, Iterable
-from heapq import heapify, heappop, heappush
-from typing import Any
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Any, Literal
 
 from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.ledger import Ledger
@@ -76,11 +76,15 @@ class Index:
         if member.pending_count <= 0:
             self.entries.pop(member, None)
             return
+        entry = self._entry(order, member)
+        for shape in shapes_of(member):
+            self._push(shape, entry)
+
+    def _entry(self, order: Order, member: Member) -> Entry:
         after = self.guarantees_first and not member.below_guaranteed
         entry = (after, order(member), member.submitted_ms, member.number, member)
         self.entries[member] = entry
-        for shape in shapes_of(member):
-            self._push(shape, entry)
+        return entry
 
     def _push(self, shape: Shape | None, entry: Entry) -> None:
         heap = self.heaps.get(shape)
@@ -108,7 +112,11 @@ class Index:
     def served(self, order: Order, member: Member) -> None:
         """The top got something: its new place."""
         self.stale.pop(member, None)
-        heappop(self.heaps[self._at])
+        heap = self.heaps[self._at]
+        if member.pending_count > 0 and only_shape_of(member) == self._at:
+            heapreplace(heap, self._entry(order, member))
+            return
+        heappop(heap)
         self.rekey(order, member)
 
     def take_out(self) -> tuple[Shape | None, Entry]:
@@ -130,6 +138,14 @@ class Index:
         for shape, entry in taken:
             if self.entries.get(entry[4]) is entry:
                 self._push(shape, entry)
+
+
+def only_shape_of(member: Member) -> Shape | Literal[False] | None:
+    """The one shape that a member asks for, as ``shapes_of`` gives it; False where it has more."""
+    if isinstance(member, Queue):
+        return None
+    asks = member.asks
+    return (asks[0].size, asks[0].label) if len(asks) == 1 else False
 
 
 def shapes_of(member: Member) -> Iterable[Shape | None]:

@@ -49,6 +49,11 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
         if queue.leaf:
             below = [c for app in queue.applications.values() for c in app.containers]
             _same(f"queue {queue.path}", queue.used, _sum(below, zero))
+            asking = (a.submitted_ms for a in queue.applications.values() if a.pending_count)
+            _same(f"oldest demand of {queue.path}", queue.submitted_ms, min(asking, default=0))
+        else:
+            asking = (child.submitted_ms for child in queue.children if child.pending_count)
+            _same(f"oldest demand of {queue.path}", queue.submitted_ms, min(asking, default=0))
         maximum = queue.maximum
         over = maximum and any(u > m for u, m in zip(queue.used, maximum, strict=True))
         if over and not shrunk:
