@@ -23,12 +23,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEven
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
-import org.loomcard.yarn.books.ContainerEntry;
 import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
 import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.slf4j.Logger;
@@ -190,13 +188,6 @@ final class ApplicationDesk {
       LoomcardQueue to = tree.find(target);
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null) {
-        for (RMContainer container : attempt.getLiveContainers()) {
-          ContainerEntry entry = ledger.container(container.getContainerId());
-          boolean isAm = entry != null && entry.isAm();
-          long[] size = Amounts.of(container.getContainer().getResource());
-          from.giveBack(application.user(), size, isAm);
-          to.take(application.user(), size, isAm);
-        }
         attempt.move(to);
       }
       applications.get(id).setQueue(to);

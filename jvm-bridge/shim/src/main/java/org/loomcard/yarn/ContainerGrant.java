@@ -37,7 +37,8 @@ final class ContainerGrant {
     this.attempt = attempt;
     this.key = key;
     this.node = node;
-    this.isAm = attempt.isAmAsk();
+    this.isAm = key.getContainerToUpdate() == null ? attempt.isAmAsk()
+        : attempt.application().charges().isAm(key.getContainerToUpdate());
     this.rows = HadoopLine.rows(attempt, key);
   }
 
@@ -107,7 +108,11 @@ final class ContainerGrant {
         null, key.getAllocationRequestId());
     RMContainer granted = attempt.grant(type, node, key, container);
     node.allocateContainer(granted);
-    attempt.loomcardQueue().take(attempt.getUser(), amounts, isAm);
+    if (key.getContainerToUpdate() == null) {
+      attempt.application().charges().add(id, amounts, isAm);
+    } else {
+      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts);
+    }
     attempt.incNumAllocatedContainers(type, asked);
     HadoopLine.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
     return granted;

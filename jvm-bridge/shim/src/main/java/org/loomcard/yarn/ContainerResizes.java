@@ -1,11 +1,16 @@
 package org.loomcard.yarn;
 
-import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.books.Ledger;
-import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.queues.Amounts;
@@ -19,7 +24,8 @@ import org.loomcard.yarn.queues.Amounts;
 final class ContainerResizes {
   private final Ledger ledger;
   private final PlanCommitter committer;
-  private volatile boolean outstanding;
+  /** The containers whose change is outstanding, each with the attempt that asked. */
+  private final Map<ContainerId, LoomcardAttempt> outstanding = new ConcurrentHashMap<>();
   private volatile boolean fresh;
 
   ContainerResizes(Ledger ledger, PlanCommitter committer) {
@@ -27,10 +33,19 @@ final class ContainerResizes {
     this.committer = committer;
   }
 
-  /** An AM asked for a change; looked at in the next round, and again until none is outstanding. */
-  void asked() {
-    outstanding = true;
-    fresh = true;
+  /** An AM asked for changes; looked at in each round until they are served or taken back. */
+  void asked(LoomcardAttempt attempt, ContainerUpdates updates) {
+    asked(attempt, updates.getIncreaseRequests());
+    asked(attempt, updates.getPromotionRequests());
+  }
+
+  private void asked(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
+    if (requests != null) {
+      for (UpdateContainerRequest request : requests) {
+        outstanding.put(request.getContainerId(), attempt);
+        fresh = true;
+      }
+    }
   }
 
   /** Whether some change was asked for since the last round. */
@@ -38,31 +53,27 @@ final class ContainerResizes {
     return fresh;
   }
 
-  /** Serves what fits. The caller holds the scheduler's write lock. */
-  void serve() {
-    if (!outstanding) {
-      return;
-    }
-    fresh = false;
-    boolean left = false;
-    for (LoomcardApplication application : ledger.applications()) {
-      LoomcardAttempt attempt = application.attempt();
-      if (attempt == null || attempt.isStopped()) {
-        continue;
-      }
-      for (SchedulerRequestKey key : new ArrayList<>(attempt.getSchedulerKeys())) {
-        if (key.getContainerToUpdate() != null) {
-          left |= !serve(attempt, key);
-        }
-      }
-    }
-    outstanding = left;
+  /** How many changes are outstanding. */
+  int count() {
+    return outstanding.size();
   }
 
-  private boolean serve(LoomcardAttempt attempt, SchedulerRequestKey key) {
-    RMContainer container = attempt.getRMContainer(key.getContainerToUpdate());
+  /** Serves what fits. The caller holds the scheduler's write lock. */
+  void serve() {
+    fresh = false;
+    outstanding.entrySet().removeIf(change -> serve(change.getValue(), change.getKey()));
+  }
+
+  /** Returns whether nothing of the change is outstanding any more. */
+  private boolean serve(LoomcardAttempt attempt, ContainerId id) {
+    RMContainer container = attempt.getRMContainer(id);
     LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
-    if (node == null) {
+    if (node == null || attempt.isStopped()) {
+      return true;
+    }
+    SchedulerRequestKey key = new SchedulerRequestKey(container.getContainer().getPriority(),
+        container.getContainer().getAllocationRequestId(), id);
+    if (attempt.getOutstandingAsksCount(key) <= 0) {
       return true;
     }
     long[] size = Amounts.of(container.getContainer().getResource());
@@ -73,10 +84,35 @@ final class ContainerResizes {
     }
     if (grows) {
       Amounts.add(size, more);
-      ledger.containerResized(container.getContainerId(), size);
+      ledger.containerResized(id, size);
     } else {
       ledger.containerPromoted(attempt, node, container);
     }
     return true;
+  }
+
+  /** The AM has fetched changes that were granted. */
+  void fetched(LoomcardAttempt attempt, List<Container> increased, List<Container> promoted) {
+    settle(attempt, increased);
+    settle(attempt, promoted);
+  }
+
+  /** The AM has fetched changes by which containers shrank, or became opportunistic. */
+  void shrunk(LoomcardAttempt attempt, List<Container> decreased, List<Container> demoted) {
+    settle(attempt, decreased);
+    for (Container container : decreased) {
+      ledger.containerResized(container.getId(), Amounts.of(container.getResource()));
+    }
+    for (Container container : demoted) {
+      attempt.application().charges().end(container.getId());
+      ledger.containerDemoted(container.getId());
+    }
+  }
+
+  private static void settle(LoomcardAttempt attempt, List<Container> changed) {
+    for (Container container : changed) {
+      attempt.application().charges().settle(container.getId(),
+          Amounts.of(container.getResource()));
+    }
   }
 }

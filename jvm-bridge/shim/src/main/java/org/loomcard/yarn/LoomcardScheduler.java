@@ -14,7 +14,6 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
-import org.apache.hadoop.yarn.api.records.NMToken;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
@@ -343,13 +342,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       return;
     }
     handleContainerUpdates(attempt, updates);
-    if (!isEmpty(updates.getIncreaseRequests()) || !isEmpty(updates.getPromotionRequests())) {
-      resizes.asked();
-    }
-  }
-
-  private static boolean isEmpty(List<?> list) {
-    return list == null || list.isEmpty();
+    resizes.asked(attempt, updates);
   }
 
   private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {
@@ -358,18 +351,15 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     attempt.setApplicationHeadroomForMetrics(headroom);
     readLock.lock();
     try {
-      List<Container> increased = attempt.pullNewlyIncreasedContainers();
+      // Decreases first: pulling an increase makes YARN forget a decrease of the same container,
+      // and every later pull of that one would fail.
       List<Container> decreased = attempt.pullNewlyDecreasedContainers();
-      List<Container> promoted = attempt.pullNewlyPromotedContainers();
       List<Container> demoted = attempt.pullNewlyDemotedContainers();
-      for (Container container : decreased) {
-        ledger.containerResized(container.getId(), Amounts.of(container.getResource()));
-      }
-      for (Container container : demoted) {
-        ledger.containerDemoted(container.getId());
-      }
-      List<NMToken> tokens = attempt.pullUpdatedNMTokens();
-      return answer(attempt, containers, headroom, tokens, increased, decreased, promoted, demoted);
+      resizes.shrunk(attempt, decreased, demoted);
+      List<Container> increased = attempt.pullNewlyIncreasedContainers();
+      List<Container> promoted = attempt.pullNewlyPromotedContainers();
+      resizes.fetched(attempt, increased, promoted);
+      return answer(attempt, containers, headroom, increased, decreased, promoted, demoted);
     } finally {
       readLock.unlock();
     }
@@ -398,6 +388,11 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     rounds.signal();
   }
 
+  /** The increases and promotions that AMs asked for. */
+  ContainerResizes resizes() {
+    return resizes;
+  }
+
   /** Comings, ends and moves of applications and attempts. */
   ApplicationDesk desk() {
     return desk;
@@ -424,12 +419,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         return;
       }
       LoomcardNode node = nodeTracker.getNode(container.getContainer().getNodeId());
-      ContainerEntry entry = ledger.container(id);
-      Resource size = container.getContainer().getResource();
       String partition = node == null ? "" : node.getPartition();
       if (attempt.containerCompleted(container, status, event, partition)) {
-        attempt.loomcardQueue().giveBack(attempt.getUser(), Amounts.of(size), entry != null
-            && entry.isAm());
+        attempt.application().charges().end(id);
         audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
         ledger.containerEnded(id, EndKind.of(status, event), status.getExitStatus());
       }

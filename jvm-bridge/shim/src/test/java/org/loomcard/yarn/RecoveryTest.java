@@ -7,7 +7,9 @@ import static org.junit.Assert.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
@@ -129,5 +131,44 @@ public class RecoveryTest extends SchedulerTestBase {
         containers.stream().anyMatch(old -> old.getId().equals(more.get(0).getId())));
     assertTrue(am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>())
         .getAllocatedContainers().isEmpty());
+  }
+
+  /**
+   * A container of the attempt before, on a node that comes back after the AM has registered,
+   * reaches the AM together with the token for its node.
+   */
+  @Test
+  public void tokensForContainersOfThePreviousAttempt() throws Exception {
+    startRm();
+    MockNM nm = node("h1", 8192, 8);
+    MockNM second = node("h2", 8192, 8);
+    RMApp app = submit(application().withMaxAppAttempts(2).withKeepContainers(true));
+    MockAM am = launchAm(app, nm);
+    read();
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 1), node(second), 1));
+    Container kept = collect(am).get(0);
+    second.nodeHeartbeat(am.getApplicationAttemptId(), kept.getId().getContainerId(),
+        ContainerState.RUNNING);
+    rm.drainEvents();
+    report(nm, app, 1, ContainerState.COMPLETE);
+    until("the second attempt", () -> app.getAppAttempts().size() == 2
+        && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
+    am = launchAm(app, nm);
+    restartRm();
+    nm.setResourceTrackerService(rm.getResourceTrackerService());
+    nm.registerNode(Collections.singletonList(TestRMRestart.createNMContainerStatus(
+        am.getApplicationAttemptId(), 1, ContainerState.RUNNING)), null);
+    rm.drainEvents();
+    am.setAMRMProtocol(rm.getApplicationMasterService(), rm.getRMContext());
+    am.registerAppAttempt(false);
+    second.setResourceTrackerService(rm.getResourceTrackerService());
+    second.registerNode(Collections.singletonList(TestRMRestart.createNMContainerStatus(
+        kept.getId().getApplicationAttemptId(), (int) kept.getId().getContainerId(),
+        ContainerState.RUNNING)), null);
+    rm.drainEvents();
+    AllocateResponse answer = am.allocate(new ArrayList<ResourceRequest>(),
+        new ArrayList<ContainerId>());
+    assertEquals(kept.getId(), answer.getContainersFromPreviousAttempts().get(0).getId());
+    assertEquals(second.getNodeId(), answer.getNMTokens().get(0).getNodeId());
   }
 }

@@ -93,8 +93,9 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
 
   /** Containers of the attempt before reach the AM when it registers; there is no other way. */
   protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
-      Resource headroom, List<NMToken> tokens, List<Container> increased,
-      List<Container> decreased, List<Container> promoted, List<Container> demoted) {
+      Resource headroom, List<Container> increased, List<Container> decreased,
+      List<Container> promoted, List<Container> demoted) {
+    List<NMToken> tokens = attempt.pullUpdatedNMTokens();
     return new Allocation(containers, headroom, attempt.pullPreemptions(), null, null, tokens,
         increased, decreased, promoted, demoted);
   }

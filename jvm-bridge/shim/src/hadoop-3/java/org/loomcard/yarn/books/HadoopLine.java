@@ -101,14 +101,14 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     metrics.submitAppAttempt(user, unmanaged);
   }
 
+  /** The tokens come last: pulling containers of any kind is what makes them. */
   protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
-      Resource headroom,
-      List<NMToken> tokens, List<Container> increased, List<Container> decreased,
-      List<Container> promoted,
-      List<Container> demoted) {
+      Resource headroom, List<Container> increased, List<Container> decreased,
+      List<Container> promoted, List<Container> demoted) {
+    List<Container> previous = attempt.pullPreviousAttemptContainers();
+    List<NMToken> tokens = attempt.pullUpdatedNMTokens();
     return new Allocation(containers, headroom, attempt.pullPreemptions(), null, null, tokens,
-        increased, decreased,
-        promoted, demoted, attempt.pullPreviousAttemptContainers(), null);
+        increased, decreased, promoted, demoted, previous, null);
   }
 
   /** Takes one container off an ask and keeps with it what is needed to ask again. */

@@ -124,7 +124,9 @@ public final class Ledger {
   /** An application moved, or has another priority. */
   public void changeApplication(LoomcardApplication application, LoomcardQueue queue,
       int priority) {
-    application.setQueue(queue);
+    if (queue != application.queue()) {
+      application.setQueue(queue);
+    }
     application.setPriority(priority);
     long at = news.now();
     news.add(out -> out.applicationChanged(at, application.number(), application.queue().number(),
@@ -134,6 +136,7 @@ public final class Ledger {
   /** YARN is done with an application. */
   public void finishApplication(LoomcardApplication application, String state) {
     applicationsById.remove(application.id());
+    application.charges().close();
     if (application.finish(state)) {
       forget(application);
     }
@@ -219,7 +222,7 @@ public final class Ledger {
     RMAppAttempt appAttempt = attempt.appAttempt();
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
-    attempt.loomcardQueue().take(attempt.getUser(),
+    attempt.application().charges().add(container.getContainerId(),
         Amounts.of(container.getContainer().getResource()), isAm);
     tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
         "recovered"));

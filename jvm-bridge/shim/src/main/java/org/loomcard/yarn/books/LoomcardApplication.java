@@ -21,6 +21,7 @@ public final class LoomcardApplication {
   private final ApplicationId id;
   private final String user;
   private final RMApp app;
+  private final Charges charges;
   private volatile LoomcardQueue queue;
   private volatile int priority;
   private volatile LoomcardAttempt attempt;
@@ -35,6 +36,7 @@ public final class LoomcardApplication {
     this.user = user;
     this.app = app;
     this.queue = queue;
+    this.charges = new Charges(user, queue);
     this.priority = priority;
   }
 
@@ -63,6 +65,11 @@ public final class LoomcardApplication {
     return attempt;
   }
 
+  /** What its queue is charged for its containers. */
+  public Charges charges() {
+    return charges;
+  }
+
   /** The share that the policy wants its AM to be told; null for the shim's own figure. */
   public long[] toldHeadroom() {
     return toldHeadroom;
@@ -74,6 +81,7 @@ public final class LoomcardApplication {
 
   void setQueue(LoomcardQueue newQueue) {
     queue = newQueue;
+    charges.moveTo(newQueue);
   }
 
   void setPriority(int newPriority) {

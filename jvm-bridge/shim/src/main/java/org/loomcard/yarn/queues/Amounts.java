@@ -50,11 +50,20 @@ public final class Amounts {
     }
   }
 
-  /** Subtracts {@code less} from {@code sum} in place. */
-  public static void subtract(long[] sum, long[] less) {
-    for (int i = 0; i < sum.length; i++) {
-      sum[i] -= less[i];
+  /** {@code one + other}. */
+  public static long[] sum(long[] one, long[] other) {
+    long[] sum = one.clone();
+    add(sum, other);
+    return sum;
+  }
+
+  /** {@code -amounts}. */
+  public static long[] negative(long[] amounts) {
+    long[] negative = new long[amounts.length];
+    for (int i = 0; i < negative.length; i++) {
+      negative[i] = -amounts[i];
     }
+    return negative;
   }
 
   /**

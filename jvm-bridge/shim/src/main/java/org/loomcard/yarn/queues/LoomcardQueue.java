@@ -115,17 +115,15 @@ public final class LoomcardQueue implements Queue {
     return isAm && amLimit != null && !usage.fitsAm(size, amLimit) ? Reasons.AM_LIMIT : null;
   }
 
-  /** Books a container that started, here and in all queues above. */
-  public void take(String user, long[] size, boolean isAm) {
+  /**
+   * Charges a change of what {@code user} holds, here and in all queues above.
+   *
+   * @param change amounts that came, or went where they are negative
+   * @param count containers that came, or went where it is negative
+   */
+  public void charge(String user, long[] change, boolean isAm, int count) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      queue.usage.add(user, size, isAm);
-    }
-  }
-
-  /** Books a container that ended. */
-  public void giveBack(String user, long[] size, boolean isAm) {
-    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      queue.usage.remove(user, size, isAm);
+      queue.usage.change(user, change, isAm, count);
     }
   }
 

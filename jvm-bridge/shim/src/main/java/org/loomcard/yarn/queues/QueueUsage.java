@@ -18,27 +18,17 @@ final class QueueUsage {
     usedByAms = new long[types];
   }
 
-  synchronized void add(String user, long[] size, boolean isAm) {
-    Amounts.add(used, size);
-    Amounts.add(byUser.computeIfAbsent(user, name -> new long[used.length]), size);
-    containers++;
-    if (isAm) {
-      Amounts.add(usedByAms, size);
+  /** Adds a change, which may be negative, and so many more or fewer containers. */
+  synchronized void change(String user, long[] change, boolean isAm, int count) {
+    Amounts.add(used, change);
+    long[] ofUser = byUser.computeIfAbsent(user, name -> new long[used.length]);
+    Amounts.add(ofUser, change);
+    if (Amounts.isZero(ofUser)) {
+      byUser.remove(user);
     }
-  }
-
-  synchronized void remove(String user, long[] size, boolean isAm) {
-    Amounts.subtract(used, size);
-    long[] ofUser = byUser.get(user);
-    if (ofUser != null) {
-      Amounts.subtract(ofUser, size);
-      if (Amounts.isZero(ofUser)) {
-        byUser.remove(user);
-      }
-    }
-    containers--;
+    containers += count;
     if (isAm) {
-      Amounts.subtract(usedByAms, size);
+      Amounts.add(usedByAms, change);
     }
   }
 

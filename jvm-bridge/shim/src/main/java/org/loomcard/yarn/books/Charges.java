@@ -1,0 +1,141 @@
+package org.loomcard.yarn.books;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one application's queue is charged for, container by container. What was charged is what is
+ * given back, whatever YARN says of a container's size by then; a container that was never charged,
+ * such as an opportunistic one, gives nothing back.
+ *
+ * <p>YARN serves an increase by a second, temporary container on the same node. Its amounts are
+ * charged to the container that grows, from the grant on; they are given back if the temporary
+ * container ends before the AM has fetched the increase.
+ */
+public final class Charges {
+  private static final Logger LOG = LoggerFactory.getLogger(Charges.class);
+  private final String user;
+  private final Map<ContainerId, Charge> charges = new HashMap<>();
+  private final Map<ContainerId, Growth> growths = new HashMap<>();
+  private LoomcardQueue queue;
+
+  Charges(String user, LoomcardQueue queue) {
+    this.user = user;
+    this.queue = queue;
+  }
+
+  /** A container started. */
+  public synchronized void add(ContainerId id, long[] size, boolean isAm) {
+    charges.put(id, new Charge(size.clone(), isAm));
+    queue.charge(user, size, isAm, 1);
+  }
+
+  /**
+   * The temporary container {@code id} was granted, by which {@code target} grows; one that was not
+   * charged before, an opportunistic container, is promoted by it.
+   */
+  public synchronized void grow(ContainerId id, ContainerId target, long[] more) {
+    Charge charge = charges.get(target);
+    growths.put(id, new Growth(target, more.clone(), charge == null));
+    if (charge == null) {
+      add(target, more, false);
+    } else {
+      resize(charge, Amounts.sum(charge.size, more));
+    }
+  }
+
+  /** The AM has fetched a change of this container, which has that size now. */
+  public synchronized void settle(ContainerId id, long[] size) {
+    growths.values().removeIf(growth -> growth.target.equals(id));
+    Charge charge = charges.get(id);
+    if (charge != null) {
+      resize(charge, size);
+    }
+  }
+
+  /** A container ended, temporary or not, or became opportunistic. */
+  public synchronized void end(ContainerId id) {
+    Growth growth = growths.remove(id);
+    if (growth != null) {
+      takeBack(growth);
+    }
+    Charge charge = charges.remove(id);
+    if (charge != null) {
+      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
+    }
+  }
+
+  private void takeBack(Growth growth) {
+    Charge charge = charges.get(growth.target);
+    if (charge == null) {
+      return;
+    }
+    if (growth.promotes) {
+      end(growth.target);
+    } else {
+      resize(charge, Amounts.sum(charge.size, Amounts.negative(growth.more)));
+    }
+  }
+
+  private void resize(Charge charge, long[] size) {
+    queue.charge(user, Amounts.sum(size, Amounts.negative(charge.size)), charge.isAm, 0);
+    charge.size = size.clone();
+  }
+
+  /** Whether this container is charged as an AM's. */
+  public synchronized boolean isAm(ContainerId id) {
+    Charge charge = charges.get(id);
+    return charge != null && charge.isAm;
+  }
+
+  /** Charges another queue for everything from now on. */
+  synchronized void moveTo(LoomcardQueue target) {
+    for (Charge charge : charges.values()) {
+      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
+      target.charge(user, charge.size, charge.isAm, 1);
+    }
+    queue = target;
+  }
+
+  /** The application has ended: gives everything back. */
+  synchronized void close() {
+    if (!charges.isEmpty()) {
+      LOG.warn("An application of {} in {} has ended before its containers {}", user,
+          queue.path(), charges.keySet());
+    }
+    for (Charge charge : charges.values()) {
+      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
+    }
+    charges.clear();
+    growths.clear();
+  }
+
+  /** What one container is charged. */
+  private static final class Charge {
+    private final boolean isAm;
+    private long[] size;
+
+    private Charge(long[] size, boolean isAm) {
+      this.size = size;
+      this.isAm = isAm;
+    }
+  }
+
+  /** An increase that the AM has not fetched. */
+  private static final class Growth {
+    private final ContainerId target;
+    private final long[] more;
+    private final boolean promotes;
+
+    private Growth(ContainerId target, long[] more, boolean promotes) {
+      this.target = target;
+      this.more = more;
+      this.promotes = promotes;
+    }
+  }
+}
