@@ -1,6 +1,8 @@
 """The gateway: who may talk to it, and that no message of any size stalls."""
 
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +85,62 @@ def test_no_secret_is_turned_away(port: int) -> None:
     stranger = Caller(port)
     stranger.socket.sendall(b"c\nt\ndecide\ns[]\ne\n")
     assert b"ys" not in stranger.rest()
+
+
+def closed_by_the_other_end(stranger: Caller) -> bool:
+    """Whether what a stranger sends arrives nowhere any more."""
+    try:
+        for _ in range(200):
+            stranger.socket.sendall(b"y" * 65536)
+    except OSError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("first", ["", "A\n"])
+def test_a_stranger_is_heard_to_the_length_of_the_secret(port: int, first: str) -> None:
+    """A line without an end is not collected: the connection is closed on it."""
+    stranger = Caller(port)
+    stranger.socket.sendall(first.encode())
+    assert closed_by_the_other_end(stranger)
+
+
+def test_strangers_take_neither_threads_nor_the_place_of_the_one_who_knows(port: int) -> None:
+    """Hundreds of silent connections cost a few sockets, and the ResourceManager gets in."""
+    threads = threading.active_count()
+    silent = [Caller(port) for _ in range(100)]
+    caller = Caller(port)
+    assert caller.authenticate(SECRET) == b"!yv\n"
+    assert caller.decide("x") == "x"
+    assert threading.active_count() <= threads + 1
+    assert silent[0].rest().startswith(b"!x")
+
+
+def test_a_silent_stranger_is_turned_away_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who says nothing does not stay."""
+    monkeypatch.setattr(gateway, "AUTHENTICATION_DEADLINE_S", 0.1)
+    running = gateway.serve(Echo(), SECRET)
+    assert Caller(running.port).rest().startswith(b"!x")
+    running.close()
+
+
+def test_connections_are_few(port: int) -> None:
+    """Also those that know the secret; one that ends makes room."""
+    callers = [Caller(port) for _ in range(gateway.CONNECTIONS)]
+    for caller in callers:
+        assert caller.authenticate(SECRET) == b"!yv\n"
+    assert Caller(port).authenticate(SECRET).startswith(b"!x")
+    callers[0].socket.shutdown(socket.SHUT_RDWR)
+    assert wait_to_get_in(port)
+
+
+def wait_to_get_in(port: int) -> bool:
+    """Tries until the other end has seen that a connection ended."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if Caller(port).authenticate(SECRET) == b"!yv\n":
+            return True
+    return False
 
 
 def test_it_listens_on_loopback_only(port: int) -> None:

@@ -6,23 +6,35 @@ into the JVM.
 
 from __future__ import annotations
 
+import contextlib
+import hmac
+import select
 import socket
 import stat
 import threading
+import time
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
+import structlog
 from py4j import protocol
 from py4j.java_gateway import (
-    CallbackConnection,
     CallbackServer,
     CallbackServerParameters,
     PythonProxyPool,
+    quiet_close,
+    quiet_shutdown,
     server_started,
 )
 
 LOOPBACK = "127.0.0.1"
 START_DEADLINE_S = 10.0
+ACCEPT_TIMEOUT_S = 1.0
+AUTHENTICATION_DEADLINE_S = 5.0
+STRANGERS = 16
+"""Connections at a time that have not said the secret yet."""
+CONNECTIONS = 4
+"""Connections at a time that have; the ResourceManager needs one, and one to ask for a failure."""
 
 
 class Policy(Protocol):
@@ -55,12 +67,129 @@ def read_secret(path: Path) -> str:
     return secret
 
 
-class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
-    """Py4J's server with TCP_NODELAY: without it messages of 9 to 30 kB stall for 40 ms."""
+class _Stranger:
+    """A connection that has not said the secret yet: its first bytes, and how long it may take."""
 
-    def _create_connection(self, accepted: socket.socket, stream: BinaryIO) -> CallbackConnection:
+    def __init__(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        self.socket = accepted
+        self.said = b""
+        self.until = time.monotonic() + AUTHENTICATION_DEADLINE_S
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def listen(self, wanted: bytes) -> bool | None:
+        """Whether it knows the secret; None: not all of it was said yet."""
+        try:
+            heard = self.socket.recv(len(wanted) + 1 - len(self.said))
+        except BlockingIOError:
+            return None
+        except OSError:
+            return False
+        self.said += heard
+        complete = len(self.said) >= len(wanted) or self.said.endswith(b"\ne\n")
+        if heard and not complete:
+            return None
+        return hmac.compare_digest(self.said, wanted)
+
+    def refuse(self) -> None:
+        """Closes it, with Py4J's word for an error."""
+        with contextlib.suppress(OSError):  # it may be gone already
+            self.socket.send(protocol.ERROR_RETURN_MESSAGE.encode())
+        quiet_shutdown(self.socket)
+        quiet_close(self.socket)
+
+
+class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
+    """Py4J's server with an accept loop of its own.
+
+    Py4J gives each connection a thread before it knows the secret, and reads a line of any length.
+    Here one thread listens to all strangers, to the length of the secret and for a bounded time.
+    The oldest stranger makes room for one more, so that strangers cannot keep the ResourceManager
+    out.
+
+    TCP_NODELAY: without it messages of 9 to 30 kB stall for 40 ms.
+    """
+
+    def __init__(self, pool: PythonProxyPool, secret: str) -> None:
+        super().__init__(
+            pool,
+            None,
+            callback_server_parameters=CallbackServerParameters(
+                address=LOOPBACK, port=0, daemonize=True, daemonize_connections=True
+            ),
+        )
+        self._wanted = f"{protocol.AUTH_COMMAND_NAME}\n{secret}\n{protocol.END}\n".encode()
+        self._strangers: list[_Stranger] = []
+        self._log = structlog.get_logger("loomcard.bridge")
+
+    def run(self) -> None:
+        """Accepts and authenticates until the server is shut down."""
+        listening = self.server_socket
+        listening.listen(STRANGERS)
+        listening.setblocking(False)
+        server_started.send(self, server=self)
+        while not self.is_shutdown:
+            try:
+                self._serve_once(listening)
+            except (OSError, ValueError):  # the socket was closed under us, or no file is left
+                if not self.is_shutdown:
+                    self._log.exception("gateway")
+                    time.sleep(ACCEPT_TIMEOUT_S)
+        for stranger in self._strangers:
+            stranger.refuse()
+
+    def _serve_once(self, listening: socket.socket) -> None:
+        strangers = {stranger.fileno(): stranger for stranger in self._strangers}
+        poll = select.poll()
+        for file in (listening.fileno(), *strangers):
+            poll.register(file, select.POLLIN)
+        for file, _ in poll.poll(1000 * ACCEPT_TIMEOUT_S):
+            if file in strangers:
+                self._hear(strangers[file])
+            else:
+                self._admit(listening)
+        now = time.monotonic()
+        for stranger in [s for s in self._strangers if s.until <= now]:
+            self._turn_away(stranger, "it did not say the secret in time")
+
+    def _admit(self, listening: socket.socket) -> None:
+        try:
+            accepted, _ = listening.accept()
+        except BlockingIOError:
+            return
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return super()._create_connection(accepted, stream)
+        if len(self._strangers) >= STRANGERS:
+            self._turn_away(self._strangers[0], "there are too many at a time")
+        self._strangers.append(_Stranger(accepted))
+
+    def _hear(self, stranger: _Stranger) -> None:
+        if stranger not in self._strangers:
+            return  # turned away a moment ago
+        known = stranger.listen(self._wanted)
+        if known is None:
+            return
+        if not known:
+            self._turn_away(stranger, "it did not say the secret")
+        elif len([c for c in self.connections if c.socket is not None]) >= CONNECTIONS:
+            self._turn_away(stranger, f"there are {CONNECTIONS} already")
+        else:
+            self._strangers.remove(stranger)
+            self._converse(stranger.socket)
+
+    def _converse(self, accepted: socket.socket) -> None:
+        accepted.setblocking(True)
+        accepted.sendall(protocol.OUTPUT_VOID_COMMAND.encode())
+        connection = self._create_connection(accepted, accepted.makefile("rb"))
+        with self.lock:
+            self.connections.add(connection)
+            connection.start()
+
+    def _turn_away(self, stranger: _Stranger, why: str) -> None:
+        self._strangers.remove(stranger)
+        stranger.refuse()
+        self._log.warning("a connection was turned away", why=why)
 
 
 class Gateway:
@@ -79,10 +208,7 @@ def serve(policy: Policy, secret: str) -> Gateway:
     """Listens for the ResourceManager; returns once it may connect. All threads are daemons."""
     pool = PythonProxyPool()
     pool.put(policy, force_id=protocol.ENTRY_POINT_OBJECT_ID)
-    parameters = CallbackServerParameters(
-        address=LOOPBACK, port=0, daemonize=True, daemonize_connections=True, auth_token=secret
-    )
-    server = _Server(pool, None, callback_server_parameters=parameters)
+    server = _Server(pool, secret)
     listening = threading.Event()
 
     def started(*_: object, **__: object) -> None:
