@@ -103,7 +103,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     tree = new QueueTree(conf);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
     resizes = new ContainerResizes(ledger, committer);
-    FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation);
+    FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation, writeLock,
+        System::nanoTime);
     books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);
     rounds = createRounds(books, config, clock);
     firstLoad = new FirstLoad(rounds);

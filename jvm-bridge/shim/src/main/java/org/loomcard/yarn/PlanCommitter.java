@@ -187,17 +187,23 @@ final class PlanCommitter {
 
   /**
    * Grants one container for the fallback, if every check passes; the caller holds the write lock.
+   *
+   * @return null when it was granted, else the reason code
    */
-  boolean grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+  String grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    if (ledger.node(node.number()) != node) {
+      return Reasons.NODE_GONE;
+    }
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
-    if (grant.refusal() != null) {
-      return false;
+    String reason = grant.refusal();
+    if (reason != null) {
+      return reason;
     }
     RMContainer container = grant.carryOut();
     ledger.containerGivenByFallback(attempt, node, container, grant.isAm());
     attempt.askChanged(key);
     metrics.countFallbackGrant();
-    return true;
+    return null;
   }
 
   /**

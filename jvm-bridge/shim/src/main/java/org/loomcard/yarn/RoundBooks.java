@@ -103,12 +103,16 @@ final class RoundBooks implements Books {
     }
     writeLock.lock();
     try {
-      forgetHeadroom();
       resizes.serve();
-      return fallback.round();
     } finally {
       writeLock.unlock();
-      }
+    }
+    return fallback.round();
+  }
+
+  @Override
+  public boolean isFallbackUnfinished() {
+    return fallback.isUnfinished();
   }
 
   private void forgetHeadroom() {
@@ -155,6 +159,7 @@ final class RoundBooks implements Books {
     writeLock.lock();
     try {
       ledger.clearNews();
+      forgetHeadroom();
       outcome = null;
       outcomeIsNews = false;
     } finally {

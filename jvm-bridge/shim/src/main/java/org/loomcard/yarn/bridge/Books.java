@@ -1,8 +1,8 @@
 package org.loomcard.yarn.bridge;
 
 /**
- * YARN's books as the rounds see them. Every method is called on the round thread, one at a time;
- * the books take YARN's locks themselves.
+ * YARN's books as the rounds see them. Every method but {@link #fallbackRound} is called on the
+ * round thread, one at a time; the books take YARN's locks themselves.
  */
 public interface Books {
 
@@ -32,9 +32,16 @@ public interface Books {
 
   /**
    * One round of the Java FIFO through the same commit path; returns the number of containers
-   * granted.
+   * granted. It lasts some 20 ms at most, holds YARN's lock for a few grants at a time, and begins
+   * no sooner than a short pause after the one before. From any thread, also while a policy is
+   * asked.
    */
   int fallbackRound();
+
+  /** Whether the last round of the fallback ran out of time: the next one goes on from there. */
+  default boolean isFallbackUnfinished() {
+    return false;
+  }
 
   /**
    * Replaces tree, limits and ACLs at once.
@@ -45,7 +52,8 @@ public interface Books {
   void apply(Setup setup, int version) throws SetupRefusedException;
 
   /**
-   * Forgets what was kept for the next batch: the fallback is serving, and a snapshot will follow.
+   * Forgets what was kept for the next batch, and what the policy told AMs as their headroom: the
+   * fallback is serving, and a snapshot will follow.
    */
   void clearNews();
 }

@@ -122,7 +122,7 @@ final class RoundLoop implements Runnable {
     switch (state) {
       case UP: return rounds.isWanted() ? 0 : rounds.toNextWakeUpMs(IDLE_MS);
       case STARTING: return Math.max(0, graceEndMs - clock.nowMs());
-      default: return FALLBACK_MS;
+      default: return books.isFallbackUnfinished() ? 0 : FALLBACK_MS;
     }
   }
 
