@@ -19,6 +19,8 @@ public final class BridgeConfig {
   public static final String JOURNAL_DIR = "loomcard.journal.dir";
   public static final String JOURNAL_SEGMENT_ROUNDS = "loomcard.journal.segment-rounds";
   public static final String PYTHON = "loomcard.python";
+  public static final String PROCESS_MAX_MEMORY_MB = "loomcard.process.max-memory-mb";
+  public static final String PROCESS_MAX_REPLY_MB = "loomcard.process.max-reply-mb";
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
@@ -51,6 +53,10 @@ public final class BridgeConfig {
   public final int journalSegmentRounds;
   /** The Python interpreter that has the package loomcard. */
   public final String python;
+  /** Memory that the policy process may use; 0: half of what the machine has. */
+  public final long processMaxMemoryMb;
+  /** A longer reply is a failure of the policy. */
+  public final long processMaxReplyMb;
   /** A plan that comes later than this is refused whole, LATE. */
   public final long roundDeadlineMs;
   /** A plan that has not come after this ends the process. */
@@ -98,6 +104,8 @@ public final class BridgeConfig {
     journalDir = file(conf, JOURNAL_DIR, null);
     journalSegmentRounds = (int) number(conf, JOURNAL_SEGMENT_ROUNDS, 1000, 1, 1_000_000);
     python = conf.getTrimmed(PYTHON, "python3");
+    processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
+    processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 3000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);

@@ -1,10 +1,7 @@
 package org.loomcard.yarn.bridge;
 
-import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,21 +11,22 @@ import org.slf4j.LoggerFactory;
  * this JVM.
  */
 final class PolicyProcess implements RunningPolicy {
-  /** The child's own log, line by line; apart, so that an operator can send it elsewhere. */
-  private static final Logger CHILD_LOG = LoggerFactory.getLogger("org.loomcard.policy");
   private static final Logger LOG = LoggerFactory.getLogger(PolicyProcess.class);
   private static final long KILL_WAIT_S = 5;
+  /** Read by loomcard.bridge.limits in the child. */
+  private static final String MAX_MEMORY = "LOOMCARD_PROCESS_MAX_MEMORY_MB";
   private final Process process;
-  private final Runnable onEnd;
   private final PrivateFolder folder;
+  private final long maxReplyBytes;
   private volatile Py4jPolicyClient client;
   private volatile String name = "not ready";
 
-  PolicyProcess(Process process, PrivateFolder folder, Runnable onEnd) {
+  PolicyProcess(Process process, PrivateFolder folder, long maxReplyBytes, Runnable onEnd) {
     this.process = process;
     this.folder = folder;
-    this.onEnd = onEnd;
-    Thread reader = new Thread(this::copyLog, "loomcard-policy-log");
+    this.maxReplyBytes = maxReplyBytes;
+    Thread reader = new Thread(new ChildLog(process.getInputStream(), onEnd),
+        "loomcard-policy-log");
     reader.setDaemon(true);
     reader.start();
   }
@@ -65,7 +63,7 @@ final class PolicyProcess implements RunningPolicy {
     } catch (MessageException e) {
       throw new IOException(e.getMessage(), e);
     }
-    client = new Py4jPolicyClient(port, folder.secret());
+    client = new Py4jPolicyClient(port, folder.secret(), maxReplyBytes);
   }
 
   @Override
@@ -94,22 +92,6 @@ final class PolicyProcess implements RunningPolicy {
     return name;
   }
 
-  private void copyLog() {
-    try (BufferedReader lines = new BufferedReader(
-        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        if (line.contains("\"level\": \"error\"")) {
-          CHILD_LOG.warn(line);
-        } else {
-          CHILD_LOG.info(line);
-        }
-      }
-    } catch (IOException e) {
-      CHILD_LOG.debug("The log of the policy process ended", e);
-    }
-    onEnd.run();
-  }
-
   /** Starts such processes with the interpreter of the settings. */
   static final class Launcher implements PolicyLauncher {
     private final BridgeConfig config;
@@ -126,10 +108,11 @@ final class PolicyProcess implements RunningPolicy {
       PrivateFolder folder = PrivateFolder.in(config.stateDir);
       PolicyProcess started = null;
       try {
-        started = new PolicyProcess(builder(folder).start(), folder, onEnd);
+        started = new PolicyProcess(builder(folder).start(), folder, config.processMaxReplyMb << 20,
+            onEnd);
         started.awaitReady(config.startDeadlineMs);
         return started;
-      } catch (IOException | InterruptedException e) {
+      } catch (IOException | InterruptedException | RuntimeException | Error e) {
         if (started != null) {
           started.kill();
         }
@@ -151,6 +134,7 @@ final class PolicyProcess implements RunningPolicy {
       // Equal batches must give equal plans in every process: sets of strings iterate alike.
       builder.environment().put("PYTHONHASHSEED", "0");
       builder.environment().put("PYTHONUNBUFFERED", "1");
+      builder.environment().put(MAX_MEMORY, String.valueOf(config.processMaxMemoryMb));
       builder.directory(new File(config.stateDir.getPath()));
       builder.redirectErrorStream(true);
       return builder;

@@ -11,6 +11,7 @@ import java.security.SecureRandom;
 
 /** A folder that only we may enter, for the secret and the ready file of one policy process. */
 final class PrivateFolder {
+  private static final long READY_BYTES = 4096;
   private static final SecureRandom RANDOM = new SecureRandom();
   private final Path path;
   private final String secret;
@@ -52,6 +53,10 @@ final class PrivateFolder {
 
   /** The text of the ready file; null while there is none. */
   String readReady() throws IOException {
+    if (ready().length() > READY_BYTES) {
+      throw new IOException(ready() + ": expected a ready file of at most " + READY_BYTES
+          + " bytes, found " + ready().length());
+    }
     try {
       return new String(Files.readAllBytes(ready().toPath()), StandardCharsets.UTF_8);
     } catch (NoSuchFileException e) {

@@ -1,6 +1,10 @@
 package org.loomcard.yarn.bridge;
 
+import java.io.FilterInputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -30,7 +34,7 @@ final class Py4jPolicyClient implements PolicyClient {
   /** Kept here, since java.util.logging forgets levels of loggers that nobody holds. */
   private static final Logger PY4J_LOG =
       Logger.getLogger(CallbackClient.class.getPackage().getName());
-  private final OwnSockets sockets = new OwnSockets();
+  private final OwnSockets sockets;
   private final CallbackClient connections;
   private final EntryPoint entryPoint;
 
@@ -39,7 +43,9 @@ final class Py4jPolicyClient implements PolicyClient {
     PY4J_LOG.setLevel(Level.OFF);
   }
 
-  Py4jPolicyClient(int port, String secret) {
+  /** @param maxReplyBytes a longer reply is a failure, and not read into memory */
+  Py4jPolicyClient(int port, String secret, long maxReplyBytes) {
+    sockets = new OwnSockets(maxReplyBytes);
     connections = new OnceOnlyClient(port, secret, sockets);
     Gateway gateway = new Gateway(null, connections);
     entryPoint = (EntryPoint) connections.getPythonServerEntryPoint(gateway,
@@ -50,7 +56,7 @@ final class Py4jPolicyClient implements PolicyClient {
   public String decide(String text) throws PolicyFailureException {
     try {
       return answer(entryPoint.decide(text));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       throw failed(e);
     }
   }
@@ -59,7 +65,7 @@ final class Py4jPolicyClient implements PolicyClient {
   public String lastFailure() throws PolicyFailureException {
     try {
       return answer(entryPoint.lastFailure());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       throw failed(e);
     }
   }
@@ -77,7 +83,7 @@ final class Py4jPolicyClient implements PolicyClient {
     return reply;
   }
 
-  private static PolicyFailureException failed(RuntimeException e) {
+  private static PolicyFailureException failed(Throwable e) {
     Throwable cause = e;
     while (cause.getCause() != null) {
       cause = cause.getCause();
@@ -102,18 +108,23 @@ final class Py4jPolicyClient implements PolicyClient {
 
   /**
    * Sockets with TCP_NODELAY, without which messages of 9 to 30 kB stall for 40 ms; at most one
-   * open.
+   * open. A reply is counted as it comes: Py4J itself reads a line of any length.
    */
   static final class OwnSockets extends SocketFactory {
+    private final long maxReplyBytes;
     private Socket open;
     private boolean closed;
+
+    OwnSockets(long maxReplyBytes) {
+      this.maxReplyBytes = maxReplyBytes;
+    }
 
     @Override
     public synchronized Socket createSocket(InetAddress address, int port) throws IOException {
       if (closed) {
         throw new IOException("the connection to the policy process has been closed");
       }
-      Socket socket = new Socket();
+      Socket socket = new RepliesInBounds(maxReplyBytes);
       open = socket;
       socket.setTcpNoDelay(true);
       socket.connect(new InetSocketAddress(address, port), CONNECT_TIMEOUT_MS);
@@ -147,6 +158,53 @@ final class Py4jPolicyClient implements PolicyClient {
           open = null;
         }
       }
+    }
+  }
+
+  /** A socket on which so many bytes may come after each time that something was sent. */
+  private static final class RepliesInBounds extends Socket {
+    private final long most;
+    private long left;
+
+    private RepliesInBounds(long most) {
+      this.most = most;
+      this.left = most;
+    }
+
+    @Override
+    public OutputStream getOutputStream() throws IOException {
+      return new FilterOutputStream(super.getOutputStream()) {
+        @Override
+        public void write(byte[] bytes, int from, int count) throws IOException {
+          left = most;
+          out.write(bytes, from, count);
+        }
+      };
+    }
+
+    @Override
+    public InputStream getInputStream() throws IOException {
+      return new FilterInputStream(super.getInputStream()) {
+        @Override
+        public int read() throws IOException {
+          return counted(super.read(), 1);
+        }
+
+        @Override
+        public int read(byte[] bytes, int from, int count) throws IOException {
+          int read = super.read(bytes, from, count);
+          return counted(read, read);
+        }
+      };
+    }
+
+    private int counted(int result, int read) throws IOException {
+      left -= Math.max(0, read);
+      if (left < 0) {
+        throw new IOException("the reply is longer than " + (most >> 20) + " MiB ("
+            + BridgeConfig.PROCESS_MAX_REPLY_MB + ")");
+      }
+      return result;
     }
   }
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from loomcard.bridge import gateway
+from loomcard.bridge import gateway, limits
 from loomcard.bridge.process import (
     PolicyService,
     compile_request,
@@ -41,7 +41,24 @@ def die(reply: str) -> str:
     os._exit(3)
 
 
+def flood(reply: str) -> str:
+    """Prints 200 MB without a line's end."""
+    for _ in range(200):
+        sys.stdout.write("x" * (1 << 20))
+    sys.stdout.flush()
+    return reply
+
+
+def glutton(reply: str) -> str:
+    """Wants 8 GB."""
+    kept = [bytearray(1 << 20) for _ in range(8192)]
+    return reply + str(len(kept))
+
+
 MISDEEDS = {
+    "flood": flood,
+    "glutton": glutton,
+    "huge": lambda reply: reply[:-1] + " " * (3 << 20) + "]",
     "garbage": lambda reply: "\x00 not a plan",
     "error": lambda reply: '["error","MemoryError: "]',
     "round": lambda reply: '["plan",0,[],[],[],{},{},[],[],null]',
@@ -93,6 +110,7 @@ parser.add_argument("orders", type=Path)
 parser.add_argument("--ready-file", type=Path)
 parser.add_argument("--secret-file", type=Path)
 options = parser.parse_args()
+limits.apply()
 server = gateway.serve(Wayward(options.orders), gateway.read_secret(options.secret_file))
 write_ready(options.ready_file, server.port)
 print("wayward, but ready", file=sys.stderr)

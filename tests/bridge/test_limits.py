@@ -1,0 +1,67 @@
+"""What the policy process may take from its machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loomcard.bridge import limits
+
+GREEDY = """
+import os
+from pathlib import Path
+from loomcard.bridge import limits
+print(limits.apply({limits.MAX_MEMORY: "512"}))
+print(Path("/proc/self/oom_score_adj").read_text().strip())
+try:
+    kept = [bytearray(1 << 20) for _ in range(1024)]
+except MemoryError:
+    print("MemoryError")
+"""
+
+
+def test_a_process_that_takes_too_much_gets_a_memory_error() -> None:
+    """The limit holds, and the kernel would end this process before its parent."""
+    done = subprocess.run(
+        [sys.executable, "-c", GREEDY], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["512", str(limits.OOM_SCORE_ADJ), "MemoryError"]
+
+
+def test_numpy_and_polars_load_under_the_default() -> None:
+    """Libraries that reserve much address space for their threads are not hindered."""
+    script = (
+        "from loomcard.bridge import limits; limits.apply({})\n"
+        "import numpy, polars\n"
+        "print(polars.DataFrame({'x': numpy.ones(1000)}).sum()['x'][0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "1000.0"
+
+
+def test_a_control_groups_limit_counts(tmp_path: Path) -> None:
+    """In a container the default is half of what the container has; ``max`` is no limit."""
+    unlimited = tmp_path / "unlimited"
+    unlimited.write_text("max\n")
+    small = tmp_path / "small"
+    small.write_text(f"{1 << 30}\n")
+    assert limits.half_of_the_memory((tmp_path / "absent", unlimited, small)) == 1 << 29
+    assert limits.half_of_the_memory((unlimited,)) > 1 << 29
+
+
+def test_a_higher_score_stays(tmp_path: Path) -> None:
+    """Lowering one's score needs rights that a policy process lacks."""
+    file = tmp_path / "oom_score_adj"
+    file.write_text("1000\n")
+    limits.prefer_for_oom(file)
+    assert file.read_text() == "1000\n"
+    limits.prefer_for_oom(tmp_path / "absent" / "file")
+
+
+def test_a_limit_that_is_no_number_is_refused() -> None:
+    """The process does not start without the limit that was asked for."""
+    with pytest.raises(ValueError, match="half"):
+        limits.apply({limits.MAX_MEMORY: "half"})
