@@ -14,13 +14,18 @@ import pytest
 
 from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
+from loomcard.config import canonical_json, compile_setup
 from loomcard.model import records
+from loomcard.model.journal import RETRY_MS, read_segment, segments
+from loomcard.policies.session import Session
 
 DEADLINE_S = 30
 
 
 class Stubborn:
     """A session that raises what it is told."""
+
+    journal = None
 
     def __init__(self, hello: records.Hello, journal_dir: Path | None) -> None:
         self.given = (hello, journal_dir)
@@ -198,3 +203,39 @@ def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list
     assert line["level"] == "error"
     assert "chmod 600" in line["error"]
     assert not children[0].ready.exists()
+
+
+def snapshot(round_number: int, now_ms: int = 10) -> str:
+    """A batch that brings a cluster of one node under fifo, as the ResourceManager sends it."""
+    text = canonical_json(compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
+    compiled = msgspec.json.decode(text)
+    told = [
+        ["snapshot", 0, "start"],
+        ["setup", 0, 1, compiled],
+        ["saved", 0, {}],
+        ["node_added", 0, 1, "h1:1", "/r", [8192, 8], ""],
+    ]
+    return json.dumps(["batch", round_number, 1, now_ms, [1, 0, 0, 0], told])
+
+
+def test_a_journal_without_a_place_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder cannot be made: rounds are answered, the log says why, and later that it is over.
+
+    A file stands where the folder should be; root is refused there, too.
+    """
+    place = tmp_path / "journal"
+    place.write_text("in the way")
+    answering = PolicyService(Session, compile_request)
+    settings = {"journal_dir": str(place / "j"), "saved_every_ms": 5000}
+    assert isinstance(ask(answering, hello(settings=settings)), records.HelloReply)
+    for number in (1, 2):
+        assert isinstance(records.read_reply(answering.decide(snapshot(number))), records.PlanReply)
+    told = capsys.readouterr().out
+    assert told.count("the journal cannot be written; scheduling goes on without it") == 1
+    place.unlink()
+    answering.decide(snapshot(3, now_ms=10 + RETRY_MS))
+    assert "the journal is written again" in capsys.readouterr().out
+    (path,) = segments(place / "j")
+    assert len(read_segment(path).rounds) == 1

@@ -25,6 +25,7 @@ class Settings:
 
     journal_dir: Path | None
     journal_segment_rounds: int
+    journal_max_mb: int | None
     policy_path: tuple[str, ...]
     saved_every_ms: int
 
@@ -43,6 +44,7 @@ class Settings:
         return cls(
             journal_dir=None if journal_dir is None else Path(journal_dir),
             journal_segment_rounds=_typed(given, "journal_segment_rounds", (int,), 1000),
+            journal_max_mb=_typed(given, "journal_max_mb", (int, type(None)), None),
             policy_path=tuple(policy_path),
             saved_every_ms=_typed(given, "saved_every_ms", (int,), 5000),
         )

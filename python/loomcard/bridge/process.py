@@ -15,14 +15,19 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from loomcard.bridge import gateway, handshake
+from loomcard.bridge import gateway, handshake, limits
 from loomcard.config import FindingsError, compile_setup
 from loomcard.model import records
+from loomcard.model.journal import RETRY_MS, Journal
 from loomcard.policies.session import Session
 
 
 class Deciding(Protocol):
     """A session: batch text in, plan text out."""
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where the session writes its journal; None: nowhere."""
 
     def decide(self, batch_text: str) -> str:
         """Answers one batch."""
@@ -41,6 +46,7 @@ class PolicyService:
         self._session: Deciding | None = None
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
+        self._journal_trouble: str | None = None
         self._one_at_a_time = threading.Lock()
         self._log = structlog.get_logger("loomcard.bridge")
 
@@ -61,7 +67,7 @@ class PolicyService:
     def _answer(self, text: str) -> str:
         if text.startswith('["batch"'):
             # The session decodes batches itself, since it also writes them to the journal.
-            return self._opened().decide(text)
+            return self._decided(text)
         request = records.read_request(text)
         if isinstance(request, records.Hello):
             return records.write(self._open(request))
@@ -69,7 +75,28 @@ class PolicyService:
             self._opened()
             path = self._settings.policy_path
             return records.write(self._compile_setup(request.yaml_text, request.name, path))
-        return self._opened().decide(text)
+        return self._decided(text)
+
+    def _decided(self, text: str) -> str:
+        session = self._opened()
+        reply = session.decide(text)
+        journal = session.journal
+        if journal is not None and journal.trouble != self._journal_trouble:
+            self._tell_of(journal)
+        return reply
+
+    def _tell_of(self, journal: Journal) -> None:
+        """In the log, when a journal cannot be written, and when it goes on."""
+        self._journal_trouble = journal.trouble
+        if journal.trouble is None:
+            self._log.warning("the journal is written again", lost_rounds=journal.lost_rounds)
+        else:
+            self._log.error(
+                "the journal cannot be written; scheduling goes on without it",
+                error=journal.trouble,
+                retry_ms=RETRY_MS,
+                lost_rounds=journal.lost_rounds,
+            )
 
     def _open(self, hello: records.Hello) -> records.HelloReply:
         if self._session is not None:
@@ -126,14 +153,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _collect_garbage_less_often()
     log = structlog.get_logger("loomcard.bridge")
     try:
+        max_memory_mb = limits.apply()
         secret = gateway.read_secret(options.secret_file)
         service = PolicyService(Session, compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
-    except (gateway.SecretError, OSError) as error:
+    except (gateway.SecretError, OSError, ValueError) as error:
         log.error("cannot start", error=str(error))
         return 2
-    log.info("ready", port=server.port, pid=os.getpid())
+    log.info("ready", port=server.port, pid=os.getpid(), max_memory_mb=max_memory_mb)
     wait_for_end_of_input()
     log.info("the ResourceManager is gone")
     return 0

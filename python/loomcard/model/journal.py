@@ -9,6 +9,8 @@ any segment is the run.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,52 +18,132 @@ from typing import IO, Any
 
 import msgspec
 
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
 
 class JournalError(Exception):
     """A journal cannot be read; the message names file, line and what was expected."""
 
 
-class Journal:
-    """Appends segments of at most ``rounds`` rounds to a folder."""
+RETRY_MS = 10_000
+"""How long a journal that could not be written is left alone before it is tried again."""
 
-    def __init__(self, folder: Path, epoch: int, rounds: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+
+class Journal:
+    """Appends segments of at most ``rounds`` rounds to a folder that only its owner may read.
+
+    What cannot be written is dropped: no method raises ``OSError``. ``trouble`` then says why, and
+    ``RETRY_MS`` later the journal goes on in a new segment. All segments of the folder together
+    stay within ``max_mb``: the oldest are deleted.
+    """
+
+    def __init__(self, folder: Path, epoch: int, rounds: int, max_mb: int | None = None) -> None:
         self._folder = folder
         self._epoch = epoch
         self._rounds = rounds
+        self._most = None if max_mb is None else max_mb << 20
         self._left = 0
-        self._file: IO[str] | None = None
+        self._file: IO[bytes] | None = None
+        self._path = folder
+        self._size = 0
+        self._others = 0
+        self._early = 0
+        self._retry_ms: int | None = None
+        self.trouble: str | None = None
+        """Why nothing is written at present; None: all is well."""
+        self.lost_rounds = 0
+        """Rounds of this process that are in no segment."""
 
-    @property
-    def full(self) -> bool:
-        """The next round belongs into a new segment."""
-        return self._left <= 0
+    def wants_segment(self, now_ms: int) -> bool:
+        """The next round belongs into a new segment. False while a failed journal is left alone."""
+        if self._retry_ms is not None and now_ms < self._retry_ms:
+            return False
+        return self._file is None or self._left <= 0
 
-    def open_segment(self, first_round: int, header: dict[str, Any]) -> None:
+    def open_segment(self, first_round: int, header: dict[str, Any], now_ms: int) -> None:
         """Begin the segment whose first round is ``first_round``."""
         self.close()
-        path = self._folder / f"{self._epoch}-{first_round:010d}.jsonl"
-        self._file = path.open("w", encoding="utf-8")
-        self._write(msgspec.json.encode(["segment", header], order="sorted").decode())
+        line = msgspec.json.encode(["segment", header], order="sorted") + b"\n"
+        self._path = self._folder / f"{self._epoch}-{first_round:010d}.jsonl"
+        self._size = 0
+        try:
+            if self._most is not None and 2 * len(line) > self._most:
+                raise OSError(f"a segment begins with {len(line) >> 20} MB, the limit for all of "
+                              f"them is {self._most >> 20} MB")  # fmt: skip
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.chmod(FOLDER_MODE)
+            self._make_room(len(line))
+            self._path.touch(FILE_MODE)
+            self._path.chmod(FILE_MODE)
+            self._file = self._path.open("wb", buffering=0)
+            self._write(line)
+        except OSError as error:
+            self._fail(error, now_ms)
+            return
         self._left = self._rounds
+        # A segment ends early when it is a good part of all there may be; its header must be worth
+        # its writing.
+        self._early = sys.maxsize if self._most is None else max(self._most // 8, 2 * len(line))
+        self._retry_ms = None
+        self.trouble = None
 
-    def append(self, batch: str, plan: str) -> None:
+    def append(self, batch: str, plan: str, now_ms: int) -> None:
         """One round."""
-        self._write(batch)
-        self._write(plan)
-        self._left -= 1
+        if self._file is None:
+            self.lost_rounds += 1
+            return
+        lines = f"{batch}\n{plan}\n".encode()
+        try:
+            self._make_room(self._size + len(lines))
+            self._write(lines)
+        except OSError as error:
+            self.lost_rounds += 1
+            self._fail(error, now_ms)
+            return
+        self._left = 0 if self._size >= self._early else self._left - 1
 
     def close(self) -> None:
-        """Flush and close the open segment, if there is one."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            self._left = 0
+        """Close the open segment, if there is one."""
+        file, self._file = self._file, None
+        self._left = 0
+        if file is not None:
+            with contextlib.suppress(OSError):  # as on NFS: what was lost is lost
+                file.close()
 
-    def _write(self, line: str) -> None:
+    def _write(self, lines: bytes) -> None:
+        """All of it; a part that was written before an error is taken back."""
         assert self._file is not None
-        self._file.write(line + "\n")
-        self._file.flush()
+        left = memoryview(lines)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._size)
+            raise
+        self._size += len(lines)
+
+    def _make_room(self, size: int) -> None:
+        """Deletes the oldest segments until one of ``size`` has its place in the whole."""
+        if self._most is None or (self._file is not None and self._others + size <= self._most):
+            return
+        others = [path for path in sorted(self._folder.glob("*.jsonl")) if path != self._path]
+        sizes = {path: path.stat().st_size for path in others}
+        self._others = sum(sizes.values())
+        for path in others:
+            if self._others + size <= self._most:
+                return
+            path.unlink()
+            self._others -= sizes[path]
+
+    def _fail(self, error: OSError, now_ms: int) -> None:
+        self.trouble = f"{self._path}: {error.strerror or error}"
+        self._retry_ms = now_ms + RETRY_MS
+        self.close()
+        if self._size == 0:  # not even its header could be written
+            with contextlib.suppress(OSError):
+                self._path.unlink()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,10 @@ class Session:
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")
         rounds: int = settings.get("journal_segment_rounds") or 1000
-        self.journal = None if journal_dir is None else Journal(journal_dir, hello.epoch, rounds)
+        self.journal = None
+        if journal_dir is not None:
+            max_mb: int | None = settings.get("journal_max_mb")
+            self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb)
 
     def decide(self, batch_text: str) -> str:
         """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
@@ -55,12 +58,12 @@ class Session:
         return self._journalled(batch, r.write(batch))[0]
 
     def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
-        if self.journal is not None and self.journal.full:
-            self.journal.open_segment(batch.round, self._header())
+        if self.journal is not None and self.journal.wants_segment(batch.now_ms):
+            self.journal.open_segment(batch.round, self._header(), batch.now_ms)
         plan = self._reply(batch)
         reply = r.write(plan)
         if self.journal is not None:
-            self.journal.append(text, reply)
+            self.journal.append(text, reply, batch.now_ms)
         return plan, reply
 
     def _reply(self, batch: r.Batch) -> r.PlanReply:
