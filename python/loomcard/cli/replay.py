@@ -1,21 +1,24 @@
-"""``loomcard replay``: another policy on what a cluster saw."""
+"""``loomcard replay``: the recorded policy, or another one, on what a cluster saw."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.cli.simulate import figures, only_ours
-from loomcard.experiments.inputs import choices
+from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay import (
     Rounds,
     as_document,
     as_scenario,
     compare_rounds,
     missing_policies,
+    moved,
     recorded_setup,
+    renamings,
+    run_again,
     said,
     to_the_end,
 )
@@ -23,13 +26,32 @@ from loomcard.outcome.files import write_run
 from loomcard.outcome.manifest import manifest
 from loomcard.outcome.metrics import summary
 
+DIFFERS = 1
+
 
 def replay(
     journal: Annotated[Path, typer.Argument(help="A journal's folder.")],
-    policy: Annotated[str, typer.Option("--policy", help="A set-up's file, or a policy's name.")],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            help="A set-up's file, or a policy's name. Default: what was recorded, run again.",
+        ),
+    ] = None,
     simulated: Annotated[
         bool, typer.Option("--to-the-end/--rounds-only", help="Simulate what ran to its end, too.")
     ] = True,
+    expect_same: Annotated[
+        bool, typer.Option("--expect-same", help="Exit with 1 if any round is decided otherwise.")
+    ] = False,
+    renamed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="OLD=NEW",
+            help="A leaf queue of the set-up that stands for one of the journal's; repeatable.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the simulated nodes' heartbeats.")] = 1,
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for the simulated runs' results.")
@@ -37,36 +59,70 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Say what another policy would have decided, round by round and to the end."""
-    chosen = choices([policy], Path())
-    only_ours(chosen)
-    setup = chosen[0].compiled({}) or {}
+    if policy is None:
+        if renamed or out is not None:
+            raise InputError(["--map and --out need another policy (name one with --policy)"])
+        with waiting("the recorded policy again"):
+            rounds = run_again(journal)
+        document: dict[str, Any] = {"rounds": rounds.rounds, "differ": rounds.differ}
+        if as_json:
+            print_json(document)
+        else:
+            typer.echo(f"{rounds.rounds} rounds run again: {len(rounds.differ)} came out otherwise")
+            for each in rounds.differ[:10]:
+                typer.echo(f"  {each}")
+        same = not rounds.differ
+    else:
+        chosen = choices([policy], Path())
+        only_ours(chosen)
+        same = _other(journal, chosen[0], renamed or [], seed if simulated else None, out, as_json)
+    if expect_same and not same:
+        raise typer.Exit(DIFFERS)
+
+
+def _other(
+    journal: Path, chosen: Choice, told: list[str], seed: int | None, out: Path | None, json: bool
+) -> bool:
+    """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
+    setup = chosen.compiled({}) or {}
+    renamed = renamings(told, setup)
     with waiting("round by round"):
-        rounds = compare_rounds(journal, setup)
-    summaries = []
-    if simulated:
-        with waiting("to the end"):
-            scenario = as_scenario(journal, seed)
-            recorded = recorded_setup(journal)
-            missing = missing_policies(recorded)
-            both = {} if missing else {"as recorded": recorded}
-            runs = to_the_end(scenario, both | {chosen[0].name: setup})
-        if missing:
-            typer.echo(
-                f"the recorded policy is not simulated: {', '.join(missing)} cannot be found from"
-                " this folder",
-                err=True,
-            )
-        summaries = [summary(record) for record in runs.values()]
-        if out is not None:
-            inputs = {chosen[0].source: (chosen[0].text or "").encode()}
-            about = manifest(inputs, command=["replay", str(journal)], seeds=[seed])
-            write_run(out, list(runs.values()), about)
-    if as_json:
+        rounds = compare_rounds(journal, setup, renamed)
+    summaries = [] if seed is None else _simulated(journal, chosen, setup, renamed, seed, out)
+    if json:
         print_json({"rounds": as_document(rounds), "to_the_end": summaries})
-        return
-    _print(rounds, chosen[0].name)
-    if summaries:
-        console().print(figures(summaries))
+    else:
+        _print(rounds, chosen.name)
+        if summaries:
+            console().print(figures(summaries))
+    return rounds.same == rounds.rounds
+
+
+def _simulated(
+    journal: Path,
+    chosen: Choice,
+    setup: dict[str, Any],
+    renamed: dict[str, str],
+    seed: int,
+    out: Path | None,
+) -> list[dict[str, Any]]:
+    with waiting("to the end"):
+        scenario = as_scenario(journal, seed)
+        recorded = recorded_setup(journal)
+        missing = missing_policies(recorded)
+        runs = {} if missing else to_the_end(scenario, {"as recorded": recorded})
+        runs |= to_the_end(moved(scenario, renamed), {chosen.name: setup})
+    if missing:
+        typer.echo(
+            f"the recorded policy is not simulated: {', '.join(missing)} cannot be found from"
+            " this folder",
+            err=True,
+        )
+    if out is not None:
+        inputs = {chosen.source: (chosen.text or "").encode()}
+        about = manifest(inputs, command=["replay", str(journal)], seeds=[seed])
+        write_run(out, list(runs.values()), about)
+    return [summary(record) for record in runs.values()]
 
 
 def _print(rounds: Rounds, name: str) -> None:

@@ -7,7 +7,7 @@ ran, so that the simulator's own error can be told from the policy's effect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,11 +15,14 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from loomcard.document.findings import FindingsError, nearest
+from loomcard.experiments.inputs import InputError
 from loomcard.experiments.shadow import Grants, ShadowRound, shadow
 from loomcard.model import records as r
-from loomcard.model.journal import JournalError, read_segment, segments
+from loomcard.model.journal import JournalError, read_segment, reading, segments
 from loomcard.outcome.record import RunRecord
 from loomcard.policies.registry import PolicyNotFoundError, find
+from loomcard.policies.session import replay
 from loomcard.simulator import simulate
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario
@@ -55,17 +58,71 @@ class Rounds:
             self.first.append(one)
 
 
-def compare_rounds(folder: Path, setup: Mapping[str, Any]) -> Rounds:
-    """Every round of the journal beside what ``setup`` would have decided. Raises JournalError."""
+@dataclass(slots=True)
+class Again:
+    """The recorded policies run again: how many rounds, and the place of each that differs."""
+
+    rounds: int
+    differ: list[str]
+
+
+def run_again(folder: Path) -> Again:
+    """The journal's own set-up on its own rounds, byte by byte. Raises JournalError, also where a
+    recorded policy cannot be found.
+    """
+    rounds = sum(len(read_segment(path).rounds) for path in segments(folder))
+    differ = [f"{each.segment}, round {each.round}" for each in replay(folder)]
+    return Again(rounds, differ)
+
+
+def compare_rounds(
+    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+) -> Rounds:
+    """Every round of the journal beside what ``setup`` would have decided, applications in the
+    queues that ``renamed`` names for theirs. Raises JournalError.
+    """
     found = Rounds()
-    for one in shadow(folder, setup):
+    for one in shadow(folder, setup, renamed):
         found.add(one)
     return found
 
 
+def renamings(told: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
+    """``old=new`` of the command line, by full paths. Raises InputError with all that is wrong."""
+    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+    found: dict[str, str] = {}
+    wrong = []
+    for each in told:
+        old, between, new = each.partition("=")
+        if not old or not between or not new:
+            wrong.append(f"--map {each}: expected OLD=NEW (such as root.a=root.default)")
+            continue
+        old, new = _full(old), _full(new)
+        if new not in leaves:
+            wrong.append(f"--map {each}: the set-up has no leaf {new} ({nearest(new, leaves)})")
+        if found.setdefault(old, new) != new:
+            wrong.append(f"--map {each}: {old} is {found[old]} already (name each queue once)")
+    if wrong:
+        raise InputError(wrong)
+    return found
+
+
+def _full(path: str) -> str:
+    return path if path.startswith("root.") else f"root.{path}"
+
+
+def moved(scenario: Scenario, renamed: Mapping[str, str]) -> Scenario:
+    """The scenario with its applications in the queues named for theirs."""
+    replace = msgspec.structs.replace
+    applications = [
+        replace(app, queue=renamed.get(app.queue, app.queue)) for app in scenario.applications
+    ]
+    return replace(scenario, applications=applications)
+
+
 def as_scenario(folder: Path, seed: int) -> Scenario:
     """What ran, as a workload. Run times are as the ResourceManager saw them, hence its nodes
-    report at once. Raises FindingsError.
+    report at once. Raises JournalError.
     """
     document = {
         "version": 1,
@@ -73,7 +130,12 @@ def as_scenario(folder: Path, seed: int) -> Scenario:
         "cluster": {"heartbeat_ms": 0},
         "trace": {"format": "journal", "file": str(folder.absolute())},
     }
-    return build(yaml.safe_dump(document), folder.name, folder, seed=seed, file=str(folder))
+    text = yaml.safe_dump(document)
+    with reading(str(folder), "what ran makes no workload"):
+        try:
+            return build(text, folder.name, folder, seed=seed, file=str(folder))
+        except FindingsError as error:
+            raise JournalError(str(error.findings[0])) from error
 
 
 def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
@@ -85,14 +147,16 @@ def recorded_setup(folder: Path) -> dict[str, Any]:
     """The set-up that governed when the journal ended. Raises JournalError where it names none."""
     for path in reversed(segments(folder)):
         segment = read_segment(path)
-        for batch, _ in reversed(segment.rounds):
-            asked = r.read_request(batch)
+        for index, (batch, _) in reversed(list(enumerate(segment.rounds))):
+            with reading(segment.place(index), "the batch cannot be read"):
+                asked = r.read_request(batch)
             for record in reversed(asked.records if isinstance(asked, r.Batch) else []):
                 if isinstance(record, r.Setup):
                     return record.setup
-        state = segment.header.get("mirror")
-        if state is not None and state.get("setup") is not None:
-            return dict(state["setup"])
+        with reading(f"{path}:1", "the segment's state cannot be used"):
+            state = segment.header.get("mirror")
+            if state is not None and state.get("setup") is not None:
+                return dict(state["setup"])
     raise JournalError(f"{folder}: no set-up in any segment; the journal holds no finished round")
 
 

@@ -2,7 +2,8 @@
 
 The other policies see, round by round, the cluster as it was: what the recorded plans really did,
 never what they themselves would have done the round before. Their answers are compared and taken
-back. They keep their own memories and timers.
+back. They keep their own memories and timers; after rounds that the journal lost (a full disk)
+they begin anew with the segment that follows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from loomcard.model import records as r
 from loomcard.model.cluster import AskKey
 from loomcard.model.draft import Draft, undo_all
 from loomcard.model.dump import load
-from loomcard.model.journal import JournalError, Segment, read_segment, segments
+from loomcard.model.journal import JournalError, Segment, read_segment, reading, segments
 from loomcard.model.mirror import Mirror, UntrustworthyError
 from loomcard.policies.tree import PolicyTree
 
@@ -53,11 +54,14 @@ class ShadowRound:
         return _by_application(self.recorded) == _by_application(self.other)
 
 
-def shadow(folder: Path, setup: Mapping[str, Any]) -> Iterator[ShadowRound]:
+def shadow(
+    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+) -> Iterator[ShadowRound]:
     """Every round of a journal beside what ``setup``, compiled, would have decided in it.
 
-    Raises JournalError for a journal that cannot be read, or that has applications in queues that
-    the set-up does not have.
+    ``renamed``: which leaf queue of the set-up stands for one of the journal's, by paths. Raises
+    JournalError, with file and line, for a journal that cannot be read or that contradicts itself,
+    or that has applications in queues that the set-up does not have.
     """
     found = (read_segment(path) for path in segments(folder))
     for _, epoch in groupby(found, key=lambda segment: segment.path.name.partition("-")[0]):
@@ -65,7 +69,8 @@ def shadow(folder: Path, setup: Mapping[str, Any]) -> Iterator[ShadowRound]:
         for segment in epoch:
             if not segment.rounds:
                 continue
-            other = other or _Other(segment, setup)
+            if other is None or not other.follows(segment):
+                other = _Other(segment, setup, renamed or {})
             yield from other.rounds(segment)
 
 
@@ -79,17 +84,23 @@ def _by_application(grants: Grants) -> Counter[str]:
 class _Other:
     """A mirror that follows the journal, under another set-up's policies."""
 
-    def __init__(self, segment: Segment, setup: Mapping[str, Any]) -> None:
-        hello = msgspec.convert(segment.header["hello"], r.Hello)
+    def __init__(
+        self, segment: Segment, setup: Mapping[str, Any], renamed: Mapping[str, str]
+    ) -> None:
+        where = f"{segment.path}:1"
+        with reading(where, "no handshake"):
+            hello = msgspec.convert(segment.header["hello"], r.Hello)
+        self._renamed = renamed
         self._setup = dict(setup)
         self._mirror = Mirror(hello.resource_types)
         self._tree: PolicyTree | None = None
         self._numbers = {queue["path"]: i for i, queue in enumerate(setup["queues"])}
         self._paths: list[str] = []  # of the recorded set-up's queues
         self._most: int | None = hello.settings.get("round_containers")
-        self._where = str(segment.path)
+        self._where = where
         if "mirror" in segment.header:
-            self._resume(segment.header["mirror"])
+            with reading(where, "the segment's state cannot be used"):
+                self._resume(segment.header["mirror"])
 
     def _resume(self, state: dict[str, Any]) -> None:
         """Begin in the middle: the recorded state, in the other set-up's queues."""
@@ -99,22 +110,40 @@ class _Other:
         load(self._mirror, state | {"setup": self._setup, "records": moved, "saved": {}})
         self._tree = PolicyTree(self._mirror, None)
 
+    def follows(self, segment: Segment) -> bool:
+        """The segment goes on where this mirror stands: no round between them was lost."""
+        if "mirror" not in segment.header:
+            return True
+        with reading(f"{segment.path}:1", "the segment's state cannot be used"):
+            return bool(segment.header["mirror"]["sequence"] == self._mirror.sequence)
+
     def rounds(self, segment: Segment) -> Iterator[ShadowRound]:
         """The rounds of one segment."""
-        for batch_text, plan_text in segment.rounds:
-            batch, plan = r.read_request(batch_text), r.read_reply(plan_text)
+        for index, (batch_text, plan_text) in enumerate(segment.rounds):
+            self._where = segment.place(index)
+            with reading(self._where, "the batch cannot be read"):
+                batch = r.read_request(batch_text)
+            with reading(segment.place(index, plan=True), "the plan cannot be read"):
+                plan = r.read_reply(plan_text)
             if not isinstance(batch, r.Batch) or not isinstance(plan, r.PlanReply):
                 continue
-            records = [self._moved(record) for record in batch.records]
             mirror = self._mirror
             try:
-                mirror.apply(msgspec.structs.replace(batch, records=records))
-            except UntrustworthyError:  # so it was for the journal's own mirror: a snapshot follows
-                mirror.setup = None
+                with reading(self._where, "the batch does not fit what came before"):
+                    records = [self._moved(record) for record in batch.records]
+                    mirror.apply(msgspec.structs.replace(batch, records=records))
+            except UntrustworthyError as error:
+                if plan.resync is None:  # the journal's own mirror had no doubt
+                    raise JournalError(
+                        f"{self._where}: {error}; was the journal altered?"
+                    ) from error
+                mirror.setup = None  # a snapshot follows
                 continue
-            yield self._decide(batch, plan)
+            if mirror.setup is None:
+                raise JournalError(f"{self._where}: no set-up came before it (a first batch does)")
+            yield self._decide(batch, plan, segment.place(index, plan=True))
 
-    def _decide(self, batch: r.Batch, plan: r.PlanReply) -> ShadowRound:
+    def _decide(self, batch: r.Batch, plan: r.PlanReply, where: str) -> ShadowRound:
         mirror = self._mirror
         if mirror.set_up_anew or self._tree is None:
             self._tree = PolicyTree(mirror, None)
@@ -124,8 +153,9 @@ class _Other:
         draft = self._tree.run(self._most)
         other, other_preempted = self._granted(draft.decisions())
         undo_all(mirror.ledger, draft.steps)
-        recorded, recorded_preempted = self._granted(plan.decisions)
-        mirror.carried_out(batch.round, self._carried_out(plan))
+        with reading(where, "the plan names what is not there"):
+            recorded, recorded_preempted = self._granted(plan.decisions)
+            mirror.carried_out(batch.round, self._carried_out(plan))
         return ShadowRound(
             batch.round, batch.now_ms, recorded, other, recorded_preempted, other_preempted
         )
@@ -159,6 +189,8 @@ class _Other:
                 continue
             key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
             ask = ledger.attempts[decision.attempt].asks[key]
+            if not 0 < decision.count <= ask.count:
+                raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
             for _ in range(decision.count):
                 draft.grant(ask, ledger.nodes[decision.node], decision.instance, None)
         return draft
@@ -178,11 +210,11 @@ class _Other:
         self._paths = [queue["path"] for queue in setup["queues"]]
 
     def _number(self, path: str) -> int:
-        number = self._numbers.get(path)
+        number = self._numbers.get(self._renamed.get(path, path))
         if number is None or not self._setup["queues"][number]["leaf"]:
             leaves = ", ".join(q["path"] for q in self._setup["queues"] if q["leaf"])
             raise JournalError(
                 f"{self._where}: applications ran in {path}, which is no leaf queue of the set-up;"
-                f" it has {leaves}"
+                f" it has {leaves} (name the one to take: --map {path}=QUEUE)"
             )
         return number

@@ -110,6 +110,8 @@ def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
         if kind == "grant":
             key, node, count, instance, tag = facts
             ask = ledger.attempts[key[0]].asks[AskKey(*key)]
+            if not 0 < count <= ask.count:
+                raise ValueError(f"{count} containers granted of an ask of {ask.count}")
             for _ in range(count):
                 draft.grant(ask, ledger.nodes[node], instance, decode(tag))
         else:

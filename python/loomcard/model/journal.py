@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -154,6 +155,10 @@ class Segment:
     header: dict[str, Any]
     rounds: list[tuple[str, str]]
 
+    def place(self, index: int, *, plan: bool = False) -> str:
+        """File and line of the batch, or the plan, of the round at ``index``."""
+        return f"{self.path}:{2 * index + (3 if plan else 2)}"
+
 
 def segments(folder: Path) -> list[Path]:
     """The segment files of a journal folder, oldest first. Raises JournalError if there is none."""
@@ -165,12 +170,37 @@ def segments(folder: Path) -> list[Path]:
     return found
 
 
+@contextmanager
+def reading(place: str, what: str) -> Iterator[None]:
+    """Raises JournalError, naming the place, where ``what`` stands there cannot be used: text from
+    outside may break any rule of the mirror.
+    """
+    try:
+        yield
+    except JournalError:
+        raise
+    except (
+        msgspec.MsgspecError,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise JournalError(f"{place}: {what} ({said}); was the journal altered?") from error
+
+
 def read_segment(path: Path) -> Segment:
     """A segment; a last batch whose plan was never written (a killed process) is left out. Raises
     JournalError.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise JournalError(f"{path}: not UTF-8 at byte {error.start}, so no journal") from error
     if not lines:
@@ -191,3 +221,5 @@ def _rounds(path: Path, lines: list[str]) -> Iterator[tuple[str, str]]:
             raise JournalError(f"{path}:{number + 1}: expected a batch and then its plan")
         if plan.endswith("]"):
             yield batch, plan
+        elif number + 2 < len(lines):  # only the last plan may have been cut off by a kill
+            raise JournalError(f"{path}:{number + 2}: the plan ends in its middle")

@@ -13,7 +13,7 @@ import msgspec
 
 from loomcard.model import records as r
 from loomcard.model.dump import dump, load
-from loomcard.model.journal import Journal, read_segment, segments
+from loomcard.model.journal import Journal, read_segment, reading, segments
 from loomcard.model.mirror import Mirror, UntrustworthyError
 from loomcard.model.plain import decode, encode
 from loomcard.policies.tree import PolicyTree
@@ -158,11 +158,14 @@ def _replay(path: Path) -> list[Difference]:
     segment = read_segment(path)
     if not segment.rounds:
         return []
-    session = Session.restored(segment.header)
+    with reading(f"{path}:1", "the segment's state cannot be used"):
+        session = Session.restored(segment.header)
     found = []
-    for batch, plan in segment.rounds:
-        again = session.decide(batch)
+    for index, (batch, plan) in enumerate(segment.rounds):
+        with reading(segment.place(index), "the batch cannot be used"):
+            again = session.decide(batch)
         if again != plan:
-            number = msgspec.json.decode(plan)[1]
+            with reading(segment.place(index, plan=True), "the plan cannot be read"):
+                number = int(msgspec.json.decode(plan)[1])
             found.append(Difference(path, number, plan, again))
     return found

@@ -34,6 +34,8 @@ _KILLED = (137, 143)
 """Exit statuses of containers that were told to end when their work was done; so are negative
 ones, which are YARN's own.
 """
+_MOST_OF_A_DECISION = 1_000_000
+"""More containers on one node at once are a mistake of the file."""
 
 
 class JournalTrace(Source):
@@ -49,7 +51,14 @@ class JournalTrace(Source):
                 past.segment(path)
         except JournalError as error:
             faults.add(1, str(error))
-        except (msgspec.MsgspecError, KeyError, IndexError, AttributeError) as error:
+        except (
+            msgspec.MsgspecError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             faults.add(past.line, f"not a journal's record: {error!r}")
         faults.check()
         made = [one for app in past.applications.values() if (one := _application(app))]
@@ -143,9 +152,8 @@ class _Past:
             case r.NodeAdded():
                 host = self._hosts[record.node] = record.id.rpartition(":")[0] or record.id
                 known = self.nodes.get(host)
-                size = tuple(
-                    map(max, record.capacity, known.capacity if known else record.capacity)
-                )
+                capacity = self._amounts(record.capacity)
+                size = tuple(map(max, capacity, known.capacity if known else capacity))
                 self.nodes[host] = ScenarioNode(host, record.rack, size)
             case r.ApplicationAdded():
                 app = self.applications.get(record.id)
@@ -158,7 +166,9 @@ class _Past:
             case r.AskChanged():
                 key = (record.priority, record.allocation_request_id)
                 asks = self._of_attempt[record.attempt].asks
-                ask = asks.setdefault(key, _Ask(record.at_ms + self._shift, record.size))
+                ask = asks.setdefault(
+                    key, _Ask(record.at_ms + self._shift, self._amounts(record.size))
+                )
                 ask.hosts.update(record.hosts)
             case r.Outcomes():
                 for number, granted in enumerate(self._granted(record), record.first_container):
@@ -167,11 +177,16 @@ class _Past:
                 if record.container not in self._containers:
                     key = (record.priority, record.allocation_request_id)
                     self._place(record.container, record.attempt, key, record.node, record.is_am)
-                    self._containers[record.container].size = record.size
+                    self._containers[record.container].size = self._amounts(record.size)
             case r.ContainerStarted():
                 self._containers[record.container].started_ms = record.at_ms + self._shift
             case r.ContainerCompleted():
                 self._end(self._containers[record.container], record, record.at_ms + self._shift)
+
+    def _amounts(self, amounts: tuple[int, ...]) -> tuple[int, ...]:
+        if len(amounts) != len(self.types) or min(amounts, default=0) < 0:
+            raise ValueError(f"{list(amounts)} are no amounts of {', '.join(self.types)}")
+        return amounts
 
     def _granted(self, outcomes: r.Outcomes) -> Iterator[tuple[int, Key, int, bool | None]]:
         refused: dict[int, int] = {}
@@ -179,7 +194,10 @@ class _Past:
             refused[index] = refused.get(index, 0) + count
         for index, step in enumerate(self._plan):
             if isinstance(step, r.Allocate):
-                for _ in range(step.count - refused.get(index, 0)):
+                count = step.count - refused.get(index, 0)
+                if count > _MOST_OF_A_DECISION:
+                    raise ValueError(f"{count} containers in one decision")
+                for _ in range(count):
                     key = (step.priority, step.allocation_request_id)
                     yield step.attempt, key, step.node, None
 

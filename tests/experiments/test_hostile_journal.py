@@ -1,0 +1,225 @@
+"""A journal that was altered, cut or made up: one error with file and line, never a traceback."""
+
+import random
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from loomcard.cli.app import run
+from loomcard.experiments.replay import as_scenario, compare_rounds, recorded_setup, run_again
+from loomcard.model.journal import JournalError
+from loomcard.simulator import simulate
+from scenarios import app, compiled, scenario, stage
+
+PLACE = re.compile(r"\.jsonl:\d+: ")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The lines of the segments of a run with two of them."""
+    folder = tmp_path_factory.mktemp("journal")
+    stages = [stage([10], i + 1, after=[i - 1] if i else []) for i in range(1010)]
+    wanted = scenario(app("j", *stages), app("k", stage([50] * 8)))
+    simulate(wanted, compiled("drf"), policy="drf", journal=folder)
+    found = {path.name: path.read_text().splitlines() for path in sorted(folder.glob("*.jsonl"))}
+    assert len(found) == 2
+    return {name: lines[:121] for name, lines in found.items()}
+
+
+def written(folder: Path, lines: dict[str, list[str]]) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, each in lines.items():
+        (folder / name).write_text("\n".join(each) + "\n")
+    return folder
+
+
+@pytest.fixture
+def altered(tmp_path, recorded):
+    """A function that writes the journal with one line of its first segment replaced."""
+
+    def alter(line: int, change) -> Path:
+        lines = {name: list(each) for name, each in recorded.items()}
+        first = next(iter(lines))
+        lines[first][line - 1] = change(lines[first][line - 1])
+        return written(tmp_path / "journal", lines)
+
+    return alter
+
+
+def decisions(change):
+    def changed(line: str) -> str:
+        plan = msgspec.json.decode(line)
+        assert plan[2], "a line with a decision"
+        plan[2][0] = change(plan[2][0])
+        return msgspec.json.encode(plan).decode()
+
+    return changed
+
+
+def first_grant(lines: list[str]) -> int:
+    return next(i + 1 for i, line in enumerate(lines) if '["allocate"' in line)
+
+
+CHANGES = {
+    "an attempt that is not there": decisions(lambda d: [d[0], 99, *d[2:]]),
+    "a node that is not there": decisions(lambda d: [*d[:4], 99, *d[5:]]),
+    "an ask that is not there": decisions(lambda d: [*d[:2], 77, *d[3:]]),
+    "a billion containers": decisions(lambda d: [*d[:5], 10**9, *d[6:]]),
+    "no container at all": decisions(lambda d: [*d[:5], 0, *d[6:]]),
+    "a container that is not there": decisions(lambda _: ["preempt", 9, 0, "FAIRNESS", 0]),
+    "text for a number": decisions(lambda d: [d[0], "x", *d[2:]]),
+    "a number that no machine holds": decisions(lambda d: [d[0], 10**30, *d[2:]]),
+    "half a plan": lambda line: line[: len(line) // 2] + "]",
+    "a plan without an end": lambda line: line[:-1],
+    "nesting": lambda _: '["plan",' + "[" * 100_000 + "]" * 100_000 + "]",
+    "no text": lambda _: "",
+    "a batch": lambda line: line.replace('["plan"', '["batch"'),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_altered_plan_is_one_line_with_its_place(recorded, altered, change, capsys):
+    """`replay` exits with 2 and names file and line; today's place was a traceback."""
+    line = first_grant(next(iter(recorded.values())))
+    folder = altered(line, CHANGES[change])
+    assert run(["replay", str(folder), "--policy", "fifo", "--rounds-only"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1, said
+    # A pair that is none is named by its first line.
+    assert re.search(rf"\.jsonl:({line}|{line - 1}): ", said), said
+
+
+def test_a_grant_of_one_more_is_found(recorded, altered):
+    """A count that the ask never had is no plan that was ever made."""
+    line = first_grant(next(iter(recorded.values())))
+    more = decisions(lambda d: [*d[:5], d[5] + 50, *d[6:]])
+    with pytest.raises(JournalError, match=rf":{line}: .* containers of an ask of "):
+        compare_rounds(altered(line, more), compiled("fifo"))
+
+
+HEADERS = {
+    "another tag": '["header", {}]',
+    "no object": '["segment", []]',
+    "no handshake": '["segment", {}]',
+    "a handshake that is none": '["segment", {"hello": ["hello", 1]}]',
+    "a state that is none": None,
+    "garbage": "\x00garbage",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_segments_first_line_is_checked(recorded, tmp_path, header):
+    """Each way in which a segment's state can be wrong is told with its file and line 1."""
+    last, lines = list(recorded.items())[-1]
+    text = HEADERS[header]
+    if text is None:
+        tag, state = msgspec.json.decode(lines[0])
+        state["mirror"]["records"] = [["node_added", 1]]
+        text = msgspec.json.encode([tag, state]).decode()
+    folder = written(tmp_path / "journal", {last: [text, *lines[1:]]})
+    for read in (lambda: compare_rounds(folder, compiled("fifo")), lambda: run_again(folder)):
+        with pytest.raises(JournalError, match=r"\.jsonl:1: "):
+            read()
+
+
+def test_a_dropped_round_is_found(recorded, tmp_path):
+    """A journal of which a batch is missing says so, in place of the rounds up to the next
+    snapshot.
+    """
+    lines = {name: list(each) for name, each in recorded.items()}
+    first = next(iter(lines))
+    del lines[first][21:23]
+    with pytest.raises(JournalError, match=rf"{first}:22: record \d+ expected, \d+ came"):
+        compare_rounds(written(tmp_path / "journal", lines), compiled("fifo"))
+
+
+def test_rounds_lost_between_segments_are_stepped_over(recorded, tmp_path):
+    """A journal that could not be written for a while goes on in a new segment."""
+    folder = written(tmp_path / "journal", recorded)
+    assert next(len(lines) for lines in recorded.values()) == 121
+    found = compare_rounds(folder, compiled("drf"))
+    assert found.rounds == found.same == sum(len(lines) // 2 for lines in recorded.values())
+
+
+def test_a_cut_off_end_is_no_error(recorded, tmp_path):
+    """A killed process leaves half a line, which is left out."""
+    lines = {name: list(each) for name, each in recorded.items()}
+    last = list(lines)[-1]
+    lines[last] = [*lines[last][:18], lines[last][18][:-5]]
+    folder = written(tmp_path / "journal", lines)
+    assert run_again(folder).differ == []
+    rounds = sum((len(each) - 1) // 2 for each in lines.values())
+    assert compare_rounds(folder, compiled("drf")).rounds == rounds - 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
+    """Whatever character, number or line is changed, the error is JournalError, with its place."""
+    dice = random.Random(seed)  # noqa: S311
+    told = 0
+    for _ in range(25):
+        folder = written(tmp_path / "journal", _damaged(recorded, dice))
+        for read in (
+            lambda f: compare_rounds(f, compiled("fifo")),
+            run_again,
+            recorded_setup,
+            lambda f: as_scenario(f, 1),
+        ):
+            said = error_of(read, folder)
+            assert len(said.splitlines()) <= 1
+            told += PLACE.search(said) is not None
+    assert told > 25
+
+
+def error_of(read, folder: Path) -> str:
+    """What the reader says is wrong; any other exception is the test's failure."""
+    try:
+        read(folder)
+    except JournalError as error:
+        return str(error)
+    return ""
+
+
+def _damaged(recorded: dict[str, list[str]], dice: random.Random) -> dict[str, list[str]]:
+    lines = {name: list(each) for name, each in recorded.items()}
+    of = lines[dice.choice(list(lines))]
+    at = dice.randrange(len(of))
+    line = of[at]
+    match dice.randrange(6):
+        case 0:
+            del of[at]
+        case 1:
+            of[at] = line[: dice.randrange(len(line))]
+        case 2:
+            place = dice.randrange(len(line))
+            of[at] = line[:place] + dice.choice('0"[]{},x\\') + line[place + 1 :]
+        case 3:
+            numbers = list(re.finditer(r"\b\d+\b", line))
+            number = dice.choice(numbers)
+            value = dice.choice(["-1", "0", "7", "1e400", "null", str(10**25)])
+            of[at] = line[: number.start()] + value + line[number.end() :]
+        case 4:
+            of[at] = dice.choice(of)
+        case 5:
+            of.insert(at, line)
+    return lines
+
+
+def test_what_is_no_folder_of_segments(tmp_path, capsys):
+    """A file, a missing folder, a folder in a segment's place, binary data: one line each."""
+    (tmp_path / "a-file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "1-0.jsonl").mkdir()
+    (tmp_path / "binary").mkdir()
+    (tmp_path / "binary" / "1-0.jsonl").write_bytes(bytes(range(256)))
+    for name in ("a-file", "missing", "empty", "odd", "binary"):
+        for policy in ([], ["--policy", "drf"]):
+            assert run(["replay", str(tmp_path / name), *policy]) == 2, name
+            said = capsys.readouterr().err
+            assert len(said.splitlines()) == 1
+            assert str(tmp_path / name) in said
