@@ -2,12 +2,14 @@ package org.loomcard.yarn;
 
 import java.io.IOException;
 import java.util.Arrays;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.VersionInfo;
 import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.bridge.Handshake;
+import org.loomcard.yarn.bridge.StateKeeper;
 import org.loomcard.yarn.bridge.SwapResult;
 import org.loomcard.yarn.queues.Amounts;
 
@@ -23,13 +25,14 @@ final class BridgeRounds implements Rounds {
   }
 
   /** The real thing: with the Python of the settings. */
-  static BridgeRounds of(BridgeConfig config, EngineClock clock, Books books) {
+  static BridgeRounds of(BridgeConfig config, EngineClock clock, Books books,
+      StateKeeper keeper) {
     String version = BridgeRounds.class.getPackage().getImplementationVersion();
     Handshake handshake = new Handshake(config, clock.epochMs(),
         version == null ? "unpackaged" : version, VersionInfo.getVersion(),
         Arrays.asList(Amounts.names()));
     return new BridgeRounds(
-        new Bridge(config, clock, books, Bridge.python(config), handshake),
+        new Bridge(config, clock, books, Bridge.python(config), handshake, keeper),
         config.inlineWaitMs > 0);
   }
 
@@ -56,7 +59,7 @@ final class BridgeRounds implements Rounds {
 
   @Override
   public void refresh() throws IOException {
-    SwapResult result = bridge.refresh();
+    SwapResult result = bridge.refresh(UserGroupInformation.getCurrentUser().getShortUserName());
     if (!result.isApplied()) {
       throw new IOException(result.toString());
     }

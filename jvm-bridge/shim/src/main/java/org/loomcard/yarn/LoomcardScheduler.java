@@ -114,8 +114,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   /** Makes what runs the rounds; tests put something simpler in its place. */
-  Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock) {
-    return BridgeRounds.of(settings, engineClock, roundBooks);
+  Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock)
+      throws IOException {
+    return BridgeRounds.of(settings, engineClock, roundBooks,
+        StateKeepers.of(rmContext, getConfig(), settings));
   }
 
   private Resource checkedMinimum() {

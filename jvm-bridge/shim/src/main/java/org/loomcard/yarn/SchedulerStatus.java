@@ -13,6 +13,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.PlanMessage;
@@ -116,8 +117,13 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public SwapResult apply(String yaml, String name) {
-    return scheduler.bridge().swap(yaml, name, config.swapDeadlineMs);
+  public List<AppliedSetup> history() {
+    return scheduler.bridge().history();
+  }
+
+  @Override
+  public SwapResult apply(String yaml, String name, String user) {
+    return scheduler.bridge().swap(yaml, name, user, config.swapDeadlineMs);
   }
 
   /** The current attempts of all live applications, in order of submission. */

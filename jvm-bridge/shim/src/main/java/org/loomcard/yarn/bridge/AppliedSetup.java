@@ -1,7 +1,8 @@
 package org.loomcard.yarn.bridge;
 
 /**
- * A set-up that governs, or did: the compiled form, the version it was applied as, and its YAML.
+ * A set-up that governs, or did: the compiled form, the version it was applied as, its YAML, and
+ * who applied it when.
  */
 public final class AppliedSetup {
   public final Setup setup;
@@ -9,11 +10,22 @@ public final class AppliedSetup {
   public final int version;
   /** The text it was compiled from; null where only the compiled form was given. */
   public final String yaml;
+  /** Who applied it; null where that is not known, as of the first start. */
+  public final String user;
+  /** When it was applied, in milliseconds since 1970; 0 where that is not known. */
+  public final long atMs;
 
+  /** One of unknown user and time. */
   public AppliedSetup(Setup setup, int version, String yaml) {
+    this(setup, version, yaml, null, 0);
+  }
+
+  public AppliedSetup(Setup setup, int version, String yaml, String user, long atMs) {
     this.setup = setup;
     this.version = version;
     this.yaml = yaml;
+    this.user = user;
+    this.atMs = atMs;
   }
 
   @Override

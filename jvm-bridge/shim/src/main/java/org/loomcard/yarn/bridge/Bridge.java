@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,12 +26,18 @@ public final class Bridge {
   /** @param launcher how policies are started; {@link #python} for the real ones */
   public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
       Handshake handshake) {
+    this(config, clock, books, launcher, handshake, new LocalKeeper(config.stateDir));
+  }
+
+  /** @param keeper where the applied configuration and the policies' saved parts are kept */
+  public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
+      Handshake handshake, StateKeeper keeper) {
     this.config = config;
     this.clock = clock;
     this.books = books;
     this.launcher = launcher;
     this.handshake = handshake;
-    this.store = new SetupStore(config);
+    this.store = new SetupStore(config, keeper);
   }
 
   /** Starts policy processes with the Python of the settings. */
@@ -66,6 +73,7 @@ public final class Bridge {
     if (loop != null) {
       loop.stop();
     }
+    store.close();
   }
 
   /** Something happened that the policy should see. From any thread; costs next to nothing. */
@@ -79,15 +87,29 @@ public final class Bridge {
    * @param name the file's name, for messages
    */
   public SwapResult swap(String yaml, String name, long deadlineMs) {
-    SwapResult result = loop.swap(new Swap(yaml, name, deadlineMs));
+    return swap(yaml, name, null, deadlineMs);
+  }
+
+  /**
+   * As above.
+   *
+   * @param user who asks for it, for the history; null where that is not known
+   */
+  public SwapResult swap(String yaml, String name, String user, long deadlineMs) {
+    SwapResult result = loop.swap(new Swap(yaml, name, user, deadlineMs));
     if (!result.isApplied()) {
       LOG.warn("The set-up {} was not applied: {}", name, result);
     }
     return result;
   }
 
-  /** Swaps to what the configured policy file says now; for refreshQueues. */
-  public SwapResult refresh() {
+  /** What was applied and is still kept, newest first; the first one governs. */
+  public List<AppliedSetup> history() {
+    return store.history();
+  }
+
+  /** Swaps to what the configured policy file says now, for {@code user}; for refreshQueues. */
+  public SwapResult refresh(String user) {
     File file = config.policyFile;
     if (file == null) {
       return SwapResult.plain(SwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
@@ -96,7 +118,7 @@ public final class Bridge {
     }
     try {
       String yaml = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);
-      return swap(yaml, file.getName(), config.swapDeadlineMs);
+      return swap(yaml, file.getName(), user, config.swapDeadlineMs);
     } catch (IOException e) {
       return SwapResult.plain(SwapResult.Outcome.FAILED, file + ": cannot be read: " + e,
           loop.applied());

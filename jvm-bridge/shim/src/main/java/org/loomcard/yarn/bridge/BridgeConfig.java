@@ -16,6 +16,8 @@ public final class BridgeConfig {
   public static final String POLICY_FILE = "loomcard.policy.file";
   public static final String POLICY_PATH = "loomcard.policy.path";
   public static final String STATE_DIR = "loomcard.state.dir";
+  public static final String STATE_SHARED = "loomcard.state.shared";
+  public static final String STATE_DEADLINE_MS = "loomcard.state.deadline-ms";
   public static final String JOURNAL_DIR = "loomcard.journal.dir";
   public static final String JOURNAL_SEGMENT_ROUNDS = "loomcard.journal.segment-rounds";
   public static final String PYTHON = "loomcard.python";
@@ -47,6 +49,10 @@ public final class BridgeConfig {
   public final List<String> policyPath;
   /** Where the applied set-up is kept; made when absent. */
   public final File stateDir;
+  /** Whether the state folder, and a local state store, are seen by every ResourceManager. */
+  public final boolean stateShared;
+  /** How long one write of the state may take before it is given up. */
+  public final long stateDeadlineMs;
   /** Where the policy process writes its journal; null: none. */
   public final File journalDir;
   /** Rounds a journal segment. */
@@ -101,6 +107,8 @@ public final class BridgeConfig {
     policyPath = folders(conf, POLICY_PATH);
     stateDir = file(conf, STATE_DIR,
         new File(conf.get("hadoop.tmp.dir", System.getProperty("java.io.tmpdir")), "loomcard"));
+    stateShared = bool(conf, STATE_SHARED, false);
+    stateDeadlineMs = number(conf, STATE_DEADLINE_MS, 5000, 1, 3_600_000);
     journalDir = file(conf, JOURNAL_DIR, null);
     journalSegmentRounds = (int) number(conf, JOURNAL_SEGMENT_ROUNDS, 1000, 1, 1_000_000);
     python = conf.getTrimmed(PYTHON, "python3");

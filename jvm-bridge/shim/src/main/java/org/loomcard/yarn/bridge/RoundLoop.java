@@ -263,7 +263,8 @@ final class RoundLoop implements Runnable {
 
   private SwapResult apply(Swap swap, Setup setup) {
     AppliedSetup old = applied;
-    AppliedSetup next = new AppliedSetup(setup, old.version + 1, swap.yaml);
+    AppliedSetup next = new AppliedSetup(setup, old.version + 1, swap.yaml, swap.user,
+        System.currentTimeMillis());
     if (!swap.begin()) {
       return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late; nothing was changed", old);
     }

@@ -2,55 +2,115 @@ package org.loomcard.yarn.bridge;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What must survive a restart of the ResourceManager: the set-up applied last and the policies'
- * saved parts, in the state folder. Files appear whole: written beside, forced to disk, renamed.
+ * What must survive a restart of the ResourceManager: the configuration applied last, those before
+ * it, and the policies' saved parts. A {@link StateKeeper} keeps the texts; no write takes longer
+ * than {@code loomcard.state.deadline-ms}.
  */
 final class SetupStore {
+  /** Applied configurations that are kept, the governing one among them. */
+  static final int KEPT = 10;
   private static final Logger LOG = LoggerFactory.getLogger(SetupStore.class);
+  private static final String APPLIED = "applied.json";
+  private static final String SAVED = "saved.json";
+  private static final Pattern PAST = Pattern.compile("applied-(\\d{1,9})\\.json");
   private final BridgeConfig config;
-  private final Path applied;
-  private final Path saved;
+  private final StateKeeper keeper;
+  private final StateWriter writer;
+  /** Newest first, the governing one at the head; empty before {@link #load}. */
+  private volatile List<AppliedSetup> kept = Collections.emptyList();
+  /** Whether the governing one was written: the configured one of a single machine is not. */
+  private volatile boolean written;
+  private boolean moved;
 
+  /** One that keeps all in the local folder of the settings. */
   SetupStore(BridgeConfig config) {
+    this(config, new LocalKeeper(config.stateDir));
+  }
+
+  SetupStore(BridgeConfig config, StateKeeper keeper) {
     this.config = config;
-    this.applied = config.stateDir.toPath().resolve("applied.json");
-    this.saved = config.stateDir.toPath().resolve("saved.json");
+    this.keeper = keeper;
+    this.writer = new StateWriter(config.stateDeadlineMs);
   }
 
   /**
-   * The set-up to start with: the one applied last, or else the configured one as version 1.
+   * The set-up to start with: the one applied last, or else the configured one as version 1. Where
+   * the keeper is shared, the latter is written too: it governs whichever ResourceManager is next.
    *
    * @throws IOException when there is neither, or it cannot be read; the message says what to do
    */
   AppliedSetup load() throws IOException {
-    String text = read(applied);
-    if (text == null) {
-      return first();
+    String text = keeper.read(APPLIED);
+    AppliedSetup last = text == null ? first() : parse(text, keeper.place(APPLIED));
+    List<AppliedSetup> all = new ArrayList<>(past(last.version));
+    all.add(0, last);
+    if (text == null && keeper.isShared()) {
+      AppliedSetup first = last;
+      writer.run(() -> keeper.write(APPLIED, AppliedText.write(first)), () -> { });
     }
-    AppliedSetup last = parse(text);
-    String edited = config.policyFile == null ? null : read(config.policyFile.toPath());
-    if (edited != null && !edited.equals(last.yaml)) {
-      LOG.warn("{} was edited after the last apply; {} stays in force. Apply the file (loomcard "
-          + "policy apply, or rmadmin -refreshQueues) to use it", config.policyFile, last);
-    }
+    kept = Collections.unmodifiableList(all);
+    written = text != null || keeper.isShared();
+    compareFile(last);
     return last;
   }
 
+  /** What was applied and is still kept, newest first; the first one governs. */
+  List<AppliedSetup> history() {
+    return kept;
+  }
+
+  private List<AppliedSetup> past(int below) throws IOException {
+    List<AppliedSetup> past = new ArrayList<>();
+    for (String name : keeper.names()) {
+      Matcher match = PAST.matcher(name);
+      if (!match.matches() || Integer.parseInt(match.group(1)) >= below) {
+        continue;
+      }
+      try {
+        past.add(AppliedText.read(keeper.read(name)));
+      } catch (IOException | MessageException e) {
+        LOG.warn("{} cannot be read and is left out of the history: {}", keeper.place(name),
+            e.getMessage());
+      }
+    }
+    past.sort((one, other) -> other.version - one.version);
+    return past;
+  }
+
+  /** What the policy file says may be older or newer than what governs. */
+  private void compareFile(AppliedSetup last) throws IOException {
+    String text = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
+    if (text == null || last.yaml == null || text.equals(last.yaml)) {
+      return;
+    }
+    if (keeper.isShared() && kept.stream().anyMatch(old -> text.equals(old.yaml))) {
+      LOG.info("{} holds what another ResourceManager has replaced; it gets the text of {}",
+          config.policyFile, last);
+      writeFile(last.yaml);
+      return;
+    }
+    LOG.warn("{} was edited after the last apply; {} stays in force. Apply the file (loomcard "
+        + "policy apply, or rmadmin -refreshQueues) to use it", config.policyFile, last);
+  }
+
   private AppliedSetup first() throws IOException {
+    AppliedSetup local = keeper.isShared() ? local() : null;
+    if (local != null) {
+      LOG.info("{} of {} moves to {}", local, config.stateDir, keeper.place(APPLIED));
+      moved = true;
+      return local;
+    }
     File path = config.setupPath;
     String remedy = "; compile one with 'loomcard cluster render' and name it in "
         + BridgeConfig.SETUP_PATH;
@@ -59,65 +119,102 @@ final class SetupStore {
           + " is not set"
           + remedy);
     }
-    String text = read(path.toPath());
+    String text = LocalKeeper.read(path.toPath());
     if (text == null) {
       throw new IOException(BridgeConfig.SETUP_PATH + ": " + path + ": no such file" + remedy);
     }
-    String yaml = config.policyFile == null ? null : read(config.policyFile.toPath());
-    return new AppliedSetup(setupIn(text.trim(), path), 1, yaml);
-  }
-
-  private AppliedSetup parse(String text) throws IOException {
-    int version = 0;
-    String yaml = null;
-    String setup = null;
+    String yaml = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
     try {
-      JsonCursor in = new JsonCursor(text);
-      in.openObject("applied set-up");
-      for (String key = in.key(); key != null; key = in.key()) {
-        switch (key) {
-          case "version": version = in.integer("version"); break;
-          case "yaml": yaml = in.stringOrNull("yaml"); break;
-          case "setup": setup = in.raw(); break;
-          default: throw new MessageException(key + ": unknown key");
-        }
-      }
-      in.end();
+      return new AppliedSetup(Setup.read(text.trim()), 1, yaml, null, System.currentTimeMillis());
     } catch (MessageException e) {
-      throw unreadable(applied.toFile(), e);
-    }
-    return new AppliedSetup(setupIn(String.valueOf(setup), applied.toFile()), version, yaml);
-  }
-
-  private static Setup setupIn(String text, File file) throws IOException {
-    try {
-      return Setup.read(text);
-    } catch (MessageException e) {
-      throw unreadable(file, e);
+      throw unreadable(path.toString(), e);
     }
   }
 
-  private static IOException unreadable(File file, MessageException e) {
-    return new IOException(file + ": " + e.getMessage(), e);
+  /** What was applied while the state was kept in the local folder; null for nothing. */
+  private AppliedSetup local() throws IOException {
+    StateKeeper before = new LocalKeeper(config.stateDir);
+    String text = before.read(APPLIED);
+    return text == null ? null : parse(text, before.place(APPLIED));
+  }
+
+  private static AppliedSetup parse(String text, String place) throws IOException {
+    try {
+      return AppliedText.read(text);
+    } catch (MessageException e) {
+      throw unreadable(place, e);
+    }
+  }
+
+  private static IOException unreadable(String place, MessageException e) {
+    return new IOException(place + ": " + e.getMessage(), e);
   }
 
   /**
-   * Keeps {@code next}, and writes its YAML to the configured place, the old text beside it as
-   * .previous.
+   * Keeps {@code next}, then writes its YAML to the configured place, the old text beside it as
+   * .previous. An exception: nothing has changed.
    */
   void apply(AppliedSetup next) throws IOException {
-    StringBuilder text = new StringBuilder("{\"version\":").append(next.version);
-    text.append(",\"yaml\":");
-    JsonText.quote(text, next.yaml).append(",\"setup\":").append(next.setup.json).append('}');
-    if (config.policyFile != null && next.yaml != null) {
-      Path file = config.policyFile.toPath();
-      String old = read(file);
-      if (old != null && !old.equals(next.yaml)) {
-        write(file.resolveSibling(file.getFileName() + ".previous"), old);
-      }
-      write(file, next.yaml);
+    List<AppliedSetup> before = kept;
+    StateWriter.Task undo = () -> restore(before);
+    writer.run(() -> put(next, before), undo);
+    try {
+      writer.run(() -> writeFile(next.yaml), () -> { });
+    } catch (IOException e) {
+      writer.run(undo, undo);
+      throw e;
     }
-    write(applied, text.toString());
+    written = true;
+    List<AppliedSetup> after = new ArrayList<>(before);
+    after.add(0, next);
+    for (AppliedSetup old : after.subList(Math.min(KEPT, after.size()), after.size())) {
+      forget(old);
+    }
+    kept = Collections.unmodifiableList(
+        new ArrayList<>(after.subList(0, Math.min(KEPT, after.size()))));
+  }
+
+  /** Nothing is read or written any more. */
+  void close() {
+    keeper.close();
+  }
+
+  private void put(AppliedSetup next, List<AppliedSetup> before) throws IOException {
+    if (!before.isEmpty()) {
+      keeper.write(pastName(before.get(0)), AppliedText.write(before.get(0)));
+    }
+    keeper.write(APPLIED, AppliedText.write(next));
+  }
+
+  private void restore(List<AppliedSetup> before) throws IOException {
+    if (written && !before.isEmpty()) {
+      keeper.write(APPLIED, AppliedText.write(before.get(0)));
+    } else {
+      keeper.delete(APPLIED);
+    }
+  }
+
+  private void writeFile(String yaml) throws IOException {
+    if (config.policyFile != null && yaml != null) {
+      Path file = config.policyFile.toPath();
+      String old = LocalKeeper.read(file);
+      if (old != null && !old.equals(yaml)) {
+        LocalKeeper.write(file.resolveSibling(file.getFileName() + ".previous"), old);
+      }
+      LocalKeeper.write(file, yaml);
+    }
+  }
+
+  private void forget(AppliedSetup old) {
+    try {
+      writer.run(() -> keeper.delete(pastName(old)), () -> { });
+    } catch (IOException e) {
+      LOG.warn("{} cannot be removed: {}", keeper.place(pastName(old)), e.toString());
+    }
+  }
+
+  private static String pastName(AppliedSetup old) {
+    return "applied-" + old.version + ".json";
   }
 
   /**
@@ -125,10 +222,13 @@ final class SetupStore {
    */
   Map<String, String> loadSaved() {
     try {
-      String text = read(saved);
+      String text = keeper.read(SAVED);
+      if (text == null && moved) {
+        text = new LocalKeeper(config.stateDir).read(SAVED);
+      }
       if (text != null) {
         JsonCursor in = new JsonCursor(text);
-        Map<String, String> read = in.rawValues(saved.toString());
+        Map<String, String> read = in.rawValues(keeper.place(SAVED));
         in.end();
         return read;
       }
@@ -145,35 +245,12 @@ final class SetupStore {
       JsonText.quote(text.append(comma), part.getKey()).append(':').append(part.getValue());
       comma = ",";
     }
+    String whole = text.append('}').toString();
     try {
-      write(saved, text.append('}').toString());
+      writer.run(() -> keeper.write(SAVED, whole), () -> { });
     } catch (IOException e) {
-      LOG.error("Cannot keep the policies' saved parts in {}: {}", saved, e.toString());
-    }
-  }
-
-  private static String read(Path path) throws IOException {
-    try {
-      return new String(Files.readAllBytes(path), StandardCharsets.UTF_8);
-    } catch (NoSuchFileException e) {
-      return null;
-    }
-  }
-
-  private static void write(Path path, String text) throws IOException {
-    Files.createDirectories(path.getParent());
-    Path draft = path.resolveSibling(path.getFileName() + ".draft");
-    try (FileChannel channel = FileChannel.open(draft, StandardOpenOption.CREATE,
-        StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-      ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      channel.force(true);
-    }
-    Files.move(draft, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    try (FileChannel folder = FileChannel.open(path.getParent(), StandardOpenOption.READ)) {
-      folder.force(true);
+      LOG.error("Cannot keep the policies' saved parts in {}: {}", keeper.place(SAVED),
+          e.toString());
     }
   }
 }

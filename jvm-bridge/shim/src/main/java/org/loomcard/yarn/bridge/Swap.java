@@ -13,13 +13,16 @@ final class Swap {
   private static final int GIVEN_UP = 2;
   final String yaml;
   final String name;
+  /** Who asks for it; null where that is not known. */
+  final String user;
   private final long endNanos;
   private final AtomicInteger state = new AtomicInteger(WAITING);
   private final CompletableFuture<SwapResult> result = new CompletableFuture<>();
 
-  Swap(String yaml, String name, long deadlineMs) {
+  Swap(String yaml, String name, String user, long deadlineMs) {
     this.yaml = yaml;
     this.name = name;
+    this.user = user;
     this.endNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
   }
 

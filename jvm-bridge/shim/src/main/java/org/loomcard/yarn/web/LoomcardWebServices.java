@@ -11,6 +11,7 @@ import java.security.Principal;
 import javax.servlet.http.HttpServletRequest;
 import javax.ws.rs.DefaultValue;
 import javax.ws.rs.GET;
+import javax.ws.rs.POST;
 import javax.ws.rs.PUT;
 import javax.ws.rs.Path;
 import javax.ws.rs.Produces;
@@ -91,6 +92,26 @@ public final class LoomcardWebServices extends RMWebServices {
     Principal caller = request.getUserPrincipal();
     PolicyUpload upload = new PolicyUpload(conf, status());
     PolicyUpload.Reply reply = upload.put(caller == null ? null : caller.getName(), name, body);
+    return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
+  }
+
+  /** The versions that are still kept. */
+  @GET
+  @Path("loomcard/policy/history")
+  @Produces(JSON)
+  public Response policyHistory() {
+    return Response.ok(new PolicyHistory(status().history()).document().toString(), JSON).build();
+  }
+
+  /** Applies an earlier version again. */
+  @POST
+  @Path("loomcard/policy/rollback")
+  @Produces(JSON)
+  public Response rollBackPolicy(@QueryParam("version") String version,
+      @Context HttpServletRequest request) {
+    Principal caller = request.getUserPrincipal();
+    PolicyUpload.Reply reply = new PolicyUpload(conf, status())
+        .rollback(caller == null ? null : caller.getName(), version);
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
   }
 

@@ -12,6 +12,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 import org.apache.hadoop.conf.Configuration;
+import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.SwapResult;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +29,7 @@ final class PolicyUpload {
   private static final int OK = 200;
   private static final int BAD = 400;
   private static final int FORBIDDEN = 403;
+  private static final int NOT_FOUND = 404;
   private static final int CONFLICT = 409;
   private static final int TOO_LONG = 413;
   private static final int FAILED = 500;
@@ -67,8 +69,35 @@ final class PolicyUpload {
       return new Reply(BAD, problem("The body is empty.",
           "Send the YAML text of the policy as the body."));
     }
-    SwapResult answer = source.apply(yaml, name);
+    SwapResult answer = source.apply(yaml, name, user);
     LOG.info("Policy {} of {}: {} ({})", name, user, answer.outcome, answer.message);
+    return reply(answer);
+  }
+
+  /**
+   * Applies the YAML text of an earlier version as a new one.
+   *
+   * @param user the authenticated caller, null for none
+   * @param version what was asked for, null for the version before the governing one
+   */
+  Reply rollback(String user, String version) {
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, user);
+    if (denial != null) {
+      return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
+    }
+    PolicyHistory history = new PolicyHistory(source.history());
+    AppliedSetup target = history.find(version);
+    if (target == null) {
+      return new Reply(NOT_FOUND, problem(history.whyNot(version), history.known()));
+    }
+    if (target.yaml == null) {
+      return new Reply(CONFLICT, problem("Of version " + target.version
+          + " no YAML text is kept: the cluster started with its compiled form.",
+          "Apply its file instead."));
+    }
+    SwapResult answer = source.apply(target.yaml, target.setup.source, user);
+    LOG.info("Policy version {} again, for {}: {} ({})", target.version, user, answer.outcome,
+        answer.message);
     return reply(answer);
   }
 

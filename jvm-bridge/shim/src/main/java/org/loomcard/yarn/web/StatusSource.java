@@ -3,6 +3,7 @@ package org.loomcard.yarn.web;
 import java.util.List;
 import java.util.Map;
 
+import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.SwapResult;
 
@@ -40,8 +41,13 @@ public interface StatusSource {
   /** Applications with asks that are not served. */
   List<WaitingApplication> waiting();
 
+  /** The configurations applied last that are still kept, newest first; the first one governs. */
+  List<AppliedSetup> history();
+
   /**
    * Puts a new policy in; returns when it governs, or when it is certain that the old one stays.
+   *
+   * @param user who asks for it, for the history; null where that is not known
    */
-  SwapResult apply(String yaml, String name);
+  SwapResult apply(String yaml, String name, String user);
 }

@@ -137,7 +137,7 @@ public abstract class BridgeTestBase {
   }
 
   final Setup refreshed() {
-    SwapResult result = bridge.refresh();
+    SwapResult result = bridge.refresh("tester");
     assertTrue(result.toString(), result.isApplied());
     return books.setup();
   }

@@ -82,6 +82,15 @@ final class RunningRm {
     return answer(connection);
   }
 
+  Answer post(String path) throws IOException {
+    HttpURLConnection connection = open(path);
+    connection.setRequestMethod("POST");
+    connection.setDoOutput(true);
+    connection.setFixedLengthStreamingMode(0);
+    connection.getOutputStream().close();
+    return answer(connection);
+  }
+
   private HttpURLConnection open(String path) throws IOException {
     HttpURLConnection connection = (HttpURLConnection) new URL(address + path).openConnection();
     connection.setConnectTimeout(TIMEOUT_MS);

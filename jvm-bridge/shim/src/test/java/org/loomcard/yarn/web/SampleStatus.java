@@ -35,6 +35,7 @@ final class SampleStatus implements StatusSource {
   static final AppliedSetup GOVERNING = governing();
 
   final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
+  final List<String> users = Collections.synchronizedList(new ArrayList<String>());
   volatile SwapResult answer;
 
   private static AppliedSetup governing() {
@@ -102,7 +103,15 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public SwapResult apply(String yaml, String name) {
+  public List<AppliedSetup> history() {
+    return Arrays.asList(GOVERNING,
+        new AppliedSetup(GOVERNING.setup, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),
+        new AppliedSetup(GOVERNING.setup, 1, null));
+  }
+
+  @Override
+  public SwapResult apply(String yaml, String name, String user) {
+    users.add(user);
     applied.add(name + ": " + yaml);
     return answer;
   }

@@ -135,6 +135,51 @@ public final class WebSideTest {
         + "\"yaml\":\"policy: drf\\n\"}", answer.body);
   }
 
+  /** Every version that is kept comes with who applied it when, and which one governs. */
+  @Test
+  public void historyIsReadable() throws Exception {
+    RunningRm.Answer answer = manager.get(POLICY + "/history", "application/json");
+    assertEquals(answer.body, 200, answer.status);
+    JsonNode policies = JSON.readTree(answer.body).path("policies");
+    assertEquals(3, policies.size());
+    assertEquals("{\"version\":2,\"hash\":\"9f2c4e\",\"source\":\"two.yml\","
+        + "\"applied_at_ms\":1790000000500,\"user\":\"alice\",\"has_yaml\":true,"
+        + "\"governs\":false}", policies.path(1).toString());
+    assertTrue(policies.path(0).path("governs").asBoolean());
+    assertTrue(policies.path(2).path("applied_at_ms").isNull());
+  }
+
+  /** A rollback applies the kept text as a new version, for who asked. */
+  @Test
+  public void administratorRollsBack() throws Exception {
+    String path = POLICY.replace("/policy", "/policy/rollback");
+    for (String version : new String[] {"", "&version=2"}) {
+      RunningRm.Answer answer = manager.post(path + "?user.name=admin" + version);
+      assertEquals(answer.body, 200, answer.status);
+    }
+    assertEquals(Arrays.asList("two.yml: policy: fifo\n", "two.yml: policy: fifo\n"),
+        STATUS.applied);
+    assertEquals("admin", STATUS.users.get(STATUS.users.size() - 1));
+  }
+
+  /** What cannot be rolled back to is said, with what can. */
+  @Test
+  public void impossibleRollbacksAreRefused() throws Exception {
+    String path = POLICY + "/rollback?user.name=admin&version=";
+    RunningRm.Answer unknown = manager.post(path + "9");
+    assertEquals(404, unknown.status);
+    assertTrue(unknown.body, unknown.body.contains("Version 9 is not kept.")
+        && unknown.body.contains("Kept are: 2, 1."));
+    RunningRm.Answer governing = manager.post(path + "3");
+    assertEquals(404, governing.status);
+    assertTrue(governing.body, governing.body.contains("Version 3 governs already."));
+    RunningRm.Answer compiled = manager.post(path + "1");
+    assertEquals(409, compiled.status);
+    assertTrue(compiled.body, compiled.body.contains("no YAML text is kept"));
+    assertEquals(403, manager.post(POLICY + "/rollback?user.name=bob").status);
+    assertEquals(Collections.emptyList(), STATUS.applied);
+  }
+
   /** Nobody but an administrator may; the scheduler does not even hear of the others. */
   @Test
   public void othersAreRefused() throws Exception {
