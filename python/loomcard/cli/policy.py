@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, print_json, waiting
 from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
@@ -20,6 +21,8 @@ FAILED = 1
 policy = typer.Typer(
     name="policy", help="List, check and apply scheduling policies.", no_args_is_help=True
 )
+policy.command()(history)
+policy.command()(rollback)
 Folders = Annotated[
     list[Path] | None,
     typer.Option(

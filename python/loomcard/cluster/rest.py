@@ -124,6 +124,19 @@ class ResourceManagerClient:
             headers={"Content-Type": "text/plain; charset=utf-8"},
         )
 
+    def policy_history(self) -> list[Document]:
+        """The versions that are still kept, newest first; the first one governs. Loomcard only."""
+        return _as_list(self._get("cluster/loomcard/policy/history").get("policies"))
+
+    def roll_back_policy(self, version: int | None = None) -> Document:
+        """Applies an earlier version again (None: the one before); returns version and hash."""
+        return self._ask(
+            "POST",
+            "cluster/loomcard/policy/rollback",
+            timeout=_APPLY_S,
+            params={} if version is None else {"version": str(version)},
+        )
+
     def kill(self, application: str) -> Document:
         """Asks for the end of an application."""
         return self._ask(

@@ -1,0 +1,77 @@
+"""``loomcard policy history`` and ``rollback``: the versions that a cluster keeps."""
+
+from datetime import datetime
+from getpass import getuser
+from typing import Annotated, NoReturn
+
+import typer
+from rich.table import Table
+
+from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
+from loomcard.cluster.local import default_url
+from loomcard.cluster.rest import AddressError, Document, ResourceManagerClient, RestError
+
+BAD_INPUT = 2
+FAILED = 1
+_NOT_POSSIBLE = (400, 404, 409)
+
+
+def history(rm: Rm = None, user: AskingUser = None, as_json: Json = False) -> None:
+    """List the last ten versions that were applied: when, by whom, and which one governs."""
+    try:
+        kept = ResourceManagerClient(rm or default_url(), user or getuser()).policy_history()
+    except RestError as error:
+        _end(error)
+    if as_json:
+        print_json(kept)
+        return
+    table = Table("version", "applied", "by", "name", "hash", "")
+    for each in kept:
+        table.add_row(
+            str(each["version"]),
+            _time(each),
+            each["user"] or "-",
+            each["source"],
+            str(each["hash"])[:12],
+            "governs" if each["governs"] else "",
+        )
+    console().print(table)
+
+
+def rollback(
+    version: Annotated[
+        int | None,
+        typer.Argument(min=1, help="As `history` lists it. Default: the one before the present."),
+    ] = None,
+    rm: Rm = None,
+    user: AskingUser = None,
+    as_json: Json = False,
+) -> None:
+    """Apply an earlier version again, as a new one; the present one stays if anything is wrong."""
+    try:
+        client = ResourceManagerClient(rm or default_url(), user or getuser())
+        with waiting("applying the earlier version"):
+            applied = client.roll_back_policy(version)
+    except RestError as error:
+        _end(error)
+    if as_json:
+        print_json({"applied": applied})
+    else:
+        digest = str(applied.get("hash", ""))[:12]
+        typer.echo(f"{applied['source']}: applied as version {applied['version']}, hash {digest}")
+
+
+def _time(each: Document) -> str:
+    at_ms = each["applied_at_ms"]
+    if at_ms is None:
+        return "-"
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(" ", "seconds")
+
+
+def _end(error: RestError) -> NoReturn:
+    findings = "; ".join(
+        f"{one['line']}:{one['column']}: {one['message']}" for one in error.body.get("findings", [])
+    )
+    typer.echo(f"error: {findings or error} ({error.hint})", err=True)
+    bad = isinstance(error, AddressError) or error.status in _NOT_POSSIBLE
+    raise typer.Exit(BAD_INPUT if bad else FAILED)

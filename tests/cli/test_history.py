@@ -1,0 +1,131 @@
+"""The commands `loomcard policy history` and `rollback`, against the documents of docs/rest.md."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from loomcard.cli.policy import policy
+
+run = CliRunner().invoke
+KEPT = [
+    {
+        "version": 3,
+        "hash": "9f2c4e",
+        "source": "drf.yml",
+        "applied_at_ms": 1_790_000_000_000,
+        "user": "alice",
+        "has_yaml": True,
+        "governs": True,
+    },
+    {
+        "version": 1,
+        "hash": "41aa",
+        "source": "fifo.yml",
+        "applied_at_ms": None,
+        "user": None,
+        "has_yaml": False,
+        "governs": False,
+    },
+]
+
+
+class ResourceManager(HTTPServer):
+    """Keeps what it is asked, and gives the set answer."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answering)
+        self.asked: list[str] = []
+        self.answer: tuple[int, dict[str, Any]] = (200, {})
+
+    @property
+    def words(self) -> list[str]:
+        """What names it on the command line, and who asks."""
+        return ["--rm", f"http://127.0.0.1:{self.server_port}", "--user", "bob"]
+
+
+class Answering(BaseHTTPRequestHandler):
+    """One call of either kind."""
+
+    server: ResourceManager
+
+    def do_GET(self) -> None:
+        self.server.asked.append(f"{self.command} {self.path}")
+        status, document = self.server.answer
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815 (the name is http.server's)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests' output is the tests'."""
+
+
+@pytest.fixture
+def rm() -> Iterator[ResourceManager]:
+    server = ResourceManager()
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_history_lists_every_version(rm: ResourceManager) -> None:
+    """Version, time, user, name and hash, a line each; what is not known is a dash."""
+    rm.answer = (200, {"policies": KEPT})
+    told = run(policy, ["history", *rm.words])
+    assert told.exit_code == 0, told.output
+    newest, oldest = (line.split("\u2502") for line in told.output.splitlines()[3:5])
+    cells = [[cell.strip() for cell in row] for row in (newest, oldest)]
+    assert cells[0][1] == "3"
+    assert cells[0][2].startswith("2026-09-2")
+    assert cells[0][3:7] == ["alice", "drf.yml", "9f2c4e", "governs"]
+    assert cells[1][1:7] == ["1", "-", "-", "fifo.yml", "41aa", ""]
+    assert json.loads(run(policy, ["history", "--json", *rm.words]).output) == KEPT
+
+
+@pytest.mark.parametrize(("words", "query"), [([], ""), (["2"], "version=2&")])
+def test_rollback_applies_an_earlier_version(
+    rm: ResourceManager, words: list[str], query: str
+) -> None:
+    """The answer names the new version; without a number it is the version before."""
+    rm.answer = (200, {"version": 4, "hash": "41aa", "source": "fifo.yml"})
+    done = run(policy, ["rollback", *words, *rm.words])
+    assert done.exit_code == 0, done.output
+    assert done.output == "fifo.yml: applied as version 4, hash 41aa\n"
+    assert rm.asked == [f"POST /ws/v1/cluster/loomcard/policy/rollback?{query}user.name=bob"]
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, 2), (409, 2), (403, 1), (500, 1), (503, 1)])
+def test_a_refusal_is_one_line(rm: ResourceManager, status: int, code: int) -> None:
+    """Message and hint of the ResourceManager; a version that cannot be had is bad input."""
+    rm.answer = (status, {"message": "Version 9 is not kept.", "hint": "Kept are: 2, 1."})
+    done = run(policy, ["rollback", "9", *rm.words])
+    assert done.exit_code == code
+    assert done.stderr == "error: Version 9 is not kept. (Kept are: 2, 1.)\n"
+
+
+def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
+    """A YAML that is no longer right, as its policy was removed, says where."""
+    found = [{"line": 3, "column": 9, "path": "policy", "message": "unknown", "hint": ""}]
+    rm.answer = (400, {"message": "1 error(s)", "hint": "mend it", "findings": found})
+    done = run(policy, ["rollback", *rm.words])
+    assert done.exit_code == 2
+    assert done.stderr == "error: 3:9: unknown (mend it)\n"
+
+
+def test_bad_words_are_refused(rm: ResourceManager) -> None:
+    """A version below 1 and an address that is none exit with 2 and ask nobody."""
+    assert run(policy, ["rollback", "0", *rm.words]).exit_code == 2
+    assert run(policy, ["history", "--rm", "nowhere"]).exit_code == 2
+    assert rm.asked == []
