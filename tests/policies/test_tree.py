@@ -115,7 +115,7 @@ def test_a_fault_drops_that_instances_decisions_only():
 def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
     """Shapes found to fit nowhere are looked at anew once its decisions are taken back."""
     engine = under("drf", "test-broken", when="app1")
-    engine.round()
+    engine.exchange()
     draft = engine.session.tree._draft
     draft.full.add(((1024, 1), ""))
     draft.drop(1)

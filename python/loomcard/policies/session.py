@@ -128,6 +128,7 @@ class Session:
         load(session.mirror, header["mirror"])
         session.tree = PolicyTree(session.mirror, None)
         for number, instance in session.tree.instances.items():
+            instance.untried = False
             if str(number) in header["memory"]:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True

@@ -45,6 +45,7 @@ class Instance:
         self.memory: Any = None
         self.has_memory = False
         self.faulty = False  # it raised in this round
+        self.untried = True  # neither called nor tried
         self.called = False  # in this round
         self.sated = False  # its last turn of this round left over some of what it was offered
         self.timer: int | None = None
@@ -95,6 +96,8 @@ class PolicyTree:
         for instance in self.instances.values():
             if not instance.called and self._concerned(instance):
                 self._call(instance, Allowance(0, None, None))
+            if instance.untried and instance.queue.pending_count <= 0:
+                self._try(instance)
             instance.view._unread = []
         self._settle_timers(draft)
         return draft
@@ -146,10 +149,31 @@ class PolicyTree:
                 raise TypeError(f"decide must return its Plan, and returned {plan!r}")
         except (Exception, SystemExit) as error:  # it may raise anything; the round goes on
             self._fault(instance, error)
-        instance.called = True
+        instance.called, instance.untried = True, False
         view._unread = []
         if instance.queue.number in draft.reporters:
             instance.reported_ms = view.now_ms
+
+    def _try(self, instance: Instance) -> None:
+        """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
+        cannot work shows it in the first round of its set-up.
+        """
+        instance.untried = False
+        ledger, draft = self.mirror.ledger, Draft(self.mirror.ledger, self.mirror.now_ms)
+        view = ClusterView(ledger, instance.queue, draft)
+        view._allowance = Allowance(0, None, None)
+        view._turn = lambda *_: Taken(ledger.zero, 0, NOTHING)
+        view._entitlement = self._entitlement
+        watched = [(queue.watchers, len(queue.watchers)) for queue in ledger.queues]
+        try:
+            plan = instance.policy.decide(view)
+            if not isinstance(plan, Plan):
+                raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+        except (Exception, SystemExit) as error:
+            self._fault(instance, error)
+        draft.drop(instance.queue.number)
+        for watchers, before in watched:
+            del watchers[before:]
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         number = instance.queue.number

@@ -92,6 +92,7 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
         # What is measured is speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")
         command.append("conf:loomcard.round.hard-deadline-ms=30000")
+        command.append("conf:loomcard.start.grace-ms=30000")
         if trial.journal is not None:
             command.append(f"conf:loomcard.journal.dir={trial.journal.resolve()}")
     return command

@@ -137,7 +137,7 @@ final class PlanCommitter {
       reason = grant.refusal();
       if (reason != null) {
         refuse(index, decision.count - done, reason, outcome);
-        attempt.askChanged(key);
+        attempt.retellAsk(key); // the refusal itself is what a round is for, after its pause
         return;
       }
       RMContainer container = grant.carryOut();

@@ -48,7 +48,12 @@ final class RoundBooks implements Books {
 
   @Override
   public boolean hasNews() {
-    return ready.getAsBoolean() && (outcomeIsNews || resizes.areNews() || !ledger.news().isEmpty());
+    return ready.getAsBoolean() && (resizes.areNews() || !ledger.news().isEmpty());
+  }
+
+  @Override
+  public boolean hasRefusals() {
+    return outcomeIsNews && ready.getAsBoolean();
   }
 
   @Override

@@ -1,13 +1,17 @@
 package org.loomcard.yarn.bridge;
 
 /**
- * YARN's books as the rounds see them. Every method but {@link #fallbackRound} is called on the
- * round thread, one at a time; the books take YARN's locks themselves.
+ * YARN's books as the rounds see them. The books take YARN's locks themselves. Every method is
+ * called on the round thread, one at a time; but {@link #fallbackRound} also on another one, while
+ * the round thread waits for something else.
  */
 public interface Books {
 
-  /** Whether anything happened, outcomes included, that the policy has not been told. */
+  /** Whether anything happened, but for refusals, that is a reason to ask the policy. */
   boolean hasNews();
+
+  /** Whether decisions of the last plan were refused, of which the policy has not been told. */
+  boolean hasRefusals();
 
   /**
    * Writes what happened since the last close: outcomes first, then the events in order, then asks

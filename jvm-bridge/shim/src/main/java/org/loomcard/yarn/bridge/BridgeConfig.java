@@ -25,9 +25,11 @@ public final class BridgeConfig {
   public static final String PROCESS_MAX_REPLY_MB = "loomcard.process.max-reply-mb";
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
+  public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
   public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
   public static final String ROUND_MAX_RECORDS = "loomcard.round.max-records";
   public static final String ROUND_MAX_CONTAINERS = "loomcard.round.max-containers";
+  public static final String ROUND_REFUSED = "loomcard.round.refused-before-snapshot";
   public static final String BREAKER_FAILURES = "loomcard.breaker.failures";
   public static final String RESTART_BACKOFF_MS = "loomcard.restart.backoff-ms";
   public static final String RESTART_BACKOFF_MAX_MS = "loomcard.restart.backoff-max-ms";
@@ -63,10 +65,18 @@ public final class BridgeConfig {
   public final long processMaxMemoryMb;
   /** A longer reply is a failure of the policy. */
   public final long processMaxReplyMb;
-  /** A plan that comes later than this is refused whole, LATE. */
+  /**
+   * From then on the fallback serves, although the call is still pending; a plan that comes later
+   * is refused whole, LATE.
+   */
   public final long roundDeadlineMs;
   /** A plan that has not come after this ends the process. */
   public final long roundHardDeadlineMs;
+  /**
+   * What a snapshot adds to both deadlines for each of its records, in microseconds: it may be as
+   * large as the cluster. The fallback does not wait for it.
+   */
+  public final long roundSnapshotMicros;
   /** How long a small batch may be held at light load; 0: never. */
   public final long roundHoldMs;
   /** Records of a batch above which heartbeats wait for the next. */
@@ -76,6 +86,8 @@ public final class BridgeConfig {
    * empty cluster with a large backlog asks for a plan that can only be late, again and again.
    */
   public final int roundMaxContainers;
+  /** Rounds in a row that are refused whole after which the policy gets a snapshot. */
+  public final int refusedRounds;
   /**
    * Late or faulty rounds in a row after which the fallback serves and the process is started
    * again.
@@ -84,7 +96,10 @@ public final class BridgeConfig {
   /** Wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */
   public final long restartBackoffMs;
   public final long restartBackoffMaxMs;
-  /** How long the fallback leaves the cluster to a process that is starting for the first time. */
+  /**
+   * How long the fallback leaves the cluster to a process that is starting for the first time. Not
+   * longer by default than a round may take: a cluster whose policy does not come is served.
+   */
   public final long startGraceMs;
   /** A process that is not ready after this is ended. */
   public final long startDeadlineMs;
@@ -114,15 +129,17 @@ public final class BridgeConfig {
     python = conf.getTrimmed(PYTHON, "python3");
     processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
     processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
-    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 3000, 1, 3_600_000);
+    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1500, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
+    roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
     roundMaxRecords = (int) number(conf, ROUND_MAX_RECORDS, 20_000, 1, 10_000_000);
     roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
+    refusedRounds = (int) number(conf, ROUND_REFUSED, 10, 1, 1_000_000);
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
     restartBackoffMs = number(conf, RESTART_BACKOFF_MS, 500, 1, 3_600_000);
     restartBackoffMaxMs = number(conf, RESTART_BACKOFF_MAX_MS, 30_000, 1, 3_600_000);
-    startGraceMs = number(conf, START_GRACE_MS, 30_000, 0, 3_600_000);
+    startGraceMs = number(conf, START_GRACE_MS, 1500, 0, 3_600_000);
     startDeadlineMs = number(conf, START_DEADLINE_MS, 30_000, 1, 3_600_000);
     savedEveryMs = number(conf, SAVED_EVERY_MS, 5000, 0, 3_600_000);
     swapDeadlineMs = number(conf, SWAP_DEADLINE_MS, 20_000, 1, 3_600_000);

@@ -1,10 +1,13 @@
 package org.loomcard.yarn.bridge;
 
+import java.util.concurrent.atomic.AtomicLong;
+
 /**
- * What the rounds have counted since the start; written by the round thread, read by anyone, each
- * on its own.
+ * What the rounds have counted since the start; each written by one thread at a time, read by
+ * anyone, each on its own.
  */
 public final class BridgeCounters {
+  private final AtomicLong grantedByFallback = new AtomicLong();
   volatile long rounds;
   volatile long records;
   volatile long lastRoundMicros;
@@ -17,7 +20,7 @@ public final class BridgeCounters {
   volatile long granted;
   volatile long preempted;
   volatile long refused;
-  volatile long grantedByFallback;
+  volatile long overdue;
 
   BridgeCounters() {
   }
@@ -84,6 +87,18 @@ public final class BridgeCounters {
 
   /** Containers granted by the fallback. */
   public long grantedByFallback() {
-    return grantedByFallback;
+    return grantedByFallback.get();
+  }
+
+  /** Times the fallback served while the policy process had not answered yet. */
+  public long overdue() {
+    return overdue;
+  }
+
+  /** The fallback granted so many. From any thread. */
+  void countFallback(long containers) {
+    if (containers > 0) {
+      grantedByFallback.addAndGet(containers);
+    }
   }
 }

@@ -11,6 +11,8 @@ public final class BridgeStatus {
     STARTING,
     /** The policy. */
     UP,
+    /** The FIFO in Java, since the policy process has not answered in time; it still may. */
+    OVERDUE,
     /** The FIFO in Java, until the policy process is back. */
     FALLBACK,
     /** Nobody: the bridge has been stopped. */

@@ -43,6 +43,14 @@ final class Pace {
     }
   }
 
+  /** Waits that long, whatever is signalled. On the round thread. */
+  void rest(long ms) {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
   /** Lets a small batch grow; returns at once where the last one was large. On the round thread. */
   void hold(int lastRecords) {
     waiter = Thread.currentThread();

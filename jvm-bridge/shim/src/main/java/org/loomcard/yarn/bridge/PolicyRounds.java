@@ -16,7 +16,9 @@ final class PolicyRounds {
   private final EngineClock clock;
   private final Books books;
   private final Watchdog watchdog;
+  private final Standby standby;
   private final BridgeCounters counters;
+  private final Refusals refusals;
   private final WakeUps wakeUps = new WakeUps();
   private final Map<String, String> saved = new TreeMap<>();
   private boolean savedChanged;
@@ -29,11 +31,13 @@ final class PolicyRounds {
   private final WaitReasons waits = new WaitReasons();
 
   PolicyRounds(BridgeConfig config, EngineClock clock, Books books, Watchdog watchdog,
-      BridgeCounters counters) {
+      Standby standby, BridgeCounters counters) {
     this.config = config;
     this.clock = clock;
     this.books = books;
     this.watchdog = watchdog;
+    this.standby = standby;
+    this.refusals = new Refusals(config.refusedRounds);
     this.counters = counters;
   }
 
@@ -46,8 +50,9 @@ final class PolicyRounds {
 
   /** Whether there is anything to tell or ask now. */
   boolean isWanted() {
-    return snapshotReason != null || more || books.hasNews()
-        || wakeUps.earliestMs() <= clock.nowMs();
+    long now = clock.nowMs();
+    return snapshotReason != null || more || books.hasNews() || wakeUps.earliestMs() <= now
+        || books.hasRefusals() && refusals.untilMs() <= now;
   }
 
   /** Whether a round should wait a little for more to happen. */
@@ -55,11 +60,13 @@ final class PolicyRounds {
     return snapshotReason == null && !more && wakeUps.earliestMs() > clock.nowMs();
   }
 
-  /** Milliseconds to the next wake-up, at most {@code most}. */
+  /** Milliseconds to the next wake-up or the end of a pause, at most {@code most}. */
   long toNextWakeUpMs(long most) {
-    long earliest = wakeUps.earliestMs();
-    return earliest == Long.MAX_VALUE ? most
-        : Math.max(0, Math.min(most, earliest - clock.nowMs()));
+    long next = wakeUps.earliestMs();
+    if (books.hasRefusals()) {
+      next = Math.min(next, refusals.untilMs());
+    }
+    return next == Long.MAX_VALUE ? most : Math.max(0, Math.min(most, next - clock.nowMs()));
   }
 
   int lastRecords() {
@@ -77,6 +84,14 @@ final class PolicyRounds {
   /** What the policies saved, by {@code path:policy}. */
   Map<String, String> saved() {
     return saved;
+  }
+
+  /** Goes back to what was saved before a trial; what was reported in it is forgotten. */
+  void restore(Map<String, String> before) {
+    reports.clear();
+    saved.clear();
+    saved.putAll(before);
+    savedChanged = false;
   }
 
   /** Whether a plan brought saved parts since the last call. */
@@ -100,22 +115,32 @@ final class PolicyRounds {
   }
 
   /**
-   * Runs one round.
+   * Runs one round. While the policy thinks for longer than a round may take, the fallback serves;
+   * if it granted anything, or the time for this round is over, the plan is refused whole.
    *
-   * @return whether it was a good one: on time, no instance raised, no resync
    * @throws PolicyFailureException when the policy is of no further use
    */
-  boolean run(RunningPolicy policy, AppliedSetup applied) throws PolicyFailureException {
+  RoundEnd run(RunningPolicy policy, AppliedSetup applied) throws PolicyFailureException {
+    boolean snapshot = snapshotReason != null;
     BatchWriter batch = close(applied);
+    String text = batch.finish();
+    long extraMs = snapshot ? batch.count() * config.roundSnapshotMicros / 1000 : 0;
     long begin = System.nanoTime();
-    String reply = watchdog.ask(policy, batch.finish(), config.roundHardDeadlineMs);
+    String reply;
+    int byFallback = 0;
+    standby.begin(config.roundDeadlineMs);
+    try {
+      reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs);
+    } finally {
+      byFallback = standby.end();
+    }
     long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
-    boolean late = tookMs > config.roundDeadlineMs;
+    boolean slow = tookMs > config.roundDeadlineMs + extraMs;
     PlanMessage plan = read(reply);
     counters.rounds++;
-    boolean good = plan.resync == null ? carryOut(plan, late) : resync(plan.resync);
+    RoundEnd end = plan.resync == null ? carryOut(plan, slow, byFallback) : resync(plan.resync);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
-    return good;
+    return end;
   }
 
   private BatchWriter close(AppliedSetup applied) {
@@ -151,28 +176,31 @@ final class PolicyRounds {
     }
   }
 
-  private boolean resync(String reason) {
+  private RoundEnd resync(String reason) {
     counters.resyncs++;
     more = false;
     LOG.warn("Round {}: the policy's mirror is to be rebuilt: {}", round, reason);
     snapshotNext(reason);
-    return false;
+    return new RoundEnd("the policy's mirror was lost: " + reason, null);
   }
 
-  private boolean carryOut(PlanMessage plan, boolean late) {
+  private RoundEnd carryOut(PlanMessage plan, boolean slow, int byFallback) {
+    boolean late = slow || byFallback > 0;
     CommitReport report = books.commit(plan, late);
     counters.granted += report.granted;
     counters.preempted += report.preempted;
     counters.refused += report.refused;
     if (late) {
       counters.late++;
-      LOG.warn("Round {}: the plan came after more than {} ms and was refused whole ({} decisions)",
-          round, config.roundDeadlineMs, plan.decisions.size());
+      LOG.warn("Round {}: the plan came after more than {} ms and was refused whole ({} decisions);"
+          + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
+          plan.decisions.size(), byFallback);
     }
-    for (PlanMessage.Fault fault : plan.faults) {
+    String fault = null;
+    for (PlanMessage.Fault each : plan.faults) {
       counters.faults++;
-      LOG.warn("Round {}: the policy of queue number {} raised: {}\n{}", round, fault.instance,
-          fault.message, fault.traceback);
+      fault = "the policy of queue number " + each.instance + " raised: " + each.message;
+      LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
     }
     // A plan as large as a plan may be: the policy was stopped, and has more to give.
     more = plan.containers() >= config.roundMaxContainers;
@@ -181,6 +209,17 @@ final class PolicyRounds {
     savedChanged |= !plan.saved.isEmpty();
     waits.update(plan.waits);
     reports.update(plan.reports);
-    return !late && plan.faults.isEmpty();
+    pauseAfter(report, late);
+    return new RoundEnd(slow ? "the plan came too late" : null, fault);
+  }
+
+  private void pauseAfter(CommitReport report, boolean late) {
+    if (late || report.refused == 0 || report.granted + report.preempted > 0) {
+      refusals.clear();
+    } else if (refusals.add(clock.nowMs())) {
+      LOG.warn("{} plans in a row were refused whole; the policy's mirror is rebuilt",
+          refusals.inARow());
+      snapshotNext(refusals.inARow() + " plans in a row were refused");
+    }
   }
 }

@@ -15,6 +15,11 @@ final class Quiet {
     return asked;
   }
 
+  /** Whether anybody waits. */
+  synchronized boolean isAsked() {
+    return asked > reached;
+  }
+
   synchronized void reached(long ticket) {
     if (ticket > reached) {
       reached = ticket;

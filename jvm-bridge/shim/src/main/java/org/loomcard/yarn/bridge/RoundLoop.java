@@ -1,21 +1,20 @@
 package org.loomcard.yarn.bridge;
 
-import java.io.IOException;
-import java.util.Queue;
+import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The round thread. It alone touches the books for the policy: rounds while the policy answers, the
- * fallback while it does not, swaps between rounds.
+ * fallback while there is none, the trial of a new configuration between rounds. While it waits for
+ * something else for too long, {@link Standby} has the books.
  */
 final class RoundLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
   private static final long IDLE_MS = 1000;
-  private static final long FALLBACK_MS = 1000;
+  private static final long FALLBACK_MS = 200;
   private final BridgeConfig config;
   private final EngineClock clock;
   private final Books books;
@@ -24,12 +23,15 @@ final class RoundLoop implements Runnable {
   private final BridgeCounters counters = new BridgeCounters();
   private final Breaker breaker;
   private final Pace pace;
+  private final Standby standby;
   private final Supervisor supervisor;
+  private final SwapDesk swaps;
   private final PolicyRounds rounds;
-  private final Queue<Swap> swaps = new ConcurrentLinkedQueue<>();
+  private final SwapTrial trial;
   private final Thread thread = new Thread(this, "loomcard-rounds");
   private final Quiet quiet = new Quiet();
   private volatile Supervisor.Started current;
+  private boolean served;
   private long graceEndMs;
   private volatile AppliedSetup applied;
   private volatile BridgeStatus.State state = BridgeStatus.State.STARTING;
@@ -46,8 +48,11 @@ final class RoundLoop implements Runnable {
     this.applied = applied;
     this.breaker = new Breaker(config);
     this.pace = new Pace(config.roundHoldMs);
+    this.standby = new Standby(books, counters, this::overdue);
     this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker, pace::signal);
-    this.rounds = new PolicyRounds(config, clock, books, watchdog, counters);
+    this.swaps = new SwapDesk(supervisor, watchdog, this::applied, pace::signal);
+    this.rounds = new PolicyRounds(config, clock, books, watchdog, standby, counters);
+    this.trial = new SwapTrial(config, books, store, rounds, standby);
     thread.setDaemon(true);
   }
 
@@ -56,18 +61,18 @@ final class RoundLoop implements Runnable {
     graceEndMs = sinceMs + config.startGraceMs;
     rounds.saved().putAll(store.loadSaved());
     supervisor.startAfter(0);
+    standby.start();
+    swaps.start();
     thread.start();
   }
 
   void stop() throws InterruptedException {
-    state = BridgeStatus.State.STOPPED;
+    turn(BridgeStatus.State.STOPPED);
     pace.signal();
+    swaps.stop();
     supervisor.stop();
-    Supervisor.Started last = current;
-    if (last != null) {
-      last.policy().kill();
-    }
     thread.join(TimeUnit.SECONDS.toMillis(10));
+    standby.stop();
     watchdog.stop();
   }
 
@@ -87,9 +92,7 @@ final class RoundLoop implements Runnable {
   }
 
   SwapResult swap(Swap swap) {
-    swaps.add(swap);
-    pace.signal();
-    return swap.await(applied);
+    return swaps.ask(swap);
   }
 
   /** Waits until all that happened before this call has been dealt with; false: not in time. */
@@ -100,30 +103,44 @@ final class RoundLoop implements Runnable {
   @Override
   public void run() {
     while (state != BridgeStatus.State.STOPPED) {
-      long ticket = quiet.ticket();
-      pace.take();
       try {
-        step();
-      } catch (RuntimeException | Error e) {
-        LOG.error("A round failed in the books; the policy gets a snapshot", e);
-        rounds.snapshotNext("the books failed: " + e);
-        if (breaker.bad() && current != null) {
-          fail("the books failed: " + e);
-        }
+        turnOnce();
+      } catch (Throwable e) { // without this thread nobody schedules: whatever it is, go on
+        LOG.error("The round thread failed; it goes on", e);
       }
-      if (state != BridgeStatus.State.STARTING && !(current != null && rounds.isWanted())) {
-        quiet.reached(ticket);
-      }
-      pace.await(waitMs());
     }
   }
 
-  private long waitMs() {
-    switch (state) {
-      case UP: return rounds.isWanted() ? 0 : rounds.toNextWakeUpMs(IDLE_MS);
-      case STARTING: return Math.max(0, graceEndMs - clock.nowMs());
-      default: return books.isFallbackUnfinished() ? 0 : FALLBACK_MS;
+  private void turnOnce() {
+    long ticket = quiet.ticket();
+    pace.take();
+    try {
+      step();
+    } catch (RuntimeException | Error e) {
+      LOG.error("A round failed in the books; the policy gets a snapshot", e);
+      rounds.snapshotNext("the books failed: " + e);
+      if (breaker.bad() && current != null) {
+        fail("the books failed: " + e);
+      }
     }
+    if (state != BridgeStatus.State.STARTING && !(current != null && rounds.isWanted())) {
+      quiet.reached(ticket);
+    }
+    pace.await(waitMs());
+  }
+
+  /** YARN's own tests want decisions at a node's heartbeat and at no other time. */
+  private boolean mayAct() {
+    return config.inlineWaitMs == 0 || quiet.isAsked();
+  }
+
+  private long waitMs() {
+    if (current != null) {
+      return mayAct() && rounds.isWanted() ? 0
+          : mayAct() ? rounds.toNextWakeUpMs(IDLE_MS) : IDLE_MS;
+    }
+    return state == BridgeStatus.State.STARTING ? Math.max(0, graceEndMs - clock.nowMs())
+        : served && !books.isFallbackUnfinished() ? FALLBACK_MS : 0;
   }
 
   private void step() {
@@ -131,16 +148,18 @@ final class RoundLoop implements Runnable {
       fail("the policy process ended by itself");
     }
     Supervisor.Started fresh = supervisor.takeReady();
-    if (fresh != null) {
+    if (fresh != null && current == null) {
       close(fresh);
+    } else if (fresh != null) {
+      supervisor.endLater(fresh);
     }
-    // While the first process is starting, a swap waits for it.
-    while (state != BridgeStatus.State.STARTING && !swaps.isEmpty()) {
-      finish(swaps.remove());
+    SwapDesk.Prepared next = swaps.take();
+    if (next != null) {
+      tryOut(next);
     }
     if (current == null) {
       serveWithout();
-    } else if (rounds.isWanted()) {
+    } else if (mayAct() && rounds.isWanted()) {
       if (rounds.mayHold() && config.inlineWaitMs == 0) {
         pace.hold(rounds.lastRecords());
       }
@@ -154,7 +173,7 @@ final class RoundLoop implements Runnable {
     rounds.snapshotNext(counters.starts == 1 ? "start" : "the policy process was started again");
     if (state == BridgeStatus.State.FALLBACK) {
       LOG.warn("The policy process is back; the fallback granted {} containers until now",
-          counters.grantedByFallback);
+          counters.grantedByFallback());
     }
     current = fresh;
     process = fresh.policy().describe();
@@ -163,8 +182,9 @@ final class RoundLoop implements Runnable {
 
   private void round() {
     try {
-      boolean good = rounds.run(current.policy(), applied);
-      if (good) {
+      RoundEnd end = rounds.run(current.policy(), applied);
+      back();
+      if (end.bad == null && end.fault == null) {
         breaker.good();
       } else if (breaker.bad()) {
         fail(config.breakerFailures
@@ -183,30 +203,27 @@ final class RoundLoop implements Runnable {
     }
   }
 
-  /** The breaker opens: the process is ended and started again later; the fallback serves. */
+  /** The breaker opens: the fallback serves; the process is ended and started again later. */
   private void fail(String reason) {
-    String trace = current.hasEnded() ? "" : traceback(current.policy());
-    current.policy().kill();
+    Supervisor.Started gone = current;
+    current = null;
     if (state == BridgeStatus.State.STOPPED) {
       return;
     }
-    current = null;
-    lastFailure = trace.isEmpty() ? reason : reason + "\n" + trace;
-    counters.failures++; // whoever sees it counted can read what it was
+    lastFailure = reason;
     process = "none; being started again";
+    served = false;
     long waitMs = breaker.nextBackoffMs();
     turn(BridgeStatus.State.FALLBACK);
     LOG.warn("The FIFO in Java schedules now, since the policy failed: {}. The policy process is "
-        + "started again in {} ms", lastFailure, waitMs);
-    supervisor.startAfter(waitMs);
-  }
-
-  private static String traceback(RunningPolicy policy) {
-    try {
-      return policy.client().lastFailure();
-    } catch (PolicyFailureException e) {
-      return "";
-    }
+        + "started again in {} ms", reason, waitMs);
+    supervisor.replace(gone, waitMs, traceback -> {
+      if (!traceback.isEmpty()) {
+        lastFailure = reason + "\n" + traceback;
+        LOG.warn("The policy process says of its failure:\n{}", traceback);
+      }
+      counters.failures++; // whoever sees it counted can read what it was
+    });
   }
 
   private void serveWithout() {
@@ -220,78 +237,102 @@ final class RoundLoop implements Runnable {
     }
     // First forget, then serve: news that comes meanwhile asks for another round.
     books.clearNews();
-    counters.grantedByFallback += books.fallbackRound();
+    counters.countFallback(books.fallbackRound());
+    if (served && !books.isFallbackUnfinished()) {
+      pace.rest(Standby.PAUSE_MS); // others want YARN's lock too
+    }
+    served = true;
   }
 
-  private void turn(BridgeStatus.State next) {
+  private synchronized void turn(BridgeStatus.State next) {
     if (state != BridgeStatus.State.STOPPED) {
       state = next;
       sinceMs = clock.nowMs();
     }
   }
 
-  private void finish(Swap swap) {
-    try {
-      swap.finish(swapNow(swap));
-    } catch (RuntimeException e) {
-      swap.finish(SwapResult.plain(SwapResult.Outcome.FAILED, "the books failed: " + e, applied));
-      throw e;
+  /** On the standby's thread. */
+  private synchronized void overdue() {
+    counters.overdue++;
+    if (state == BridgeStatus.State.UP) {
+      turn(BridgeStatus.State.OVERDUE);
+      LOG.warn("The policy process has not answered for {} ms; the FIFO in Java schedules until it "
+          + "does", config.roundDeadlineMs);
     }
   }
 
-  private SwapResult swapNow(Swap swap) {
-    if (current == null) {
-      return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "the policy process is down, and "
-          + "only it reads YAML; the present set-up stays. Last failure: " + lastFailure, applied);
+  private synchronized void back() {
+    if (state == BridgeStatus.State.OVERDUE) {
+      turn(BridgeStatus.State.UP);
     }
-    CompileReply compiled;
-    try {
-      compiled = CompileReply.read(watchdog.ask(current.policy(),
-          CompileReply.request(swap.yaml, swap.name),
-          Math.max(swap.leftMs(), config.roundHardDeadlineMs)));
-    } catch (PolicyFailureException | MessageException e) {
-      fail("compiling a set-up: " + e.getMessage());
-      return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "the policy process failed while it "
-          + "compiled the set-up: " + e.getMessage(), applied);
-    }
-    if (compiled.error != null) {
-      return SwapResult.plain(SwapResult.Outcome.FAILED, compiled.error, applied);
-    }
-    return compiled.setup == null ? SwapResult.findings(compiled.findings, applied)
-        : apply(swap, compiled.setup);
   }
 
-  private SwapResult apply(Swap swap, Setup setup) {
+  /**
+   * Lets the new configuration and its process decide one round. Only if that went well it is kept
+   * and governs; if anything fails, tree, saved parts and process of before go on.
+   */
+  private void tryOut(SwapDesk.Prepared next) {
     AppliedSetup old = applied;
-    AppliedSetup next = new AppliedSetup(setup, old.version + 1, swap.yaml, swap.user,
-        System.currentTimeMillis());
-    if (!swap.begin()) {
-      return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late; nothing was changed", old);
+    AppliedSetup wanted = new AppliedSetup(next.setup, old.version + 1, next.swap.yaml,
+        next.swap.user, System.currentTimeMillis());
+    Map<String, String> saved = new TreeMap<>(rounds.saved());
+    SwapResult result;
+    if (!next.swap.begin()) {
+      result = SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late; nothing was changed",
+          old);
+    } else {
+      try {
+        String wrong = trial.run(next.process.policy(), wanted);
+        result = wrong == null ? SwapResult.applied(wanted) : goBack(wanted, old, saved, wrong);
+      } catch (SetupRefusedException e) {
+        result = SwapResult.refused(e, old);
+      } catch (RuntimeException | Error e) {
+        LOG.error("The trial of {} failed in the books", wanted, e);
+        result = goBack(wanted, old, saved, "the books failed: " + e);
+      }
+      back();
     }
-    try {
-      books.apply(setup, next.version);
-      keep(next, old);
-    } catch (SetupRefusedException e) {
-      return SwapResult.refused(e, old);
-    } catch (IOException e) {
-      return SwapResult.plain(SwapResult.Outcome.FAILED, "cannot keep the set-up: " + e, old);
+    if (result.isApplied()) {
+      install(next.process, wanted);
+      LOG.info("Applied {} in place of {}", wanted, old);
+    } else {
+      supervisor.endLater(next.process);
     }
-    applied = next;
-    counters.swaps++;
-    rounds.forgetOutside(setup);
-    rounds.snapshotNext("swap to version " + next.version);
-    LOG.info("Applied {} in place of {}", next, old);
-    round();
-    return SwapResult.applied(next);
+    next.swap.finish(result);
   }
 
-  private void keep(AppliedSetup next, AppliedSetup old) throws IOException, SetupRefusedException {
+  private SwapResult goBack(AppliedSetup wanted, AppliedSetup old, Map<String, String> saved,
+      String wrong) {
+    String message = "the first round of the new configuration failed: " + wrong;
     try {
-      store.apply(next);
-    } catch (IOException e) {
-      LOG.error("Cannot keep {}; going back to {}", next, old, e);
-      books.apply(old.setup, old.version);
-      throw e;
+      trial.takeBack(old, saved);
+      LOG.warn("{} was tried and taken back: {}", wanted, wrong);
+      return SwapResult.plain(SwapResult.Outcome.FAILED, message + "; " + old
+          + " governs as before", old);
+    } catch (SetupRefusedException e) {
+      // Somebody used a queue that only the new tree has, and a queue is not taken away in use.
+      applied = wanted;
+      if (current != null) {
+        fail(message);
+      }
+      return SwapResult.plain(SwapResult.Outcome.FAILED, message + "; yet it cannot be taken back "
+          + "while it runs, since meanwhile applications came: " + e.getMessage()
+          + " It is not kept: a restart brings back " + old, wanted);
+    }
+  }
+
+  private void install(Supervisor.Started fresh, AppliedSetup wanted) {
+    Supervisor.Started before = current;
+    current = fresh;
+    process = fresh.policy().describe();
+    applied = wanted;
+    counters.swaps++;
+    if (state != BridgeStatus.State.UP) {
+      turn(BridgeStatus.State.UP);
+    }
+    keepSaved();
+    if (before != null) {
+      supervisor.endLater(before);
     }
   }
 }

@@ -1,17 +1,26 @@
 package org.loomcard.yarn.bridge;
 
 import java.io.IOException;
-import java.util.concurrent.Executors;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Starts policies, on a thread of its own, until one has answered the handshake. */
+/**
+ * Starts and ends policies, on a thread of its own: the round thread waits for neither. Whatever
+ * goes wrong with a start, lack of memory or threads included, leads to another try.
+ */
 final class Supervisor {
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
+  /** How long a failed process has to say what went wrong. */
+  private static final long TRACEBACK_MS = 1000;
 
   /** A policy that has answered the handshake. */
   static final class Started {
@@ -35,14 +44,15 @@ final class Supervisor {
   private final Breaker breaker;
   private final Runnable onNews;
   private final AtomicReference<Started> ready = new AtomicReference<>();
-  private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(
-      task -> {
-        Thread thread = new Thread(task, "loomcard-supervisor");
-        thread.setDaemon(true);
-        return thread;
-      });
+  /** Launched and not ended by us yet. */
+  private final Set<RunningPolicy> live = ConcurrentHashMap.newKeySet();
+  private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
+    Thread thread = new Thread(task, "loomcard-supervisor");
+    thread.setDaemon(true);
+    return thread;
+  });
+  private ScheduledFuture<?> nextStart;
   private volatile String lastFailure = "";
-  private volatile RunningPolicy starting;
   private volatile boolean stopped;
 
   /** @param onNews called when a policy is ready, or one has ended */
@@ -54,11 +64,15 @@ final class Supervisor {
     this.watchdog = watchdog;
     this.breaker = breaker;
     this.onNews = onNews;
+    executor.prestartCoreThread(); // not when there may be no thread left to start
   }
 
   /** Tries to start one after a wait, again and again with the breaker's waits between. */
-  void startAfter(long waitMs) {
-    run(this::start, waitMs);
+  synchronized void startAfter(long waitMs) {
+    if (nextStart != null) {
+      nextStart.cancel(false);
+    }
+    nextStart = run(this::start, waitMs);
   }
 
   /** Does something slow, such as writing a file, off the round thread. */
@@ -66,17 +80,72 @@ final class Supervisor {
     run(task, 0);
   }
 
-  private void run(Runnable task, long waitMs) {
+  /** Ends a policy that is of no use any more. */
+  void endLater(Started gone) {
+    run(() -> end(gone.policy), 0);
+  }
+
+  /**
+   * Ends a policy that has failed and starts another one after a wait.
+   *
+   * @param onTraceback given what the policy says of its failure, empty if it says nothing
+   */
+  void replace(Started gone, long waitMs, Consumer<String> onTraceback) {
+    run(() -> {
+      try {
+        onTraceback.accept(gone.hasEnded() ? "" : traceback(gone.policy));
+      } finally {
+        startAfter(waitMs);
+        end(gone.policy);
+      }
+    }, 0);
+  }
+
+  private ScheduledFuture<?> run(Runnable task, long waitMs) {
     try {
-      executor.schedule(task, waitMs, TimeUnit.MILLISECONDS);
+      return executor.schedule(() -> {
+        try {
+          task.run();
+        } catch (Throwable e) { // a later task may do better
+          LOG.error("The supervisor of the policy process failed; it goes on", e);
+        }
+      }, waitMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
       LOG.debug("The bridge is stopping; not done: {}", task);
+      return null;
+    }
+  }
+
+  private void end(RunningPolicy policy) {
+    policy.kill();
+    live.remove(policy);
+  }
+
+  /** On a thread of its own, since a process that failed may well not answer. */
+  private static String traceback(RunningPolicy policy) {
+    CompletableFuture<String> answer = new CompletableFuture<>();
+    try {
+      Thread asking = new Thread(() -> {
+        try {
+          answer.complete(policy.client().lastFailure());
+        } catch (Throwable e) { // then there is none
+          answer.complete("");
+        }
+      }, "loomcard-traceback");
+      asking.setDaemon(true);
+      asking.start();
+      return answer.get(TRACEBACK_MS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return "";
+    } catch (Exception | OutOfMemoryError e) {
+      return "";
     }
   }
 
   /** The policy that became ready since the last call, or null. */
   Started takeReady() {
-    return ready.getAndSet(null);
+    return ready.get() == null ? null : ready.getAndSet(null);
   }
 
   /** Why the last start failed; empty if none did. */
@@ -84,13 +153,11 @@ final class Supervisor {
     return lastFailure;
   }
 
+  /** Ends every policy, and starts none any more. */
   void stop() {
     stopped = true;
     executor.shutdownNow();
-    RunningPolicy greeted = starting;
-    if (greeted != null) {
-      greeted.kill();
-    }
+    live.forEach(RunningPolicy::kill);
     try {
       if (!executor.awaitTermination(10, TimeUnit.SECONDS)) {
         LOG.warn("The start of a policy process is still under way");
@@ -98,39 +165,45 @@ final class Supervisor {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    Started unused = takeReady();
-    if (unused != null) {
-      unused.policy.kill();
-    }
+    live.forEach(RunningPolicy::kill);
   }
 
   private void start() {
-    Started started = new Started();
     try {
-      started.policy = launcher.launch(() -> {
-        started.ended = true;
-        onNews.run();
-      });
-      starting = started.policy;
-      greet(started.policy);
-      starting = null;
-    } catch (IOException | RuntimeException e) {
-      retry(e.getMessage());
-      return;
+      ready.set(launch());
+      onNews.run();
     } catch (InterruptedException e) {
-      return;
+      Thread.currentThread().interrupt(); // the bridge is stopping
+    } catch (Throwable e) {
+      retry(e instanceof IOException ? e.getMessage() : e.toString());
     }
-    ready.set(started);
-    onNews.run();
   }
 
-  private void greet(RunningPolicy policy) throws IOException {
+  /**
+   * Starts one and shakes hands, on the caller's thread.
+   *
+   * @throws IOException when it did not get so far; nothing is left running then
+   */
+  Started launch() throws IOException, InterruptedException {
+    Started started = new Started();
+    started.policy = launcher.launch(() -> {
+      started.ended = true;
+      onNews.run();
+    });
+    live.add(started.policy);
     try {
-      String reply = watchdog.ask(policy, handshake.hello(), config.startDeadlineMs);
-      LOG.info("Policy process {} is ready: {}", policy.describe(), Handshake.read(reply));
+      if (stopped) {
+        throw new IOException("the bridge is stopping");
+      }
+      String reply = watchdog.ask(started.policy, handshake.hello(), config.startDeadlineMs);
+      LOG.info("Policy process {} is ready: {}", started.policy.describe(), Handshake.read(reply));
+      return started;
     } catch (PolicyFailureException | MessageException e) {
-      policy.kill();
+      end(started.policy);
       throw new IOException(e.getMessage(), e);
+    } catch (IOException | RuntimeException | Error e) {
+      end(started.policy);
+      throw e;
     }
   }
 
@@ -138,8 +211,8 @@ final class Supervisor {
     lastFailure = String.valueOf(reason);
     if (!stopped) {
       long waitMs = breaker.nextBackoffMs();
-      LOG.warn("The policy process did not start: {}. Next try in {} ms", reason, waitMs);
       startAfter(waitMs);
+      LOG.warn("The policy process did not start: {}. Next try in {} ms", reason, waitMs);
     }
   }
 }

@@ -36,8 +36,23 @@ final class Swap {
     return state.compareAndSet(WAITING, APPLYING);
   }
 
+  /** Whether somebody still waits for it. */
+  boolean isWanted() {
+    return state.get() != GIVEN_UP && !result.isDone();
+  }
+
+  /** The first end counts. */
   void finish(SwapResult end) {
     result.complete(end);
+  }
+
+  /** Waits until it has been finished. */
+  void awaitEnd() throws InterruptedException {
+    try {
+      result.get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
   }
 
   /**
@@ -49,7 +64,8 @@ final class Swap {
     } catch (TimeoutException e) {
       if (state.compareAndSet(WAITING, GIVEN_UP)) {
         return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE,
-            "the policy process was not free in time; nothing was changed, try again", governing);
+            "the new configuration was not ready in time; nothing was changed, try again",
+            governing);
       }
       return result.join();
     } catch (InterruptedException e) {

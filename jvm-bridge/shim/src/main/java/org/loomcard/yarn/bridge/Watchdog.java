@@ -1,20 +1,27 @@
 package org.loomcard.yarn.bridge;
 
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Ends a policy that does not answer in time, so that the thread that waits for it goes on. */
+/**
+ * Ends a policy that does not answer in time, so that the thread that waits for it goes on. Looks
+ * at all calls in progress every few milliseconds: a timer for every call would wake a thread twice
+ * a round.
+ */
 final class Watchdog {
-  private final ScheduledThreadPoolExecutor executor;
+  private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private final Set<Call> calls = ConcurrentHashMap.newKeySet();
+  private final Thread thread = new Thread(this::watch, "loomcard-watchdog");
+  private volatile boolean stopped;
 
   Watchdog() {
-    executor = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(task, "loomcard-watchdog");
-      thread.setDaemon(true);
-      return thread;
-    });
-    executor.setRemoveOnCancelPolicy(true);
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /**
@@ -24,39 +31,63 @@ final class Watchdog {
    *     late
    */
   String ask(RunningPolicy policy, String text, long deadlineMs) throws PolicyFailureException {
-    Bite bite = new Bite(policy);
-    ScheduledFuture<?> alarm = executor.schedule(bite, deadlineMs, TimeUnit.MILLISECONDS);
+    Call call = new Call(policy, deadlineMs);
+    calls.add(call);
     try {
       return policy.client().decide(text);
     } catch (PolicyFailureException e) {
-      if (bite.bitten) {
+      if (call.overdue) {
         throw new PolicyFailureException("no reply within " + deadlineMs
             + " ms; the policy process "
             + "was killed", e);
       }
       throw e;
     } finally {
-      alarm.cancel(false);
+      calls.remove(call);
     }
   }
 
   void stop() {
-    executor.shutdownNow();
+    stopped = true;
+    LockSupport.unpark(thread);
   }
 
-  /** The killing of one policy. */
-  private static final class Bite implements Runnable {
-    private final RunningPolicy policy;
-    private volatile boolean bitten;
-
-    private Bite(RunningPolicy policy) {
-      this.policy = policy;
+  private void watch() {
+    while (!stopped) {
+      try {
+        for (Call call : calls) {
+          if (System.nanoTime() - call.endNanos >= 0 && calls.remove(call)) {
+            call.overdue = true;
+            end(call.policy);
+          }
+        }
+      } catch (Throwable e) { // not even a lack of memory may end this thread
+        LOG.error("A policy process is overdue and could not be ended", e);
+      }
+      LockSupport.parkNanos(this, TICK_NANOS);
     }
+  }
 
-    @Override
-    public void run() {
-      bitten = true;
+  /** On a thread of its own: a process that does not die must not keep us from the others. */
+  private static void end(RunningPolicy policy) {
+    Thread killer = new Thread(policy::kill, "loomcard-kill");
+    killer.setDaemon(true);
+    try {
+      killer.start();
+    } catch (OutOfMemoryError e) { // no more threads
       policy.kill();
+    }
+  }
+
+  /** One call in progress. */
+  private static final class Call {
+    private final RunningPolicy policy;
+    private final long endNanos;
+    private volatile boolean overdue;
+
+    private Call(RunningPolicy policy, long deadlineMs) {
+      this.policy = policy;
+      this.endNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
     }
   }
 }

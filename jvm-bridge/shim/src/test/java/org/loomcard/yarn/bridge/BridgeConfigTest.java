@@ -19,7 +19,7 @@ public class BridgeConfigTest {
     Configuration conf = new Configuration(false);
     conf.set("hadoop.tmp.dir", "/tmp/hadoop");
     BridgeConfig config = new BridgeConfig(conf);
-    assertEquals(3000, config.roundDeadlineMs);
+    assertEquals(1500, config.roundDeadlineMs);
     assertEquals(10_000, config.roundHardDeadlineMs);
     assertEquals("python3", config.python);
     assertEquals(new File("/tmp/hadoop/loomcard"), config.stateDir);
@@ -41,7 +41,7 @@ public class BridgeConfigTest {
     refused(BridgeConfig.ROUND_DEADLINE_MS, "1s", "expected an integer from 1 to 3600000");
     refused(BridgeConfig.ROUND_DEADLINE_MS, "0", "expected an integer from 1 to 3600000");
     refused(BridgeConfig.ROUND_HARD_DEADLINE_MS, "999",
-        "at least loomcard.round.deadline-ms (3000)");
+        "at least loomcard.round.deadline-ms (1500)");
     refused(BridgeConfig.APPLY_ANY_ADMIN, "yes", "expected true or false");
     refused(BridgeConfig.STATE_DIR, "var/state", "expected an absolute path");
     refused(BridgeConfig.POLICY_PATH, "/a:b", "expected absolute paths");

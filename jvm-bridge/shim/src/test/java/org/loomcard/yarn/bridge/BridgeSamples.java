@@ -15,7 +15,7 @@ public final class BridgeSamples {
     counters.rounds = 812;
     counters.lastRoundMicros = 3250;
     counters.granted = 96;
-    counters.grantedByFallback = 4;
+    counters.countFallback(4);
     counters.failures = 1;
     counters.starts = 2;
     return new BridgeStatus(BridgeStatus.State.UP, 5000, applied, counters,

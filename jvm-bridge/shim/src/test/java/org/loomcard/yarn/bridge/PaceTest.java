@@ -87,6 +87,25 @@ public class PaceTest {
     assertEquals(500, breaker.nextBackoffMs());
   }
 
+  /** Each refused round makes the pause twice as long, and a good one starts anew. */
+  @Test
+  public void pausesLongerAfterEachRefusedRound() {
+    Refusals refusals = new Refusals(3);
+    long[] pauses = new long[10];
+    boolean[] rebuilds = new boolean[10];
+    for (int i = 0; i < pauses.length; i++) {
+      rebuilds[i] = refusals.add(1000);
+      pauses[i] = refusals.untilMs() - 1000;
+    }
+    assertArrayEquals(new long[] {10, 20, 40, 80, 160, 320, 640, 1280, 2000, 2000}, pauses);
+    assertArrayEquals(new boolean[] {false, false, true, false, false, true, false, false, false,
+        false}, rebuilds);
+    refusals.clear();
+    assertEquals(0, refusals.untilMs());
+    assertFalse(refusals.add(1000));
+    assertEquals(1010, refusals.untilMs());
+  }
+
   private static Breaker breaker() {
     Configuration conf = new Configuration(false);
     conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 5000);

@@ -3,11 +3,14 @@ package org.loomcard.yarn.bridge;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import java.io.File;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.Test;
 
 /** Swaps of the set-up while the bridge runs, against a real Python process. */
 public class SwapTest extends BridgeTestBase {
+  private static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
 
   /** A swap governs at once, is kept beside the YAML, and survives a restart. */
   @Test
@@ -62,15 +65,120 @@ public class SwapTest extends BridgeTestBase {
   /** Without Python nothing reads YAML, and the answer says so. */
   @Test
   public void aSwapWithoutPythonIsRefused() throws Exception {
-    conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 60_000);
-    conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 60_000);
+    start(false);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    starts.acquire();
+    SwapResult result = bridge.swap(DRF, "drf.yml", 300);
+    starts.release();
+    assertEquals(SwapResult.Outcome.UNAVAILABLE, result.outcome);
+    assertTrue(result.message, result.message.contains("not ready in time"));
+    assertUnchanged(result);
+  }
+
+  /** A swap brings a process of its own, and so helps a cluster that has none. */
+  @Test
+  public void aSwapNeedsNoLiveProcess() throws Exception {
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 600_000);
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 600_000);
     start(false);
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     signalProcess("KILL");
     Until.waitUntil("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
     SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
-    assertEquals(SwapResult.Outcome.UNAVAILABLE, result.outcome);
-    assertTrue(result.message, result.message.contains("the policy process is down"));
+    assertTrue(result.toString(), result.isApplied());
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    ask(2);
+    Until.waitUntil("the policy grants", () -> books.running("policy") == 2);
+  }
+
+  /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
+  @Test
+  public void aSlowImportStopsNothing() throws Exception {
+    File gate = new File(folder.getRoot(), "gate");
+    policyFile("import pathlib, time\n"
+        + "pathlib.Path('" + gate + ".reached').touch()\n"
+        + "while not pathlib.Path('" + gate + "').exists():\n    time.sleep(0.01)\n",
+        "return Plan(view)");
+    start(false);
+    AtomicReference<SwapResult> result = new AtomicReference<>();
+    Thread swap = new Thread(() -> result.set(bridge.swap(OWN, "own.yml", 80_000)));
+    swap.start();
+    Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
+    ask(3);
+    Until.waitUntil("the old policy grants", () -> books.running("policy") == 3);
+    assertEquals(1, bridge.status().applied.version);
+    assertTrue(gate.createNewFile());
+    swap.join(80_000);
+    assertTrue(String.valueOf(result.get()), result.get().isApplied());
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.failures());
+  }
+
+  /** A policy that raises in its first round never governs; the answer says what it raised. */
+  @Test
+  public void aFirstRoundThatRaisesIsTakenBack() throws Exception {
+    policyFile("", "raise ValueError('not today')");
+    takesBack("ValueError: not today");
+  }
+
+  /** A policy that hangs in its first round is killed, and the policies of before go on. */
+  @Test
+  public void aFirstRoundThatHangsIsTakenBack() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 2000);
+    policyFile("import time\n", "time.sleep(3600)");
+    takesBack("no reply within");
+  }
+
+  /** A process that dies in the first round is no reason to lose the one that governed. */
+  @Test
+  public void aFirstRoundThatDiesIsTakenBack() throws Exception {
+    policyFile("import os\n", "os._exit(3)");
+    takesBack("no reply from the policy process");
+  }
+
+  /** What cannot be kept on disk does not govern. */
+  @Test
+  public void whatCannotBeKeptIsTakenBack() throws Exception {
+    policyFile("", "return Plan(view)");
+    start(false);
+    ask(2);
+    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
+    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    assertEquals(SwapResult.Outcome.FAILED, result.outcome);
+    assertTrue(result.message, result.message.contains("cannot be kept"));
+    goesOnAsBefore();
+  }
+
+  private void takesBack(String reason) throws Exception {
+    start(false);
+    ask(2);
+    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    assertEquals(result.toString(), SwapResult.Outcome.FAILED, result.outcome);
+    assertTrue(result.message, result.message.contains(reason));
     assertUnchanged(result);
+    goesOnAsBefore();
+  }
+
+  private void goesOnAsBefore() throws Exception {
+    assertEquals(1, bridge.status().applied.version);
+    assertEquals("fifo", books.setup().queue("root.default").policy);
+    int before = books.running("policy");
+    ask(1);
+    Until.waitUntil("the old policy grants", () -> books.running("policy") == before + 1);
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.resyncs());
+  }
+
+  private void policyFile(String head, String body) throws Exception {
+    File path = folder.newFolder("policies");
+    conf.set(BridgeConfig.POLICY_PATH, path.getPath());
+    write("policies/own.py", head + "from dataclasses import dataclass\n"
+        + "from loomcard import ClusterView, Plan\n"
+        + "@dataclass(frozen=True)\nclass Own:\n"
+        + "    def decide(self, view: ClusterView) -> Plan:\n        " + body + "\n");
   }
 }

@@ -15,6 +15,7 @@ final class TinyBooks implements Books {
   private final List<Refusal> refusals = new ArrayList<>();
   private final List<Long> numbers = new ArrayList<>();
   private final List<Long> ended = new ArrayList<>();
+  private final List<Long> given = new ArrayList<>();
   private final TreeMap<Long, String> running = new TreeMap<>();
   private long nextContainer = 1;
   private long nextNumber = 1;
@@ -25,6 +26,7 @@ final class TinyBooks implements Books {
   private boolean planHadDecisions;
   private Setup setup;
   private boolean refuseSetups;
+  private boolean refusesAll;
   private int doubleGrants;
   int snapshots;
 
@@ -52,9 +54,19 @@ final class TinyBooks implements Books {
     refuseSetups = true;
   }
 
+  /** From now on every decision is refused. */
+  synchronized void refuseAll(boolean all) {
+    refusesAll = all;
+  }
+
   @Override
   public synchronized boolean hasNews() {
-    return askChanged || !ended.isEmpty() || !refusals.isEmpty();
+    return askChanged || !ended.isEmpty() || !given.isEmpty();
+  }
+
+  @Override
+  public synchronized boolean hasRefusals() {
+    return !refusals.isEmpty();
   }
 
   @Override
@@ -70,10 +82,13 @@ final class TinyBooks implements Books {
         }
         out.outcomes(now, plan, firstOfPlan, granted, refusals);
       }
+      for (long container : given) {
+        writeContainer(out, now, container, "fallback");
+      }
       for (long container : ended) {
         out.containerCompleted(now, container, "completed", 0);
       }
-      if (askChanged) {
+      if (askChanged || !given.isEmpty() || !refusals.isEmpty()) {
         writeAsk(out, now);
       }
     }
@@ -94,11 +109,14 @@ final class TinyBooks implements Books {
     out.attemptAdded(now, 1, 1, 1, true);
     out.attemptRegistered(now, 1);
     for (long container : running.keySet()) {
-      out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
-          "running",
-          running.get(container)));
+      writeContainer(out, now, container, running.get(container));
     }
     writeAsk(out, now);
+  }
+
+  private static void writeContainer(BatchWriter out, long now, long container, String origin) {
+    out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
+        "running", origin));
   }
 
   private void writeAsk(BatchWriter out, long now) {
@@ -116,7 +134,8 @@ final class TinyBooks implements Books {
     for (int i = 0; i < message.decisions.size(); i++) {
       PlanMessage.Allocate allocate = (PlanMessage.Allocate) message.decisions.get(i);
       int granted = 0;
-      while (!late && granted < allocate.count && wanted > 0 && running.size() < SLOTS) {
+      boolean whole = late || refusesAll;
+      while (!whole && granted < allocate.count && wanted > 0 && running.size() < SLOTS) {
         grant("policy");
         numbers.add(nextNumber - 1);
         granted++;
@@ -124,7 +143,6 @@ final class TinyBooks implements Books {
       if (granted < allocate.count) {
         refusals.add(new Refusal(i, allocate.count - granted, late ? "LATE" : "NODE_FULL"));
         refused += allocate.count - granted;
-        askChanged = true;
       }
     }
     return new CommitReport(numbers.size(), 0, refused);
@@ -143,6 +161,7 @@ final class TinyBooks implements Books {
     int granted = 0;
     while (wanted > 0 && running.size() < SLOTS) {
       grant("fallback");
+      given.add(nextContainer - 1);
       granted++;
     }
     return granted;
@@ -162,6 +181,7 @@ final class TinyBooks implements Books {
     numbers.clear();
     refusals.clear();
     ended.clear();
+    given.clear();
     askChanged = false;
     planHadDecisions = false;
   }

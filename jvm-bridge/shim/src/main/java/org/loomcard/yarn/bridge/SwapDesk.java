@@ -1,0 +1,140 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.IOException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Prepares swaps, one after the other, on a thread of its own and with a policy process of their
+ * own: it reads the YAML, imports the policies and builds them. The process that governs is not
+ * asked, so that nothing in a new configuration can stop it. What is prepared waits for the round
+ * thread, which tries it.
+ */
+final class SwapDesk {
+  private static final Logger LOG = LoggerFactory.getLogger(SwapDesk.class);
+  /** The end of the requester's patience is left for the answer. */
+  private static final long ANSWER_MS = 500;
+  private final Supervisor supervisor;
+  private final Watchdog watchdog;
+  private final Supplier<AppliedSetup> governing;
+  private final Runnable onPrepared;
+  private final LinkedBlockingQueue<Swap> requests = new LinkedBlockingQueue<>();
+  private final AtomicReference<Prepared> prepared = new AtomicReference<>();
+  private final Thread thread = new Thread(this::run, "loomcard-swaps");
+  private volatile boolean stopped;
+
+  /** A configuration that compiled, and the process that is to decide under it. */
+  static final class Prepared {
+    final Swap swap;
+    final Setup setup;
+    final Supervisor.Started process;
+
+    private Prepared(Swap swap, Setup setup, Supervisor.Started process) {
+      this.swap = swap;
+      this.setup = setup;
+      this.process = process;
+    }
+  }
+
+  /**
+   * @param governing the configuration in force, for answers
+   * @param onPrepared called when there is something to {@link #take}
+   */
+  SwapDesk(Supervisor supervisor, Watchdog watchdog, Supplier<AppliedSetup> governing,
+      Runnable onPrepared) {
+    this.supervisor = supervisor;
+    this.watchdog = watchdog;
+    this.governing = governing;
+    this.onPrepared = onPrepared;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Answers what is waiting; nothing is changed any more. */
+  void stop() {
+    stopped = true;
+    thread.interrupt();
+    for (Swap swap = requests.poll(); swap != null; swap = requests.poll()) {
+      refuse(swap, "the ResourceManager is stopping");
+    }
+  }
+
+  /** Waits for the end of a swap. Any thread but ours and the round thread. */
+  SwapResult ask(Swap swap) {
+    if (stopped) {
+      refuse(swap, "the ResourceManager is stopping");
+    } else {
+      requests.add(swap);
+    }
+    return swap.await(governing.get());
+  }
+
+  /** A swap to be tried now, or null. The caller finishes it. */
+  Prepared take() {
+    return prepared.get() == null ? null : prepared.getAndSet(null);
+  }
+
+  private void run() {
+    while (!stopped) {
+      Swap swap = null;
+      try {
+        swap = requests.take();
+        if (swap.isWanted() && prepare(swap)) {
+          onPrepared.run();
+          swap.awaitEnd();
+        }
+      } catch (InterruptedException e) {
+        if (swap != null) {
+          refuse(swap, "the ResourceManager is stopping");
+        }
+      } catch (Throwable e) { // the next one may do better
+        LOG.error("A swap could not be prepared", e);
+        refuse(swap, "the new configuration could not be prepared: " + e);
+      }
+    }
+  }
+
+  private void refuse(Swap swap, String message) {
+    swap.finish(SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, message
+        + "; nothing was changed", governing.get()));
+  }
+
+  /** Whether it may be tried; if not, the answer has been given. */
+  private boolean prepare(Swap swap) throws InterruptedException {
+    Supervisor.Started process;
+    try {
+      process = supervisor.launch();
+    } catch (IOException e) {
+      refuse(swap, "no policy process could be started, and only it reads YAML: "
+          + e.getMessage());
+      return false;
+    }
+    SwapResult answer;
+    try {
+      CompileReply compiled = CompileReply.read(watchdog.ask(process.policy(),
+          CompileReply.request(swap.yaml, swap.name),
+          Math.max(1, swap.leftMs() - Math.min(ANSWER_MS, swap.leftMs() / 2))));
+      if (compiled.setup != null) {
+        prepared.set(new Prepared(swap, compiled.setup, process));
+        return true;
+      }
+      answer = compiled.error == null ? SwapResult.findings(compiled.findings, governing.get())
+          : failed("compiling the policy file: " + compiled.error);
+    } catch (PolicyFailureException | MessageException e) {
+      answer = failed("compiling the policy file: " + e.getMessage() + "; nothing was changed");
+    }
+    supervisor.endLater(process);
+    swap.finish(answer);
+    return false;
+  }
+
+  private SwapResult failed(String message) {
+    return SwapResult.plain(SwapResult.Outcome.FAILED, message, governing.get());
+  }
+}
