@@ -12,7 +12,7 @@ JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines explore bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf clean
+.PHONY: help setup environment demo test lint unit java lines explore bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -83,6 +83,9 @@ hdrf-trees: setup  ## random trees under H-DRF and its baselines: who breaks a g
 
 bench-hdrf: setup  ## microseconds a decision of hdrf by the size of the tree; some 15 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.hdrf_bench
+
+chaos: setup  ## 500 overlapping faults on the real shim, and what must hold after them; an hour; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.chaos
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target

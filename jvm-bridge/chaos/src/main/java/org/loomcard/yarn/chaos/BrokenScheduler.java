@@ -1,0 +1,166 @@
+package org.loomcard.yarn.chaos;
+
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEventType;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.loomcard.yarn.LoomcardScheduler;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.queues.Amounts;
+
+/**
+ * A scheduler that is broken on purpose, so that each check of make chaos is seen to fail. It is
+ * in no jar that a cluster uses. {@code loomcard.chaos.break} names what it does wrong.
+ */
+public final class BrokenScheduler extends LoomcardScheduler {
+  static final String BREAK = "loomcard.chaos.break";
+  private static final int EVERY = 40;
+  private static final long FREEZE_EVERY = 400;
+  private static final long FREEZE_MS = 6000;
+  private static final int LEAK_BYTES = 1 << 21;
+
+  private final AtomicInteger heartbeats = new AtomicInteger();
+  private final AtomicInteger ends = new AtomicInteger();
+  private final AtomicInteger updates = new AtomicInteger();
+  private final List<Object> kept = Collections.synchronizedList(new ArrayList<>());
+  private Set<String> broken = Collections.emptySet();
+
+  @Override
+  public void serviceInit(Configuration conf) throws Exception {
+    broken = new HashSet<>(conf.getTrimmedStringCollection(BREAK));
+    super.serviceInit(conf);
+  }
+
+  private boolean breaks(String what, int count, long every) {
+    return broken.contains(what) && count % every == 0;
+  }
+
+  @Override
+  protected Allocation heartbeat(ApplicationAttemptId id, List<ResourceRequest> asks,
+      List<ContainerId> releases, List<String> blacklistAdditions,
+      List<String> blacklistRemovals, ContainerUpdates updated) {
+    List<ResourceRequest> kind = !asks.isEmpty()
+        && breaks("lose-ask", heartbeats.incrementAndGet(), EVERY)
+            ? Collections.emptyList() : asks;
+    Allocation answer = super.heartbeat(id, kind, releases, blacklistAdditions, blacklistRemovals,
+        updated);
+    List<Container> granted = answer.getContainers();
+    if (!granted.isEmpty() && breaks("grant-twice", heartbeats.incrementAndGet(), 4)) {
+      granted = new ArrayList<>(granted);
+      granted.add(granted.get(0));
+      return new Allocation(granted, answer.getResourceLimit(), null, null, null,
+          answer.getNMTokens());
+    }
+    return answer;
+  }
+
+  @Override
+  protected void completedContainerInternal(RMContainer container, ContainerStatus status,
+      RMContainerEventType event) {
+    int count = ends.incrementAndGet();
+    if (breaks("forget-release", count, EVERY)) {
+      return;
+    }
+    LoomcardAttempt attempt = getApplicationAttempt(container.getApplicationAttemptId());
+    super.completedContainerInternal(container, status, event);
+    if (attempt == null) {
+      return;
+    }
+    long[] size = Amounts.of(container.getContainer().getResource());
+    if (breaks("skip-usage", count, EVERY)) {
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, 1);
+    }
+    if (breaks("return-twice", count, 2)) {
+      size = Amounts.of(Resources.negate(container.getContainer().getResource()));
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, -1);
+    }
+  }
+
+  @Override
+  public void handle(SchedulerEvent event) {
+    if (event.getType() == SchedulerEventType.NODE_UPDATE) {
+      int count = updates.incrementAndGet();
+      if (breaks("freeze", count, FREEZE_EVERY)) {
+        freeze();
+      }
+      if (breaks("tell-wrong-size", count, EVERY)) {
+        tellWrongSize();
+      }
+      leak(count);
+    }
+    super.handle(event);
+  }
+
+  /** Holds the lock that every grant needs. */
+  private void freeze() {
+    writeLock.lock();
+    try {
+      TimeUnit.MILLISECONDS.sleep(FREEZE_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /** The policy hears of a size that no container has. */
+  private void tellWrongSize() {
+    getSchedulerApplications().values().stream().limit(1).forEach(application -> {
+      LoomcardAttempt attempt = application.getCurrentAppAttempt();
+      if (attempt != null) {
+        for (RMContainer container : attempt.getLiveContainers()) {
+          long[] size = Amounts.of(container.getContainer().getResource());
+          size[0] += 1;
+          ledger().containerResized(container.getContainerId(), size);
+        }
+      }
+    });
+  }
+
+  private void leak(int count) {
+    if (breaks("leak-heap", count, EVERY)) {
+      kept.add(new byte[LEAK_BYTES]);
+    }
+    if (breaks("leak-threads", count, EVERY)) {
+      Thread thread = new Thread(() -> {
+        try {
+          TimeUnit.DAYS.sleep(1);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+        }
+      }, "leaked");
+      thread.setDaemon(true);
+      thread.start();
+    }
+    try {
+      if (breaks("leak-files", count, EVERY)) {
+        for (int i = 0; i < 4; i++) {
+          kept.add(new FileInputStream("/dev/null"));
+        }
+      }
+      if (breaks("leak-children", count, FREEZE_EVERY)) {
+        kept.add(new ProcessBuilder("sleep", "60").start());
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
