@@ -93,7 +93,7 @@ final class ScriptedRounds implements Rounds {
   }
 
   private Batch close(boolean snapshot) {
-    BatchWriter out = new BatchWriter(++round, nextSequence, clock.nowMs(), 20_000);
+    BatchWriter out = new BatchWriter(++round, nextSequence, clock.nowMs());
     books.close(out, snapshot);
     nextSequence += out.count();
     try {

@@ -1,6 +1,5 @@
 package org.loomcard.yarn.books;
 
-import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
@@ -16,7 +15,6 @@ import org.loomcard.yarn.queues.LoomcardQueue;
  * again, which may be a heartbeat after YARN has forgotten it.
  */
 public final class LoomcardApplication {
-  private static final String HINT_PREFIX = "LOOMCARD_";
   private final int number;
   private final ApplicationId id;
   private final String user;
@@ -119,20 +117,10 @@ public final class LoomcardApplication {
         clock.fromWallMs(app.getSubmitTime()), hints()));
   }
 
-  /** Its scheduling properties, and what its AM's environment says in variables of ours. */
   private Map<String, String> hints() {
-    Map<String, String> hints = new HashMap<>();
     ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
     ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
-    if (am != null && am.getEnvironment() != null) {
-      for (Map.Entry<String, String> variable : am.getEnvironment().entrySet()) {
-        if (variable.getKey().startsWith(HINT_PREFIX)) {
-          hints.put(variable.getKey(), variable.getValue());
-        }
-      }
-    }
-    hints.putAll(HadoopLine.schedulingProperties(app));
-    return hints;
+    return Hints.of(am == null ? null : am.getEnvironment(), HadoopLine.schedulingProperties(app));
   }
 
   @Override

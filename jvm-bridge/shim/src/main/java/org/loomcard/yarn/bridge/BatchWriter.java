@@ -12,16 +12,14 @@ public final class BatchWriter {
   private final long round;
   private final long firstSequence;
   private final long nowMs;
-  private final int maxRecords;
   private final StringBuilder out;
   private String check = "[0,0,0,0]";
   private int count;
 
-  public BatchWriter(long round, long firstSequence, long nowMs, int maxRecords) {
+  public BatchWriter(long round, long firstSequence, long nowMs) {
     this.round = round;
     this.firstSequence = firstSequence;
     this.nowMs = nowMs;
-    this.maxRecords = maxRecords;
     this.out = new StringBuilder(4096);
   }
 
@@ -33,11 +31,6 @@ public final class BatchWriter {
   /** Records written so far. */
   public int count() {
     return count;
-  }
-
-  /** Whether records that can wait (heartbeats) should wait for the next batch. */
-  public boolean isFull() {
-    return count >= maxRecords;
   }
 
   /**

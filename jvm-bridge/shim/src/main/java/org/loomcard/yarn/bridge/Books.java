@@ -15,8 +15,7 @@ public interface Books {
 
   /**
    * Writes what happened since the last close: outcomes first, then the events in order, then asks
-   * and blacklists as they stand now; and calls {@link BatchWriter#check}. Of these only heartbeats
-   * may wait for the next batch, when {@link BatchWriter#isFull()}.
+   * and blacklists as they stand now; and calls {@link BatchWriter#check}.
    *
    * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
    * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is

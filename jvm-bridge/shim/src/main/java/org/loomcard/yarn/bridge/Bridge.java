@@ -52,6 +52,7 @@ public final class Bridge {
    * @throws IOException when there is no set-up, or it cannot be read
    */
   public AppliedSetup load() throws IOException {
+    StateFolder.prepare(config.stateDir);
     AppliedSetup first = store.load();
     try {
       books.apply(first.setup, first.version);

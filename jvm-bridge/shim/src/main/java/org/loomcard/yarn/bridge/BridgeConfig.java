@@ -20,6 +20,7 @@ public final class BridgeConfig {
   public static final String STATE_DEADLINE_MS = "loomcard.state.deadline-ms";
   public static final String JOURNAL_DIR = "loomcard.journal.dir";
   public static final String JOURNAL_SEGMENT_ROUNDS = "loomcard.journal.segment-rounds";
+  public static final String JOURNAL_MAX_MB = "loomcard.journal.max-mb";
   public static final String PYTHON = "loomcard.python";
   public static final String PROCESS_MAX_MEMORY_MB = "loomcard.process.max-memory-mb";
   public static final String PROCESS_MAX_REPLY_MB = "loomcard.process.max-reply-mb";
@@ -27,7 +28,6 @@ public final class BridgeConfig {
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
   public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
-  public static final String ROUND_MAX_RECORDS = "loomcard.round.max-records";
   public static final String ROUND_MAX_CONTAINERS = "loomcard.round.max-containers";
   public static final String ROUND_REFUSED = "loomcard.round.refused-before-snapshot";
   public static final String BREAKER_FAILURES = "loomcard.breaker.failures";
@@ -59,6 +59,8 @@ public final class BridgeConfig {
   public final File journalDir;
   /** Rounds a journal segment. */
   public final int journalSegmentRounds;
+  /** What all segments together may take; the oldest are deleted. */
+  public final int journalMaxMb;
   /** The Python interpreter that has the package loomcard. */
   public final String python;
   /** Memory that the policy process may use; 0: half of what the machine has. */
@@ -79,8 +81,6 @@ public final class BridgeConfig {
   public final long roundSnapshotMicros;
   /** How long a small batch may be held at light load; 0: never. */
   public final long roundHoldMs;
-  /** Records of a batch above which heartbeats wait for the next. */
-  public final int roundMaxRecords;
   /**
    * Containers that one plan may grant; the next round follows at once. Without such a bound an
    * empty cluster with a large backlog asks for a plan that can only be late, again and again.
@@ -120,12 +120,12 @@ public final class BridgeConfig {
     setupPath = file(conf, SETUP_PATH, null);
     policyFile = file(conf, POLICY_FILE, null);
     policyPath = folders(conf, POLICY_PATH);
-    stateDir = file(conf, STATE_DIR,
-        new File(conf.get("hadoop.tmp.dir", System.getProperty("java.io.tmpdir")), "loomcard"));
+    stateDir = file(conf, STATE_DIR, defaultStateDir(conf));
     stateShared = bool(conf, STATE_SHARED, false);
     stateDeadlineMs = number(conf, STATE_DEADLINE_MS, 5000, 1, 3_600_000);
     journalDir = file(conf, JOURNAL_DIR, null);
     journalSegmentRounds = (int) number(conf, JOURNAL_SEGMENT_ROUNDS, 1000, 1, 1_000_000);
+    journalMaxMb = (int) number(conf, JOURNAL_MAX_MB, 1024, 1, 1 << 24);
     python = conf.getTrimmed(PYTHON, "python3");
     processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
     processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
@@ -133,7 +133,6 @@ public final class BridgeConfig {
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
-    roundMaxRecords = (int) number(conf, ROUND_MAX_RECORDS, 20_000, 1, 10_000_000);
     roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
     refusedRounds = (int) number(conf, ROUND_REFUSED, 10, 1, 1_000_000);
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
@@ -152,6 +151,18 @@ public final class BridgeConfig {
     if (python.isEmpty()) {
       throw bad(PYTHON, "", "the path of a Python interpreter that has the package loomcard");
     }
+  }
+
+  /**
+   * Hadoop's own default for temporary files is a folder of /tmp, where anybody may have made ours
+   * before us, and which the next boot may clear.
+   */
+  private static File defaultStateDir(Configuration conf) {
+    String temporary = conf.get("hadoop.tmp.dir");
+    boolean isHadoopsDefault = temporary == null
+        || temporary.equals("/tmp/hadoop-" + System.getProperty("user.name"));
+    return isHadoopsDefault ? new File(System.getProperty("user.home"), ".loomcard")
+        : new File(temporary, "loomcard");
   }
 
   private static long number(Configuration conf, String key, long absent, long least, long most) {

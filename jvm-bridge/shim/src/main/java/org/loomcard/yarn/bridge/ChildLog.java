@@ -16,10 +16,12 @@ import org.slf4j.LoggerFactory;
  * process wait that prints it.
  */
 final class ChildLog implements Runnable {
-  /** Bytes of a line that are kept. */
-  static final int LINE_BYTES = 16 * 1024;
+  /** Bytes of a line that are kept: a traceback fits. */
+  static final int LINE_BYTES = 64 * 1024;
   /** Lines copied in a second. */
   static final int LINES_A_SECOND = 500;
+  /** Bytes copied in a second. */
+  static final int COPIED_A_SECOND = 1 << 20;
   private static final long BYTES_A_SECOND = 256L << 20;
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   /** Apart, so that an operator can send it elsewhere. */
@@ -35,6 +37,7 @@ final class ChildLog implements Runnable {
   private long windowNanos;
   private long windowBytes;
   private int windowLines;
+  private int windowCopied;
   private long leftOut;
 
   /** Where lines go. */
@@ -102,8 +105,9 @@ final class ChildLog implements Runnable {
   }
 
   private void endLine() {
-    if (windowLines < LINES_A_SECOND) {
+    if (windowLines < LINES_A_SECOND && windowCopied + length <= COPIED_A_SECOND) {
       windowLines++;
+      windowCopied += length;
       String text = printable(new String(line, 0, length, StandardCharsets.UTF_8));
       sink.line(isWarning(text), cut == 0 ? text : text + " ... (" + cut + " bytes more)");
     } else {
@@ -126,13 +130,14 @@ final class ChildLog implements Runnable {
       windowNanos = nanoTime.getAsLong();
       windowBytes = 0;
       windowLines = 0;
+      windowCopied = 0;
     }
   }
 
   private void tellLeftOut() {
     if (leftOut > 0) {
       sink.line(true, leftOut + " lines of the policy process were left out: it prints more than "
-          + LINES_A_SECOND + " a second");
+          + LINES_A_SECOND + " a second, or " + (COPIED_A_SECOND >> 20) + " MiB");
       leftOut = 0;
     }
   }

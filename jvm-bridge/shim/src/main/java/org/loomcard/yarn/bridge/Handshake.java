@@ -26,6 +26,7 @@ public final class Handshake {
     JsonText.quoteAll(out, resourceTypes).append(',');
     JsonText.quoteAll(out, FEATURES).append(",{\"journal_dir\":");
     JsonText.quote(out, config.journalDir == null ? null : config.journalDir.getPath());
+    out.append(",\"journal_max_mb\":").append(config.journalMaxMb);
     out.append(",\"journal_segment_rounds\":").append(config.journalSegmentRounds);
     JsonText.quoteAll(out.append(",\"policy_path\":"), config.policyPath);
     out.append(",\"round_containers\":").append(config.roundMaxContainers);

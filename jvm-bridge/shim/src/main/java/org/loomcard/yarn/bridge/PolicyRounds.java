@@ -146,7 +146,7 @@ final class PolicyRounds {
   private BatchWriter close(AppliedSetup applied) {
     long now = clock.nowMs();
     round++;
-    BatchWriter batch = new BatchWriter(round, nextSequence, now, config.roundMaxRecords);
+    BatchWriter batch = new BatchWriter(round, nextSequence, now);
     boolean snapshot = snapshotReason != null;
     if (snapshot) {
       batch.snapshot(now, snapshotReason);

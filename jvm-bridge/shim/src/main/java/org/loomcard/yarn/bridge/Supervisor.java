@@ -1,9 +1,11 @@
 package org.loomcard.yarn.bridge;
 
 import java.io.IOException;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -51,6 +53,8 @@ final class Supervisor {
     thread.setDaemon(true);
     return thread;
   });
+  /** What is to be written, in order. */
+  private final Queue<Runnable> later = new ConcurrentLinkedQueue<>();
   private ScheduledFuture<?> nextStart;
   private volatile String lastFailure = "";
   private volatile boolean stopped;
@@ -75,9 +79,22 @@ final class Supervisor {
     nextStart = run(this::start, waitMs);
   }
 
-  /** Does something slow, such as writing a file, off the round thread. */
+  /**
+   * Does something slow, such as writing a file, off the round thread; {@link #stop} does what is
+   * still to do.
+   */
   void runLater(Runnable task) {
-    run(task, 0);
+    later.add(task);
+    if (run(this::runOne, 0) == null) {
+      runOne();
+    }
+  }
+
+  private void runOne() {
+    Runnable task = later.poll();
+    if (task != null) {
+      task.run();
+    }
   }
 
   /** Ends a policy that is of no use any more. */
@@ -158,6 +175,9 @@ final class Supervisor {
     stopped = true;
     executor.shutdownNow();
     live.forEach(RunningPolicy::kill);
+    while (!later.isEmpty()) {
+      runOne();
+    }
     try {
       if (!executor.awaitTermination(10, TimeUnit.SECONDS)) {
         LOG.warn("The start of a policy process is still under way");
@@ -166,6 +186,9 @@ final class Supervisor {
       Thread.currentThread().interrupt();
     }
     live.forEach(RunningPolicy::kill);
+    while (!later.isEmpty()) {
+      runOne();
+    }
   }
 
   private void start() {

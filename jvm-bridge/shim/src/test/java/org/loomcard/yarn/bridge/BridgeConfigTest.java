@@ -42,6 +42,8 @@ public class BridgeConfigTest {
     refused(BridgeConfig.ROUND_DEADLINE_MS, "0", "expected an integer from 1 to 3600000");
     refused(BridgeConfig.ROUND_HARD_DEADLINE_MS, "999",
         "at least loomcard.round.deadline-ms (1500)");
+    refused(BridgeConfig.PROCESS_MAX_MEMORY_MB, "8g", "expected an integer from 0");
+    refused(BridgeConfig.JOURNAL_MAX_MB, "0", "expected an integer from 1");
     refused(BridgeConfig.APPLY_ANY_ADMIN, "yes", "expected true or false");
     refused(BridgeConfig.STATE_DIR, "var/state", "expected an absolute path");
     refused(BridgeConfig.POLICY_PATH, "/a:b", "expected absolute paths");

@@ -84,6 +84,20 @@ public class ChildLogTest {
         10_000 - ChildLog.LINES_A_SECOND + " lines of the policy process were left out"));
   }
 
+  /** A few long lines are a flood, too. */
+  @Test
+  public void aFloodOfBytesIsCounted() {
+    char[] noise = new char[ChildLog.LINE_BYTES];
+    Arrays.fill(noise, 'x');
+    StringBuilder flood = new StringBuilder();
+    for (int i = 0; i < 100; i++) {
+      flood.append(noise).append('\n');
+    }
+    copy(flood.toString());
+    assertEquals(ChildLog.COPIED_A_SECOND / ChildLog.LINE_BYTES, info.size());
+    assertTrue(warnings.get(0), warnings.get(0).startsWith(100 - info.size() + " lines"));
+  }
+
   /** The level is that of the JSON line, not a text that stands somewhere in it. */
   @Test
   public void levelsAreReadAndNotSearchedFor() {

@@ -19,7 +19,7 @@ public class MessagesTest {
   /** What Java writes for each record is the golden batch, byte for byte. */
   @Test
   public void writesTheGoldenBatch() throws Exception {
-    BatchWriter out = new BatchWriter(7, 4242, 29, 100);
+    BatchWriter out = new BatchWriter(7, 4242, 29);
     out.outcomes(10, 6, 41, new long[] {2, 3},
         Arrays.asList(new Refusal(1, 2, "NODE_FULL"), new Refusal(3, 1, "USER_LIMIT")));
     out.snapshot(11, "start");

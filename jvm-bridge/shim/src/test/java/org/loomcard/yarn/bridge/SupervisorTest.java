@@ -1,0 +1,40 @@
+package org.loomcard.yarn.bridge;
+
+import static org.junit.Assert.assertEquals;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.Test;
+
+/** The thread that starts policy processes and writes files. */
+public class SupervisorTest {
+
+  /** A write that waits behind the start of a process is done before the end, and in order. */
+  @Test
+  public void aStopDoesWhatIsStillToBeWritten() throws Exception {
+    BridgeConfig config = new BridgeConfig(new Configuration(false));
+    CountDownLatch busy = new CountDownLatch(1);
+    PolicyLauncher endless = onEnd -> {
+      busy.countDown();
+      new CountDownLatch(1).await();
+      throw new AssertionError("nobody counts it down");
+    };
+    Watchdog watchdog = new Watchdog();
+    Supervisor supervisor = new Supervisor(config, endless,
+        new Handshake(config, 1, "test", "3.4.2", Arrays.asList("memory_mb", "vcores")), watchdog,
+        new Breaker(config), () -> { });
+    List<String> written = Collections.synchronizedList(new ArrayList<>());
+    supervisor.startAfter(0);
+    busy.await();
+    supervisor.runLater(() -> written.add("first"));
+    supervisor.runLater(() -> written.add("second"));
+    supervisor.stop();
+    supervisor.runLater(() -> written.add("after the stop"));
+    watchdog.stop();
+    assertEquals(Arrays.asList("first", "second", "after the stop"), written);
+  }
+}
