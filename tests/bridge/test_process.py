@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
-from loomcard.config import canonical_json, compile_setup
+from loomcard.config import compile_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, read_segment, segments
+from loomcard.policies import registry
 from loomcard.policies.session import Session
 
 DEADLINE_S = 30
@@ -33,6 +35,8 @@ class Stubborn:
     def decide(self, batch_text: str) -> str:
         if "exit" in batch_text:
             sys.exit("a policy called sys.exit()")
+        if "long" in batch_text:
+            raise ValueError("x" * 1_000_000 + " end")
         if "raise" in batch_text:
             raise ZeroDivisionError("a policy divided by zero")
         return batch_text
@@ -130,6 +134,16 @@ def test_a_raising_session_is_answered_with_an_error(what: str, kind: str) -> No
     assert re.search(r"Traceback.*line \d+, in decide", answering.lastFailure(), re.DOTALL)
 
 
+def test_a_long_message_of_an_exception_is_shortened() -> None:
+    """What a policy raises reaches the ResourceManager's log and pages."""
+    answering = opened()
+    reply = error(records.read_reply(answering.decide('["batch","long"]')))
+    assert reply.startswith("ValueError: xxx")
+    assert reply.endswith("xxx end")
+    assert len(reply) < 2_100
+    assert len(answering.lastFailure()) < 20_100
+
+
 def test_yaml_is_compiled_or_its_findings_listed() -> None:
     """The policy process is the one that reads YAML."""
     answering = opened()
@@ -205,17 +219,21 @@ def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list
     assert not children[0].ready.exists()
 
 
-def snapshot(round_number: int, now_ms: int = 10) -> str:
-    """A batch that brings a cluster of one node under fifo, as the ResourceManager sends it."""
-    text = canonical_json(compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
-    compiled = msgspec.json.decode(text)
+FIFO = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
+
+
+def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIFO) -> str:
+    """A batch that brings a cluster of one node and one ask, as the ResourceManager sends it."""
     told = [
         ["snapshot", 0, "start"],
         ["setup", 0, 1, compiled],
         ["saved", 0, {}],
         ["node_added", 0, 1, "h1:1", "/r", [8192, 8], ""],
+        ["application_added", 0, 1, "application_1_0001", 1, "u", "n", "T", [], 0, 0, {}],
+        ["attempt_added", 0, 1, 1, 1, True],
+        ["ask", 0, 1, 1, 0, False, [1024, 1], 5, {}, {}, True, ""],
     ]
-    return json.dumps(["batch", round_number, 1, now_ms, [1, 0, 0, 0], told])
+    return json.dumps(["batch", round_number, 1, now_ms, [1, 1, 0, 5], told])
 
 
 def test_a_journal_without_a_place_stops_nothing(
@@ -239,3 +257,49 @@ def test_a_journal_without_a_place_stops_nothing(
     assert "the journal is written again" in capsys.readouterr().out
     (path,) = segments(place / "j")
     assert len(read_segment(path).rounds) == 1
+
+
+COUNTING = """
+from dataclasses import dataclass
+from loomcard.model.plan import Plan
+
+@dataclass(frozen=True)
+class Counting:
+    def decide(self, view):
+        plan = Plan(view)
+        plan.report(view.queue, {{"text": "{word}"}})
+        return plan
+"""
+
+
+def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A snapshot, or another process, is no reason to run another text under the same hash."""
+    file = tmp_path / "counting.py"
+    file.write_text(COUNTING.format(word="applied"))
+    yaml = "version: 1\nkind: policy\npolicy: counting.py:Counting\n"
+    compiled = compile_setup(yaml, "f.yml", policy_path=[tmp_path])
+    settings = {"policy_path": [str(tmp_path)], "saved_every_ms": 5000}
+
+    def process() -> PolicyService:
+        started = PolicyService(partial(Session, copies=tmp_path / "copies"), compile_request)
+        ask(started, hello(settings=settings))
+        return started
+
+    def reported(process: PolicyService, number: int, compiled: dict[str, Any]) -> object:
+        reply = records.read_reply(process.decide(snapshot(number, compiled=compiled)))
+        assert isinstance(reply, records.PlanReply)
+        assert reply.faults == []
+        return reply.reports["root.default"]
+
+    first = process()
+    assert reported(first, 1, compiled) == {"text": "applied"}
+    file.write_text(COUNTING.format(word="edited"))
+    assert reported(first, 2, compiled) == {"text": "applied"}
+    registry._modules.clear()
+    assert reported(process(), 3, compiled) == {"text": "applied"}
+    assert "counting.py was changed after it was applied" in capsys.readouterr().out
+    again = compile_setup(yaml, "f.yml", policy_path=[tmp_path])
+    assert again["hash"] != compiled["hash"]
+    assert reported(process(), 4, again) == {"text": "edited"}

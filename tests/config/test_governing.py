@@ -1,5 +1,6 @@
 """Which policy governs which queue."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,23 @@ def test_a_file_outside_the_policy_path_is_not_loaded(
     assert finding.path == "policy"
     (finding,) = wrong(text, policy_path=[])
     assert finding.path == "policy"
+
+
+def test_a_files_text_is_part_of_the_compiled_set_up(sorts: str, tmp_path: Path) -> None:
+    """An edited file is another set-up, wherever it lies and whatever its YAML says."""
+    file = tmp_path / Path(sorts).name
+    text = Path(sorts).read_bytes()
+    file.write_bytes(text)
+    name = f"{file.name}:Leafy"
+    yaml = f"version: 1\npolicy: {name}\n"
+    online = compile_setup(yaml, "x.yml", policy_path=[tmp_path])
+    assert online["files"] == {name: hashlib.sha256(text).hexdigest()}
+    offline = compile_setup(yaml, "x.yml", beside=tmp_path)
+    assert offline["files"] == {f"{tmp_path}/{name}": online["files"][name]}
+    assert offline["hash"] == online["hash"]
+    file.write_bytes(text + b"# edited\n")
+    assert compile_setup(yaml, "x.yml", policy_path=[tmp_path])["hash"] != online["hash"]
+    assert "files" not in compile_setup("version: 1\npolicy: drf\n", "x.yml")
 
 
 def test_a_file_that_cannot_be_imported_is_a_finding(wrong: Wrong, tmp_path: Path) -> None:

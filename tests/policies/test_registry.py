@@ -1,5 +1,6 @@
 """Policies are found by name, by entry point and by file; what is wrong is said with a remedy."""
 
+import hashlib
 import re
 import tomllib
 from dataclasses import fields
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.policies import registry
-from loomcard.policies.registry import PolicyNotFoundError, find, names, register
+from loomcard.policies.registry import Applied, PolicyNotFoundError, find, names, register
 
 FILE = '''
 from dataclasses import dataclass
@@ -104,3 +105,83 @@ def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypa
     bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda **_: [bad])
     assert "no_such_module" in {k.name: k for k in names()}["bad"].summary
+
+
+COUNTED = """
+from dataclasses import dataclass
+from pathlib import Path
+with Path(r"{log}").open("a") as log:
+    log.write("{word}\\n")
+@dataclass(frozen=True)
+class Counted:
+    word = "{word}"
+    def decide(self, view):
+        return None
+"""
+
+
+def counted(folder, word):
+    """A policy's file that writes a line each time it is executed; its hash."""
+    text = COUNTED.format(log=folder / "log", word=word).encode()
+    (folder / "counted.py").write_bytes(text)
+    return hashlib.sha256(text).hexdigest()
+
+
+def applied(folder, digest, copies="copies"):
+    return {
+        "search": [folder],
+        "applied": Applied({"counted.py:Counted": digest}, copies and folder / copies),
+    }
+
+
+def another_process(monkeypatch):
+    monkeypatch.setattr(registry, "_modules", {})
+
+
+def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
+    """Every set-up of the same text has the same class; an edit counts when it is applied."""
+    old = counted(tmp_path, "old")
+    first = find("counted.py:Counted", search=[tmp_path])
+    new = counted(tmp_path, "new")
+    assert find("counted.py:Counted", **applied(tmp_path, old)) is first
+    assert find("counted.py:Counted", **applied(tmp_path, new)).word == "new"
+    assert find("counted.py:Counted", **applied(tmp_path, old)) is first
+    assert (tmp_path / "log").read_text().split() == ["old", "new"]
+    assert registry.take_notices() == []
+
+
+def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, monkeypatch):
+    """The text is kept when it is first used; the operator is told that the file differs."""
+    old = counted(tmp_path, "old")
+    find("counted.py:Counted", **applied(tmp_path, old))
+    another_process(monkeypatch)
+    counted(tmp_path, "new")
+    assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
+    [notice] = registry.take_notices()
+    assert "changed after it was applied" in notice
+    assert "Apply the set-up again" in notice
+    another_process(monkeypatch)
+    (tmp_path / "counted.py").unlink()
+    assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
+
+
+def test_an_edit_without_a_copy_is_said(tmp_path, monkeypatch):
+    """Another text than the applied one does not run."""
+    old = counted(tmp_path, "old")
+    counted(tmp_path, "new")
+    with pytest.raises(PolicyNotFoundError, match="changed after it was applied") as error:
+        find("counted.py:Counted", **applied(tmp_path, old, copies=None))
+    assert "apply the set-up again" in error.value.hint
+
+
+@pytest.mark.parametrize("digest", ["../../etc/passwd", "0" * 64, ""])
+def test_a_copy_is_that_of_its_hash(tmp_path, digest):
+    """A hash that leads elsewhere, or a copy that somebody altered, is none."""
+    (tmp_path / f"{'0' * 64}.py").write_text("altered")
+    assert Applied({}, tmp_path).copy(digest) is None
+
+
+def test_a_disk_that_takes_no_copy_stops_nobody(tmp_path):
+    """The policy runs; only a later process will need the file as it was."""
+    (tmp_path / "copies").write_text("in the way")
+    assert find("counted.py:Counted", **applied(tmp_path, counted(tmp_path, "x"))).word == "x"

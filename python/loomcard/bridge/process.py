@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from loomcard.bridge import gateway, handshake, limits
 from loomcard.config import FindingsError, compile_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, Journal
+from loomcard.policies import registry
 from loomcard.policies.session import Session
 
 
@@ -56,9 +58,10 @@ class PolicyService:
             try:
                 return self._answer(text)
             except BaseException as error:  # even of a policy that calls sys.exit()
-                self._last_failure = traceback.format_exc()
-                self._log.error("request failed", error=str(error), traceback=self._last_failure)
-                return records.write(records.Failure(f"{type(error).__name__}: {error}"))
+                self._last_failure = shortened(traceback.format_exc(), 20_000)
+                message = shortened(f"{type(error).__name__}: {error}", 2_000)
+                self._log.error("request failed", error=message, traceback=self._last_failure)
+                return records.write(records.Failure(message))
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
         """The traceback of the last request answered ``error``; empty if there was none."""
@@ -80,6 +83,8 @@ class PolicyService:
     def _decided(self, text: str) -> str:
         session = self._opened()
         reply = session.decide(text)
+        for notice in registry.take_notices():
+            self._log.warning(notice)
         journal = session.journal
         if journal is not None and journal.trouble != self._journal_trouble:
             self._tell_of(journal)
@@ -116,6 +121,14 @@ class PolicyService:
         if self._session is None:
             raise handshake.HandshakeError("expected hello as the first message of a process")
         return self._session
+
+
+def shortened(text: str, most: int) -> str:
+    """``text``, or its beginning and end where it is longer than ``most`` characters: a policy may
+    put anything into the message of an exception.
+    """
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} [...] {text[-half:]}"
 
 
 def compile_request(
@@ -155,7 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         max_memory_mb = limits.apply()
         secret = gateway.read_secret(options.secret_file)
-        service = PolicyService(Session, compile_request)
+        # The ResourceManager starts us in its state folder.
+        copies = Path.cwd() / "applied-policies"
+        service = PolicyService(partial(Session, copies=copies), compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
     except (gateway.SecretError, OSError, ValueError) as error:

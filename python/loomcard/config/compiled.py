@@ -14,7 +14,7 @@ from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
 from loomcard.document.findings import FindingsError
 from loomcard.document.reading import read
-from loomcard.policies.registry import found_beside
+from loomcard.policies.registry import file_hash, found_beside
 
 
 def compile_setup(
@@ -50,11 +50,20 @@ def compile_setup(
         "schema": 1,
         "source": name,
     }
+    named = {queue["policy"]: _as_loaded(queue["policy"], folder) for queue in setup["queues"]}
+    files = {name: file_hash(at) for name, at in named.items() if at is not None and ".py:" in at}
+    if files:
+        setup["files"] = files
     digest = hashlib.sha256(canonical_json(setup).encode()).hexdigest()
-    if folder is not None:
-        for queue in setup["queues"]:
-            queue["policy"] = queue["policy"] and found_beside(queue["policy"], folder)
+    for queue in setup["queues"]:
+        queue["policy"] = named[queue["policy"]]
+    if files:
+        setup["files"] = {named[name]: text for name, text in files.items()}
     return {"hash": digest, **setup}
+
+
+def _as_loaded(name: str | None, beside: Path | None) -> str | None:
+    return name if name is None or beside is None else found_beside(name, beside)
 
 
 def canonical_json(setup: dict[str, Any]) -> str:

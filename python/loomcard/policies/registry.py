@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import importlib.util
 import inspect
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 GROUP = "loomcard.policies"
@@ -39,6 +43,10 @@ BUILT_IN = {
 """Loomcard's own policies, by module and class: known however it was installed."""
 
 _registered: dict[str, type] = {}
+_modules: dict[tuple[str, str], tuple[ModuleType, bytes]] = {}  # by name and hash
+_digests: dict[str, str] = {}
+_notices: list[str] = []
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 P = TypeVar("P", bound=type)
 
@@ -96,14 +104,61 @@ def names() -> list[Known]:
     return known
 
 
-def find(name: str, *, search: Sequence[Path] | None = None) -> type:
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What the set-up in force says of policies' files: only what was applied may run.
+
+    ``hashes``: the SHA-256 of each file's text, by the policy's name. ``copies``: the folder that
+    keeps the texts which were applied, for a process that starts after a file was edited.
+    """
+
+    hashes: Mapping[str, str]
+    copies: Path | None = None
+
+    def copy(self, digest: str) -> bytes | None:
+        """The text of that hash, if it is kept."""
+        if self.copies is None or not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            text = (self.copies / f"{digest}.py").read_bytes()
+        except OSError:
+            return None
+        return text if hashlib.sha256(text).hexdigest() == digest else None
+
+    def keep(self, digest: str, text: bytes) -> None:
+        """Keeps a text; a disk that cannot take it stops nobody."""
+        if self.copies is None or self.copy(digest) is not None:
+            return
+        draft = self.copies / f"{digest}.draft"
+        with contextlib.suppress(OSError):
+            self.copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.write_bytes(text)
+            draft.replace(self.copies / f"{digest}.py")
+
+
+def take_notices() -> list[str]:
+    """What an operator should be told about the policies' files; each is returned once."""
+    taken = _notices.copy()
+    _notices.clear()
+    return taken
+
+
+def file_hash(name: str) -> str | None:
+    """The SHA-256 of the text that ``name`` was last loaded from; None when that is no file."""
+    return _digests.get(name)
+
+
+def find(
+    name: str, *, search: Sequence[Path] | None = None, applied: Applied | None = None
+) -> type:
     """The policy class that ``name`` stands for.
 
-    ``search``: the folders that files may be loaded from; None: any path (offline commands). Raises
-    PolicyNotFoundError.
+    ``search``: the folders that files may be loaded from; None: any path (offline commands).
+    ``applied``: a file counts with the text that was applied; None: with its present one. Either
+    is executed once in a process. Raises PolicyNotFoundError.
     """
     if ".py:" in name:
-        return _from_file(name, search)
+        return _from_file(name, search, applied)
     if name in _registered:
         return _registered[name]
     installed = _installed()
@@ -125,11 +180,17 @@ def found_beside(name: str, folder: Path) -> str:
     return str(folder / name) if ".py:" in name and file.is_file() else name
 
 
-def build(name: str, options: dict[str, Any], *, search: Sequence[Path] | None = None) -> Any:
+def build(
+    name: str,
+    options: dict[str, Any],
+    *,
+    search: Sequence[Path] | None = None,
+    applied: Applied | None = None,
+) -> Any:
     """The policy object for a set-up's name and options. Raises PolicyNotFoundError, TypeError or
     ValueError.
     """
-    return find(name, search=search)(**options)
+    return find(name, search=search, applied=applied)(**options)
 
 
 def takes_memory(policy: Any) -> bool:
@@ -154,30 +215,76 @@ def _load(point: EntryPoint) -> type:
     return _checked(cls, point.value)
 
 
-def _from_file(name: str, search: Sequence[Path] | None) -> type:
-    file, _, attribute = name.rpartition(":")
-    path = _locate(Path(file), search, name)
-    module_name = f"loomcard_policy_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # as above
-        raise PolicyNotFoundError(
-            f"{path} cannot be loaded: {type(error).__name__}: {error}",
-            "run it with python to see where",
-        ) from error
+def _from_file(name: str, search: Sequence[Path] | None, applied: Applied | None) -> type:
+    _, _, attribute = name.rpartition(":")
+    module = _module(name, search, applied)
     if not hasattr(module, attribute):
         classes = [
             n for n, c in vars(module).items() if inspect.isclass(c) and hasattr(c, "decide")
         ]
         raise PolicyNotFoundError(
-            f"{path} has no class {attribute!r}", f"policies in it: {', '.join(classes) or 'none'}"
+            f"{module.__file__} has no class {attribute!r}",
+            f"policies in it: {', '.join(classes) or 'none'}",
         )
     return _checked(getattr(module, attribute), name)
+
+
+def _module(name: str, search: Sequence[Path] | None, applied: Applied | None) -> ModuleType:
+    """The module of a policy's file: that of the text which was applied, or of the present one."""
+    wanted = None if applied is None else applied.hashes.get(name)
+    if wanted is None or (name, wanted) not in _modules:
+        path, text = _text(name, search, applied, wanted)
+        wanted = hashlib.sha256(text).hexdigest()
+        if (name, wanted) not in _modules:
+            _modules[name, wanted] = _executed(path, text), text
+    module, text = _modules[name, wanted]
+    sys.modules[module.__name__] = module
+    _digests[name] = wanted
+    if applied is not None:
+        applied.keep(wanted, text)
+    return module
+
+
+def _text(
+    name: str, search: Sequence[Path] | None, applied: Applied | None, wanted: str | None
+) -> tuple[Path, bytes]:
+    """Where the file is, and the text that counts: the ``wanted`` one, if any is wanted."""
+    kept = None if applied is None or wanted is None else applied.copy(wanted)
+    try:
+        path = _locate(Path(name.rpartition(":")[0]), search, name)
+        text = path.read_bytes()
+    except PolicyNotFoundError:
+        if kept is None:
+            raise
+        path, text = Path(name.rpartition(":")[0]), b""
+    if wanted is None or hashlib.sha256(text).hexdigest() == wanted:
+        return path, text
+    if kept is None:
+        raise PolicyNotFoundError(
+            f"{path} was changed after it was applied, and no copy of that text is kept",
+            "apply the set-up again, or put the file back",
+        )
+    _notices.append(
+        f"{path} was changed after it was applied; the text that was applied stays in force. "
+        "Apply the set-up again to use the new one"
+    )
+    return path, kept
+
+
+def _executed(path: Path, text: bytes) -> ModuleType:
+    module_name = f"loomcard_policy_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - what importing is
+    except (Exception, SystemExit) as error:  # as above
+        raise PolicyNotFoundError(
+            f"{path} cannot be loaded: {type(error).__name__}: {error}",
+            "run it with python to see where",
+        ) from error
+    return module
 
 
 def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:

@@ -24,13 +24,17 @@ SAVED_EVERY_MS = 5_000
 class Session:
     """Mirror, policy tree and journal of one epoch, from the handshake on."""
 
-    def __init__(self, hello: r.Hello, journal_dir: Path | None = None) -> None:
+    def __init__(
+        self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None
+    ) -> None:
+        """``copies``: where the texts of policies' files are kept that were applied."""
         settings = hello.settings
         self.hello = hello
         self.mirror = Mirror(hello.resource_types)
         self.tree: PolicyTree | None = None
         paths = settings.get("policy_path")
         self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]
+        self._copies = copies
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")
@@ -93,7 +97,7 @@ class Session:
         """
         if self.tree is not None:
             self._save()
-        self.tree = PolicyTree(self.mirror, self._search)
+        self.tree = PolicyTree(self.mirror, self._search, self._copies)
 
     def _save(self) -> dict[str, Any]:
         assert self.tree is not None

@@ -61,12 +61,18 @@ class Instance:
 class PolicyTree:
     """The instances of a set-up and the order in which a round calls them."""
 
-    def __init__(self, mirror: Mirror, search: Sequence[Path] | None) -> None:
+    def __init__(
+        self, mirror: Mirror, search: Sequence[Path] | None, copies: Path | None = None
+    ) -> None:
         self.mirror = mirror
         self.instances: dict[int, Instance] = {}
+        applied = None
+        if search is not None and mirror.setup is not None:
+            applied = registry.Applied(mirror.setup.get("files", {}), copies)
         for queue in mirror.ledger.queues:
             if queue.policy is not None:
-                policy = registry.build(queue.policy, queue.spec["options"], search=search)
+                options = queue.spec["options"]
+                policy = registry.build(queue.policy, options, search=search, applied=applied)
                 instance = self.instances[queue.number] = Instance(queue, policy, mirror)
                 instance.view._turn = self._turns(instance)
                 instance.view._entitlement = self._entitlement

@@ -69,6 +69,7 @@ public final class Setup {
         case "hash": hash = in.string("setup: hash"); break;
         case "source": source = in.string("setup: source"); break;
         case "needs": needs = in.strings("setup: needs"); break;
+        case "files": in.rawValues("setup: files"); break; // of policies; Python's alone
         case "queues": readQueues(in, queues); break;
         default: throw new MessageException("setup: " + key
             + ": unknown key; this shim reads set-ups of schema "
