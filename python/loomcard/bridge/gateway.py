@@ -180,8 +180,12 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
 
     def _converse(self, accepted: socket.socket) -> None:
         accepted.setblocking(True)
-        accepted.sendall(protocol.OUTPUT_VOID_COMMAND.encode())
         connection = self._create_connection(accepted, accepted.makefile("rb"))
+        try:
+            accepted.sendall(protocol.OUTPUT_VOID_COMMAND.encode())
+        except OSError:
+            connection.close(True)  # it went without waiting for an answer
+            return
         with self.lock:
             self.connections.add(connection)
             connection.start()
