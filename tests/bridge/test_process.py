@@ -19,7 +19,7 @@ from loomcard.config import compile_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, read_segment, segments
 from loomcard.policies import registry
-from loomcard.policies.session import Session
+from loomcard.policies.session import Session, replay
 
 DEADLINE_S = 30
 
@@ -248,15 +248,35 @@ def test_a_journal_without_a_place_stops_nothing(
     answering = PolicyService(Session, compile_request)
     settings = {"journal_dir": str(place / "j"), "saved_every_ms": 5000}
     assert isinstance(ask(answering, hello(settings=settings)), records.HelloReply)
-    for number in (1, 2):
-        assert isinstance(records.read_reply(answering.decide(snapshot(number))), records.PlanReply)
+    for number, reports in ((1, 1), (2, 0)):
+        plan = records.read_reply(answering.decide(snapshot(number)))
+        assert isinstance(plan, records.PlanReply)
+        assert list(plan.reports) == ["journal"] * reports
     told = capsys.readouterr().out
     assert told.count("the journal cannot be written; scheduling goes on without it") == 1
     place.unlink()
-    answering.decide(snapshot(3, now_ms=10 + RETRY_MS))
+    again = records.read_reply(answering.decide(snapshot(3, now_ms=10 + RETRY_MS)))
+    assert isinstance(again, records.PlanReply)
+    assert again.reports == {"journal": {"trouble": None, "lost_rounds": 2}}
+    assert replay(place / "j") == []
     assert "the journal is written again" in capsys.readouterr().out
     (path,) = segments(place / "j")
     assert len(read_segment(path).rounds) == 1
+
+
+def test_segments_are_in_the_order_of_rounds(tmp_path: Path) -> None:
+    """Also where another process decided a round in between, as at a swap that was taken back."""
+    live, other = (PolicyService(Session, compile_request) for _ in range(2))
+    for one in (live, other):
+        ask(one, hello(settings={"journal_dir": str(tmp_path), "saved_every_ms": 5000}))
+    for one, number in ((live, 1), (live, 2), (other, 3), (live, 4), (live, 5)):
+        one.decide(snapshot(number))
+    rounds = [
+        [msgspec.json.decode(batch)[1] for batch, _ in read_segment(path).rounds]
+        for path in segments(tmp_path)
+    ]
+    assert rounds == [[1, 2], [3], [4, 5]]
+    assert replay(tmp_path) == []
 
 
 COUNTING = """

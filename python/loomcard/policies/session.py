@@ -19,6 +19,8 @@ from loomcard.model.plain import decode, encode
 from loomcard.policies.tree import PolicyTree
 
 SAVED_EVERY_MS = 5_000
+JOURNAL = "journal"
+"""Under this name a plan reports a journal that cannot be written; no queue is called so."""
 
 
 class Session:
@@ -39,7 +41,9 @@ class Session:
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")
         rounds: int = settings.get("journal_segment_rounds") or 1000
-        self.journal = None
+        self.journal: Journal | None = None
+        self._told_trouble: str | None = None
+        self._last_round = 0
         if journal_dir is not None:
             max_mb: int | None = settings.get("journal_max_mb")
             self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb)
@@ -62,13 +66,26 @@ class Session:
         return self._journalled(batch, r.write(batch))[0]
 
     def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
-        if self.journal is not None and self.journal.wants_segment(batch.now_ms):
-            self.journal.open_segment(batch.round, self._header(), batch.now_ms)
+        if self.journal is not None:
+            if batch.round != self._last_round + 1:
+                # Another process decided in between, and its segment belongs between ours.
+                self.journal.close()
+            self._last_round = batch.round
+            if self.journal.wants_segment(batch.now_ms):
+                self.journal.open_segment(batch.round, self._header(), batch.now_ms)
         plan = self._reply(batch)
         reply = r.write(plan)
         if self.journal is not None:
             self.journal.append(text, reply, batch.now_ms)
+            if self.journal.trouble != self._told_trouble:
+                reply = r.write(self._with_trouble(plan, self.journal))
         return plan, reply
+
+    def _with_trouble(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
+        """The plan as it is sent where the journal's state changed: that is no part of a replay."""
+        self._told_trouble = journal.trouble
+        state = {"trouble": journal.trouble, "lost_rounds": journal.lost_rounds}
+        return msgspec.structs.replace(plan, reports={**plan.reports, JOURNAL: state})
 
     def _reply(self, batch: r.Batch) -> r.PlanReply:
         mirror = self.mirror
