@@ -5,6 +5,7 @@ Prints one JSON object: `rm`, `nm` and `mirror` are sorted lists of container id
 """
 
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def _name(container: Any) -> str:
 
 def main(journal: Path) -> None:
     """Print the three lists and the replay's verdict."""
-    rm = ResourceManagerClient("http://resourcemanager:8088", user="hadoop")
+    rm = ResourceManagerClient(f"http://{socket.gethostname()}:8088", user="hadoop")
     report: dict[str, Any] = {"rm": sorted(in_rm(rm)), "nm": sorted(on_nodes(rm))}
     report["mirror"] = sorted(in_mirror(journal))
     if "--replay" in sys.argv:

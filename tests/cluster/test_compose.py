@@ -283,3 +283,34 @@ def test_node_managers_scale_to_five(cluster: Cluster) -> None:
     racks = {node["rack"] for node in wait_until(five_running)}
     assert racks == {"/rack-1", "/rack-2"}
     assert cluster.document()["cluster"]["nodes"] == 5
+
+
+def test_a_killed_resource_manager_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    """kill -9 of the only ResourceManager under a running job: when it is back it has the policy
+    that was applied, its history and the same containers, and the job ends well.
+    """
+    applied = cluster.apply("drf.yml")
+    history = cluster.rm.policy_history()
+    job = cluster.client("bob", "example", "sleep", "-m", "3", "-r", "0", "-mt", "90000")
+
+    def all_running() -> Document | None:
+        try:
+            seen = cluster.probe()
+        except AssertionError:  # it is not back yet
+            return None
+        return seen if len(seen["rm"]) == 4 and seen["rm"] == seen["nm"] == seen["mirror"] else None
+
+    before = wait_until(all_running)
+    compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
+    name = f"{cluster.project}-resourcemanager-1"
+    for words in (("kill", "--signal=KILL", name), ("start", name)):
+        subprocess.run(["docker", *words], check=True, capture_output=True)
+    assert wait_until(all_running) == before
+    # A container that starts again is published on another port.
+    port = next(s.ports[8088] for s in compose.status() if s.service == "resourcemanager")
+    rm = ResourceManagerClient(f"http://127.0.0.1:{port}", user="hadoop")
+    assert rm.policy()["version"] == applied["version"]
+    assert rm.policy_history() == history
+    output = ended(job)
+    assert "completed successfully" in output
+    assert "Killed map tasks" not in output

@@ -10,7 +10,12 @@ import pytest
 import yaml
 
 from loomcard.cluster.docker import ComposeCluster, ComposeError, settings_from
-from loomcard.cluster.render import CAPACITY_SCHEDULER, LOOMCARD_SCHEDULER, RenderError
+from loomcard.cluster.render import (
+    CAPACITY_SCHEDULER,
+    LOOMCARD_SCHEDULER,
+    RenderError,
+    compose_settings,
+)
 
 ROOT = Path(__file__).parents[2]
 DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "jobhistory")
@@ -48,8 +53,23 @@ def test_every_daemon_says_whether_it_is_well(services: dict[str, Any], daemon: 
 def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
     """YARN without Kerberos believes whoever calls, so nobody else's machine may."""
     ports = [port for service in services.values() for port in service.get("ports", [])]
-    assert len(ports) == 3
+    assert len(ports) == 4
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+def test_the_pair_is_started_by_its_profile_only(services: dict[str, Any]) -> None:
+    """The second ResourceManager and ZooKeeper say whether they are well, and cost nothing unless
+    asked for; both ResourceManagers differ in place and name alone.
+    """
+    assert {name for name, service in services.items() if service.get("profiles") == ["ha"]} == {
+        "resourcemanager2",
+        "zookeeper",
+    }
+    one, two = services["resourcemanager"], services["resourcemanager2"]
+    assert one["healthcheck"] == two["healthcheck"]
+    assert one["mem_limit"] == two["mem_limit"]
+    assert one["depends_on"]["zookeeper"]["required"] is False
+    assert services["zookeeper"]["healthcheck"]["test"] == ["CMD", "healthy", "zookeeper"]
 
 
 def test_node_managers_can_be_scaled(services: dict[str, Any]) -> None:
@@ -80,7 +100,10 @@ def test_variables_become_settings() -> None:
     )
     assert (settings.scheduler_class, settings.node_memory_mb) == (CAPACITY_SCHEDULER, 1024)
     assert policy == Path("policies/drf.yml")
-    settings, policy = settings_from({})
+    assert settings_from({"LOOMCARD_HA": "true"})[0].zookeeper == "zookeeper:2181"
+    settings, policy = settings_from({"LOOMCARD_HA": "false"})
+    assert (settings, policy) == settings_from({})
+    assert settings.zookeeper == ""
     assert (settings.scheduler_class, policy) == (LOOMCARD_SCHEDULER, None)
 
 
@@ -89,6 +112,7 @@ def test_variables_become_settings() -> None:
     [
         ("LOOMCARD_SCHEDULER", "lottery", "stock:capacity"),
         ("LOOMCARD_NODE_MEMORY_MB", "2g", "1536"),
+        ("LOOMCARD_HA", "yes", "neither true nor false"),
         ("LOOMCARD_NODE_VCORES", "-1", "whole number"),
         ("LOOMCARD_NODE_VCORES", "0", "whole number"),
     ],
@@ -109,6 +133,12 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
     assert (engine / "conf_dir").read_text().strip() == str(conf_dir)
     asked = (engine / "asked").read_text()
     assert "--project-name p up --detach --wait --scale=nodemanager=3 --build" in asked
+
+
+def test_up_starts_the_profile_of_a_pair(engine: Path) -> None:
+    """Whoever renders for two ResourceManagers starts two."""
+    ComposeCluster(ROOT, engine / "conf").up(compose_settings(ha=True))
+    assert "--profile=ha up --detach" in (engine / "asked").read_text()
 
 
 def test_status_reads_either_form_of_compose_ps(engine: Path) -> None:

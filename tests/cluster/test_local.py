@@ -4,6 +4,7 @@ One cluster serves all tests of this file, one after the other; its policy proce
 back (four seconds) so that there is a time to see in which the fallback serves.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -11,12 +12,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from getpass import getuser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from loomcard.cli.policy import policy
 from loomcard.cluster.local import ClusterError, LocalCluster, LocalSettings
+from loomcard.cluster.rest import RestError
 from loomcard.policies.session import replay
 from loomcard.suite.books import of_mirror, of_nodes, of_resource_manager
 from loomcard.suite.programs import Program, example
@@ -28,6 +33,8 @@ pytestmark = pytest.mark.cluster
 DEADLINE_S = 420.0  # a minute on a quiet machine
 
 Submit = Callable[[Program], Submission]
+
+FIFO = "version: 1\nkind: policy\npolicy: fifo\n"
 
 PYPROJECT = """
 [build-system]
@@ -213,6 +220,32 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
     assert replay(cluster.journal_dir) == []
 
 
+def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
+    """The history says who applied what when; a rollback is a new version with the old text."""
+    version = cluster.rest.apply_policy(FIFO, "mine.yml")["version"]
+    cluster.rest.apply_policy(FIFO.replace("fifo", "drf"), "drf.yml")
+    newest, before = cluster.rest.policy_history()[:2]
+    assert (newest["version"], newest["source"], newest["governs"]) == (
+        version + 1,
+        "drf.yml",
+        True,
+    )
+    assert (before["version"], before["source"], before["governs"]) == (version, "mine.yml", False)
+    assert newest["user"] == getuser()
+    assert newest["applied_at_ms"] >= before["applied_at_ms"] > cluster.rest.info()["startedOn"]
+    done = CliRunner().invoke(
+        policy, ["rollback", str(version), "--rm", cluster.rest.url, "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["applied"]["version"] == version + 2
+    assert cluster.rest.policy()["yaml"] == FIFO
+    assert told(cluster)["setup"]["source"] == "mine.yml"
+    with pytest.raises(RestError, match="Version 999 is not kept") as refused:
+        cluster.rest.roll_back_policy(999)
+    assert f"{version + 1}, {version}" in refused.value.hint
+    assert len(cluster.rest.policy_history()) <= 10
+
+
 def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit) -> None:
     """A package of one file, installed with pip and named in the YAML, schedules containers."""
     text = "version: 1\nkind: policy\npolicy: newest_first\n"
@@ -262,13 +295,14 @@ def test_a_job_keeps_its_containers_over_an_rm_restart(
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
     before = of_nodes(cluster.container_times)
-    setup = told(cluster)["setup"]
+    setup, history = told(cluster)["setup"], cluster.rest.policy_history()
+    assert history[0]["version"] == setup["version"]
     cluster.restart_resource_manager()
     until(lambda: of_resource_manager(cluster.rest) == before, "the RM has recovered them")
     until(lambda: of_mirror(cluster.journal_dir) == before, "the mirror holds them")
     assert of_nodes(cluster.container_times) == before
-    now = told(cluster)["setup"]
-    assert (now["hash"], now["policy"]) == (setup["hash"], setup["policy"])
+    assert told(cluster)["setup"] == setup
+    assert cluster.rest.policy_history() == history
     succeeded(cluster, job)
     assert len(cluster.rest.attempts(application)) == 1
     assert replay(cluster.journal_dir) == []

@@ -29,6 +29,21 @@ def properties(path: Path) -> dict[str, str]:
     return {p.findtext("name", ""): p.findtext("value", "") for p in root.iter("property")}
 
 
+def test_a_pair_names_both_and_what_elects_them(tmp_path: Path) -> None:
+    """Every address once a ResourceManager, ZooKeeper for election and state, and no single one."""
+    render(tmp_path, compose_settings(ha=True))
+    yarn = properties(tmp_path / "yarn-site.xml")
+    assert yarn["yarn.resourcemanager.ha.rm-ids"] == "rm1,rm2"
+    assert yarn["yarn.resourcemanager.ha.enabled"] == "true"
+    assert yarn["yarn.resourcemanager.webapp.address.rm2"] == "resourcemanager2:8088"
+    addresses = [name for name in yarn if "address" in name or "hostname" in name]
+    assert len(addresses) == 12
+    assert {name.rpartition(".")[2] for name in addresses} == {"rm1", "rm2"}
+    assert yarn["yarn.resourcemanager.store.class"].endswith("ZKRMStateStore")
+    core = properties(tmp_path / "core-site.xml")
+    assert core["hadoop.zk.address"] == "zookeeper:2181"
+
+
 @pytest.fixture
 def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the templates, to spoil."""

@@ -41,6 +41,7 @@ NodeVcores = Annotated[
         "--node-vcores", envvar="LOOMCARD_NODE_VCORES", min=1, help="What each offers (docker)."
     ),
 ]
+Pair = Annotated[bool, typer.Option("--ha", help="Two ResourceManagers and ZooKeeper (docker).")]
 Scheduler = Annotated[
     str, typer.Option("--scheduler", help=f"{', '.join(SCHEDULERS)}, or a class name.")
 ]
@@ -69,12 +70,16 @@ def up(
     node_vcores: NodeVcores = 4,
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,
+    ha: Pair = False,
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
+    if ha and on is not Where.DOCKER:
+        raise RenderError("--ha: the embedded cluster has one ResourceManager", "add --on docker")
     if on is Where.DOCKER:
         settings = compose_settings(
             SCHEDULERS.get(scheduler, scheduler),
+            ha=ha,
             node_memory_mb=node_memory_mb,
             node_vcores=node_vcores,
         )

@@ -86,14 +86,16 @@ class ComposeCluster:
         """
         if nodes < 1:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
-        render(self.conf_dir, settings or compose_settings(), policy_file)
-        arguments = ["up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
+        chosen = settings or compose_settings()
+        render(self.conf_dir, chosen, policy_file)
+        profile = ["--profile=ha"] if chosen.zookeeper else []
+        arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
         self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
 
     def down(self, *, volumes: bool = False) -> None:
         """Stop and remove the containers; with `volumes`, what they kept too."""
-        arguments = ["--profile=client", "--profile=spark", "down", "--remove-orphans"]
-        self.compose([*arguments, *(["--volumes"] if volumes else [])])
+        profiles = [f"--profile={name}" for name in ("client", "spark", "ha")]
+        self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
 
     def status(self) -> list[Service]:
         """List the containers of the cluster, by service and name; empty where it is down."""
@@ -168,7 +170,7 @@ class ComposeCluster:
 def settings_from(environ: Mapping[str, str]) -> tuple[Settings, Path | None]:
     """Return settings and policy file that the LOOMCARD_* variables of docker-compose.yml ask for.
 
-    Raises `RenderError` for a scheduler that has no name here and for numbers that are none.
+    Raises `RenderError` for a scheduler that has no name here and for values that are none.
     """
     scheduler = environ.get("LOOMCARD_SCHEDULER", "loomcard")
     if scheduler not in SCHEDULERS:
@@ -184,7 +186,11 @@ def settings_from(environ: Mapping[str, str]) -> tuple[Settings, Path | None]:
         if name in environ
     }
     policy = environ.get("LOOMCARD_POLICY")
-    return compose_settings(SCHEDULERS[scheduler], **changes), Path(policy) if policy else None
+    ha = environ.get("LOOMCARD_HA", "false")
+    if ha not in ("true", "false"):
+        raise RenderError(f"LOOMCARD_HA={ha}: neither true nor false", hint="true: a pair")
+    settings = compose_settings(SCHEDULERS[scheduler], ha=ha == "true", **changes)
+    return settings, Path(policy) if policy else None
 
 
 def _positive(environ: Mapping[str, str], name: str) -> int:

@@ -39,6 +39,11 @@ SCHEDULERS = {
 # Small, quick to start, and what JDK 17 needs before Hadoop's Guice may define classes.
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/java.lang=ALL-UNNAMED"
 
+PAIR: Mapping[str, Any] = {
+    "resourcemanagers": {"rm1": "resourcemanager", "rm2": "resourcemanager2"},
+    "zookeeper": "zookeeper:2181",
+}
+
 Properties = Mapping[str, str]
 
 
@@ -91,7 +96,10 @@ class Settings(BaseModel):
     """Of application masters and tasks; entries separated by commas."""
     file_system: str
 
-    resourcemanager_host: str = "127.0.0.1"
+    resourcemanagers: Mapping[str, str] = Field(default_factory=lambda: {"": "127.0.0.1"})
+    """Host of each ResourceManager by its id (`rm1`); a single one has the id ""."""
+    zookeeper: str = ""
+    """Host and port of the ZooKeeper that a pair of ResourceManagers needs."""
     namenode_host: str = ""
     jobhistory_host: str = ""
     """Empty: no JobHistoryServer, and no log aggregation."""
@@ -145,8 +153,12 @@ def loomcard_properties(
     return properties
 
 
-def compose_settings(scheduler_class: str = LOOMCARD_SCHEDULER, **changes: Any) -> Settings:
-    """Settings of the compose cluster; `changes` replace fields of `Settings`."""
+def compose_settings(
+    scheduler_class: str = LOOMCARD_SCHEDULER, *, ha: bool = False, **changes: Any
+) -> Settings:
+    """Settings of the compose cluster, with `ha` those of its profile `ha`, a pair of
+    ResourceManagers; `changes` replace fields of `Settings`.
+    """
     conf_dir = "/etc/hadoop"
     loomcard: dict[str, str] = {}
     if scheduler_class == LOOMCARD_SCHEDULER:
@@ -162,7 +174,7 @@ def compose_settings(scheduler_class: str = LOOMCARD_SCHEDULER, **changes: Any) 
         "conf_dir": conf_dir,
         "class_path": f"{conf_dir},/opt/loomcard/lib/*,/opt/hadoop/lib/*",
         "file_system": "hdfs://namenode:8020",
-        "resourcemanager_host": "resourcemanager",
+        **(PAIR if ha else {"resourcemanagers": {"": "resourcemanager"}}),
         "namenode_host": "namenode",
         "jobhistory_host": "jobhistory",
         "admin_user": "hadoop",

@@ -22,7 +22,7 @@ final class FirstLoad {
     }
   }
 
-  /** Recovered applications come before the start where events are not queued until then. */
+  /** Recovered attempts are handed over before the start. */
   void beforeEvent() {
     if (!done) {
       try {

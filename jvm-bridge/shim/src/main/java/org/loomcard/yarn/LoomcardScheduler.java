@@ -98,7 +98,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     initMaximumResourceCapability(getMaximumAllocation());
     usePortForNodeName = conf.getBoolean("yarn.scheduler.include-port-in-node-name", false);
     applications = new ConcurrentHashMap<>();
-    clock = new EngineClock(ResourceManager.getClusterTimeStamp());
+    clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
     ledger = new Ledger(clock);
     tree = new QueueTree(conf);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);

@@ -1,6 +1,7 @@
 package org.loomcard.yarn;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotEquals;
 
 import java.io.File;
 import org.apache.hadoop.ha.HAServiceProtocol.HAServiceState;
@@ -39,5 +40,7 @@ public class HighAvailabilityTest extends HighAvailabilityTestBase {
     SchedulerTestBase.until("the policy process is gone", () -> !process.exists());
     activate(rm);
     awaitUp(rm);
+    assertNotEquals("its journal goes on in files of its own", first.startedAtMs(),
+        scheduler(rm).startedAtMs());
   }
 }

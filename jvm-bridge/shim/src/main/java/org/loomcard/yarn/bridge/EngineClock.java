@@ -1,7 +1,10 @@
 package org.loomcard.yarn.bridge;
 
+import java.util.concurrent.atomic.AtomicLong;
+
 /** Milliseconds since the engine's zero, the start of the ResourceManager; never runs backwards. */
 public final class EngineClock {
+  private static final AtomicLong LAST_ZERO = new AtomicLong();
   private final long epochMs;
   private final long offsetNanos;
 
@@ -9,6 +12,16 @@ public final class EngineClock {
   public EngineClock(long epochMs) {
     this.epochMs = epochMs;
     this.offsetNanos = (System.currentTimeMillis() - epochMs) * 1_000_000L - System.nanoTime();
+  }
+
+  /**
+   * The clock of one life of a scheduler, with a zero that no other life in this JVM has: the
+   * cluster timestamp, which a ResourceManager keeps when it becomes active again, or else now. The
+   * zero names the journal's files and the policy's numbers.
+   */
+  public static EngineClock ofALife(long clusterTimestampMs) {
+    return new EngineClock(LAST_ZERO.updateAndGet(last -> last < clusterTimestampMs
+        ? clusterTimestampMs : Math.max(last + 1, System.currentTimeMillis())));
   }
 
   public long nowMs() {
