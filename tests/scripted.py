@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard import ClusterView, Plan, Reason, Resource, fill, register, shown
+from loomcard.model.events import NodeHeartbeat
 
 
 @register("test-patient")
@@ -137,4 +138,35 @@ class Teller:
                     members=tuple(Held(a.name, len(a.containers)) for a in view.applications),
                 ),
             )
+        return plan
+
+
+@register("test-unsaved")
+@dataclass(frozen=True)
+class Unsaved:
+    """Decides well, and cannot say what it wants kept."""
+
+    def initial(self, _view: ClusterView, _saved: Any) -> int:
+        return 0
+
+    def decide(self, view: ClusterView, memory: int) -> tuple[Plan, int]:
+        return fill(Plan(view), order=lambda app: app.number), memory
+
+    def save(self, _memory: int) -> object:
+        return object()
+
+
+@register("test-heartbeats")
+@dataclass(frozen=True)
+class OnHeartbeats:
+    """Grants one container at each heartbeat, on the node that sent it."""
+
+    needs = frozenset({"heartbeats"})
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for beat in view.changes_of(NodeHeartbeat):
+            for ask in plan.pending()[:1]:
+                if plan.why_not(ask, beat.node) is None:
+                    plan.allocate(ask, beat.node)
         return plan

@@ -109,7 +109,63 @@ def test_a_fault_drops_that_instances_decisions_only():
     [(instance, message, trace)] = plan.faults
     assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
     engine.commit(plan)
-    assert engine.round() == []  # and the books still agree
+    assert {g.attempt for g in engine.round()} == {1}  # its stand-in serves, the books agree
+
+
+def test_a_policy_that_raises_rests_and_is_tried_again():
+    """While it rests its queue is served first in, first out; each rest is twice as long as the
+    one before; the other queue does not notice.
+    """
+    engine = under("drf", "test-broken", when="app1")
+    engine.tolerant = True
+    engine.ask(1, 1, (9999, 1))  # so that it is called in every round, and raises when it is
+    faults = []
+    for _ in range(8):
+        engine.ask(2, 1)
+        plan = engine.exchange(1_000)
+        faults.append(len(plan.faults))
+        engine.commit(plan)
+    assert faults == [1, 1, 0, 1, 0, 0, 0, 1]
+
+
+def test_a_queue_is_served_while_its_policy_rests():
+    """What the policy cannot decide, its stand-in does; under a tree of queues too."""
+    engine = Cluster(
+        setup(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
+    )
+    engine.tolerant = True
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1, queue=1)
+    engine.ask(1, 3)
+    plan = engine.exchange()
+    assert [fault[0] for fault in plan.faults] == [0]
+    engine.commit(plan)
+    assert [(g.attempt, g.instance) for g in engine.round()] == [(1, 0)] * 3
+
+
+def test_a_memory_that_cannot_be_saved_is_its_policys_fault():
+    """The plan of the round stands, and what other policies save is saved."""
+    engine = under("drf", "test-unsaved", "test-counter")
+    engine.tolerant = True
+    engine.ask(1, 1)
+    engine.ask(2, 1)
+    plan = engine.exchange(10_000)
+    assert [d.attempt for d in plan.decisions] == [1, 2]
+    assert [fault[0] for fault in plan.faults] == [1]
+    assert list(plan.saved) == ["root.b:test-counter"]
+    engine.commit(plan)
+    engine.round()
+
+
+def test_a_policy_bound_to_heartbeats_is_asked_at_each():
+    """Below another policy too: what it left at one heartbeat it may take at the next."""
+    engine = under("fifo", "test-heartbeats")
+    engine.add_node(2, 4096, 4)
+    engine.ask(1, 2)
+    assert engine.round() == []
+    for node in (2, 1):
+        engine.tell(r.NodeHeartbeat(engine.now, node))
+        assert [g.node for g in engine.round()] == [node]
 
 
 def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():

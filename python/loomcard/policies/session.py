@@ -16,7 +16,7 @@ from loomcard.model.dump import dump, load
 from loomcard.model.journal import Journal, read_segment, reading, segments
 from loomcard.model.mirror import Mirror, UntrustworthyError
 from loomcard.model.plain import decode, encode
-from loomcard.policies.tree import PolicyTree
+from loomcard.policies.tree import Fault, PolicyTree
 
 SAVED_EVERY_MS = 5_000
 JOURNAL = "journal"
@@ -105,7 +105,7 @@ class Session:
         mirror.carried_out(batch.round, draft)
         reply = draft.reply(batch.round)
         if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
-            reply.saved = self._save()
+            reply.saved = self._save(reply.faults)
         return reply
 
     def _raise_tree(self) -> None:
@@ -113,14 +113,13 @@ class Session:
         saved.
         """
         if self.tree is not None:
-            self._save()
+            self._save([])
         self.tree = PolicyTree(self.mirror, self._search, self._copies)
 
-    def _save(self) -> dict[str, Any]:
+    def _save(self, faults: list[Fault]) -> dict[str, Any]:
         assert self.tree is not None
         self._last_saved_ms = self.mirror.now_ms
-        pairs = ((i.key, i.save()) for i in self.tree.instances.values())
-        saved = {key: value for key, value in pairs if value is not None}
+        saved = self.tree.save(faults)
         self.mirror.saved.update(saved)
         return saved
 
@@ -134,6 +133,9 @@ class Session:
             "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
             "timers": {str(i.queue.number): i.timer for i in instances if i.timer is not None},
             "last_saved_ms": self._last_saved_ms,
+            "stand_ins": {
+                str(i.queue.number): state for i in instances if (state := i.stand_in.state())
+            },
             "reported_ms": {
                 str(i.queue.number): i.reported_ms for i in instances if i.reported_ms is not None
             },
@@ -150,6 +152,7 @@ class Session:
         session.tree = PolicyTree(session.mirror, None)
         for number, instance in session.tree.instances.items():
             instance.untried = False
+            instance.stand_in.restore(header.get("stand_ins", {}).get(str(number)))
             if str(number) in header["memory"]:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True

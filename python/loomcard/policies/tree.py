@@ -10,6 +10,8 @@ from operator import sub
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.ledger import Ledger
@@ -28,6 +30,10 @@ from loomcard.model.view import (
 )
 from loomcard.policies import registry
 from loomcard.policies.entitlement import entitlements
+from loomcard.policies.standin import StandIn
+
+Fault = tuple[int, str, str]
+"""An instance's number, what it raised, and the traceback."""
 
 REPORT_EVERY_MS = 1_000
 """How often ``plan.report_due`` is True."""
@@ -41,7 +47,10 @@ class Instance:
         self.policy = policy
         self.key = f"{queue.path}:{queue.policy}"
         self.takes_memory = registry.takes_memory(policy)
-        self.asks_again = bool(getattr(policy, "asks_again", False))
+        # One that waits for heartbeats can take at each of them what it left before.
+        hears = "heartbeats" in getattr(policy, "needs", ())
+        self.asks_again = hears or bool(getattr(policy, "asks_again", False))
+        self.stand_in = StandIn()
         self.memory: Any = None
         self.has_memory = False
         self.faulty = False  # it raised in this round
@@ -78,6 +87,20 @@ class PolicyTree:
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
         self._draft = Draft(mirror.ledger, 0)
+
+    def save(self, faults: list[Fault]) -> dict[str, Any]:
+        """The durable parts, by instance; of one that cannot say its own there is a fault."""
+        saved = {}
+        for instance in self.instances.values():
+            try:
+                part = instance.save()
+                msgspec.json.encode(part)
+            except (Exception, SystemExit) as error:
+                faults.append(self._rest(instance, error))
+                continue
+            if part is not None:
+                saved[instance.key] = part
+        return saved
 
     def forget(self, numbers: Sequence[int] | None = None) -> None:
         """Memories are stale: all of them, or those of these instances; ``initial`` makes them
@@ -142,23 +165,31 @@ class PolicyTree:
         if instance.reported_ms is not None:
             view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
         try:
-            if instance.takes_memory and not instance.has_memory:
-                initial = getattr(instance.policy, "initial", None)
-                saved = self.mirror.saved.get(instance.key)
-                instance.memory = initial(view, saved) if initial is not None else None
-                instance.has_memory = True
-            if instance.takes_memory:
-                plan, instance.memory = instance.policy.decide(view, instance.memory)
+            if instance.stand_in.serves(view.now_ms):
+                instance.stand_in.decide(view)
             else:
-                plan = instance.policy.decide(view)
-            if not isinstance(plan, Plan):
-                raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+                self._decide(instance)
+                instance.stand_in.worked()
         except (Exception, SystemExit) as error:  # it may raise anything; the round goes on
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
         if instance.queue.number in draft.reporters:
             instance.reported_ms = view.now_ms
+
+    def _decide(self, instance: Instance) -> None:
+        view = instance.view
+        if instance.takes_memory and not instance.has_memory:
+            initial = getattr(instance.policy, "initial", None)
+            saved = self.mirror.saved.get(instance.key)
+            instance.memory = initial(view, saved) if initial is not None else None
+            instance.has_memory = True
+        if instance.takes_memory:
+            plan, instance.memory = instance.policy.decide(view, instance.memory)
+        else:
+            plan = instance.policy.decide(view)
+        if not isinstance(plan, Plan):
+            raise TypeError(f"decide must return its Plan, and returned {plan!r}")
 
     def _try(self, instance: Instance) -> None:
         """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
@@ -182,12 +213,19 @@ class PolicyTree:
             del watchers[before:]
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
-        number = instance.queue.number
         instance.faulty = True
-        self.forget([number])
-        self._draft.drop(number)
-        message = f"{instance.key}: {type(error).__name__}: {error}"
-        self._draft.faults.append((number, message, traceback.format_exc()))
+        self._draft.drop(instance.queue.number)
+        self._draft.faults.append(self._rest(instance, error))
+
+    def _rest(self, instance: Instance, error: BaseException) -> Fault:
+        """It raised: its memory is worth nothing, and its stand-in serves for a while."""
+        self.forget([instance.queue.number])
+        rest_ms = instance.stand_in.fault(self.mirror.now_ms)
+        message = (
+            f"{instance.key}: {type(error).__name__}: {error}; "
+            f"its queue is served first in, first out for {rest_ms} ms, then it is tried again"
+        )
+        return instance.queue.number, message, traceback.format_exc()
 
     def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], Taken]:
         def turn(child: Queue, count: int, limit: Resource | None) -> Taken:

@@ -89,8 +89,8 @@ public final class BridgeConfig {
   /** Rounds in a row that are refused whole after which the policy gets a snapshot. */
   public final int refusedRounds;
   /**
-   * Late or faulty rounds in a row after which the fallback serves and the process is started
-   * again.
+   * Bad rounds in a row, late or with a lost mirror, after which the fallback serves and the
+   * process is started again.
    */
   public final int breakerFailures;
   /** Wait before the first restart; doubles up to {@link #restartBackoffMaxMs}. */

@@ -32,10 +32,12 @@ public final class BridgeStatus {
   public final Map<String, String> reports;
   /** Of the latest plan. */
   public final List<PlanMessage.Wait> waits;
+  /** What policies raised since this configuration or process began, the last of each queue. */
+  public final List<PolicyFault> faults;
 
   BridgeStatus(State state, long sinceMs, AppliedSetup applied, BridgeCounters counters,
       String lastFailure, String process, Map<String, String> reports,
-          List<PlanMessage.Wait> waits) {
+          List<PlanMessage.Wait> waits, List<PolicyFault> faults) {
     this.state = state;
     this.sinceMs = sinceMs;
     this.applied = applied;
@@ -44,5 +46,6 @@ public final class BridgeStatus {
     this.process = process;
     this.reports = reports;
     this.waits = waits;
+    this.faults = faults;
   }
 }

@@ -1,10 +1,12 @@
 package org.loomcard.yarn.bridge;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +31,8 @@ final class PolicyRounds {
   private String snapshotReason = "start";
   private final Reports reports = new Reports();
   private final WaitReasons waits = new WaitReasons();
+  private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
+  private boolean afterFault;
 
   PolicyRounds(BridgeConfig config, EngineClock clock, Books books, Watchdog watchdog,
       Standby standby, BridgeCounters counters) {
@@ -81,6 +85,16 @@ final class PolicyRounds {
     return waits.copy();
   }
 
+  /** What policies raised under this configuration, the last of each queue. */
+  List<PolicyFault> faults() {
+    return new ArrayList<>(faults.values());
+  }
+
+  /** Another process: what its policies raise is yet to be seen. */
+  void forgetFaults() {
+    faults.clear();
+  }
+
   /** What the policies saved, by {@code path:policy}. */
   Map<String, String> saved() {
     return saved;
@@ -89,6 +103,7 @@ final class PolicyRounds {
   /** Goes back to what was saved before a trial; what was reported in it is forgotten. */
   void restore(Map<String, String> before) {
     reports.clear();
+    faults.clear();
     saved.clear();
     saved.putAll(before);
     savedChanged = false;
@@ -107,6 +122,7 @@ final class PolicyRounds {
    */
   void forgetOutside(Setup setup) {
     reports.clear();
+    faults.clear();
     Set<String> kept = new HashSet<>();
     for (QueueSpec queue : setup.queues) {
       kept.add(queue.path + ":" + queue.policy);
@@ -138,7 +154,8 @@ final class PolicyRounds {
     boolean slow = tookMs > config.roundDeadlineMs + extraMs;
     PlanMessage plan = read(reply);
     counters.rounds++;
-    RoundEnd end = plan.resync == null ? carryOut(plan, slow, byFallback) : resync(plan.resync);
+    RoundEnd end = plan.resync != null ? resync(plan.resync)
+        : carryOut(plan, slow, byFallback, applied.setup);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
     return end;
   }
@@ -184,7 +201,7 @@ final class PolicyRounds {
     return new RoundEnd("the policy's mirror was lost: " + reason, null);
   }
 
-  private RoundEnd carryOut(PlanMessage plan, boolean slow, int byFallback) {
+  private RoundEnd carryOut(PlanMessage plan, boolean slow, int byFallback, Setup setup) {
     boolean late = slow || byFallback > 0;
     CommitReport report = books.commit(plan, late);
     counters.granted += report.granted;
@@ -196,14 +213,11 @@ final class PolicyRounds {
           + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
           plan.decisions.size(), byFallback);
     }
-    String fault = null;
-    for (PlanMessage.Fault each : plan.faults) {
-      counters.faults++;
-      fault = "the policy of queue number " + each.instance + " raised: " + each.message;
-      LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
-    }
-    // A plan as large as a plan may be: the policy was stopped, and has more to give.
-    more = plan.containers() >= config.roundMaxContainers;
+    String fault = note(plan.faults, setup);
+    // A plan as large as a plan may be: the policy was stopped, and has more to give. And a queue
+    // whose policy raised is served by another one from the next round on.
+    more = plan.containers() >= config.roundMaxContainers || fault != null && !afterFault;
+    afterFault = fault != null;
     wakeUps.update(plan.timers);
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
@@ -211,6 +225,20 @@ final class PolicyRounds {
     reports.update(plan.reports);
     pauseAfter(report, late);
     return new RoundEnd(slow ? "the plan came too late" : null, fault);
+  }
+
+  /** The last fault as a sentence; null if there was none. */
+  private String note(List<PlanMessage.Fault> raised, Setup setup) {
+    String fault = null;
+    for (PlanMessage.Fault each : raised) {
+      counters.faults++;
+      boolean known = each.instance >= 0 && each.instance < setup.queues.size();
+      String queue = known ? setup.queues.get(each.instance).path : "number " + each.instance;
+      fault = "the policy of queue " + queue + " raised: " + each.message;
+      LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
+      faults.put(queue, new PolicyFault(queue, clock.nowMs(), each.message, each.traceback));
+    }
+    return fault;
   }
 
   private void pauseAfter(CommitReport report, boolean late) {

@@ -88,7 +88,7 @@ final class RoundLoop implements Runnable {
   BridgeStatus status() {
     String failure = lastFailure.isEmpty() ? supervisor.lastFailure() : lastFailure;
     return new BridgeStatus(state, sinceMs, applied, counters, failure, process, rounds.reports(),
-        rounds.waits());
+        rounds.waits(), rounds.faults());
   }
 
   SwapResult swap(Swap swap) {
@@ -170,6 +170,7 @@ final class RoundLoop implements Runnable {
   /** The breaker closes: a policy process is there again. */
   private void close(Supervisor.Started fresh) {
     counters.starts++;
+    rounds.forgetFaults();
     rounds.snapshotNext(counters.starts == 1 ? "start" : "the policy process was started again");
     if (state == BridgeStatus.State.FALLBACK) {
       LOG.warn("The policy process is back; the fallback granted {} containers until now",
@@ -184,7 +185,7 @@ final class RoundLoop implements Runnable {
     try {
       RoundEnd end = rounds.run(current.policy(), applied);
       back();
-      if (end.bad == null && end.fault == null) {
+      if (end.bad == null) { // a fault is one queue's affair
         breaker.good();
       } else if (breaker.bad()) {
         fail(config.breakerFailures

@@ -11,6 +11,7 @@ import java.util.Map;
 
 import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.PolicyFault;
 
 /**
  * The one document about the scheduler; docs/rest.md describes it. The page and the REST call show
@@ -90,7 +91,7 @@ public final class SchedulerDocument {
   }
 
   private static ObjectNode bridge(BridgeStatus status, long startedAtMs) {
-    return JSON.createObjectNode()
+    ObjectNode document = JSON.createObjectNode()
         .put("state", status.state.name().toLowerCase(Locale.ROOT))
         .put("since_ms", startedAtMs + status.sinceMs)
         .put("process", status.process)
@@ -99,6 +100,12 @@ public final class SchedulerDocument {
         .put("restarts", status.counters.restarts())
         .put("rounds", status.counters.rounds())
         .put("last_round_ms", status.counters.lastRoundMicros() / MICROS_PER_MS);
+    ArrayNode faults = document.put("overdue", status.counters.overdue()).putArray("faults");
+    for (PolicyFault fault : status.faults) {
+      faults.addObject().put("queue", fault.queue).put("at_ms", startedAtMs + fault.atMs)
+          .put("message", fault.message).put("traceback", fault.traceback);
+    }
+    return document;
   }
 
   private static ArrayNode queues(Map<String, ShownQueue> usages, Map<String, String> reports,

@@ -20,7 +20,7 @@ public final class BridgeSamples {
     counters.starts = 2;
     return new BridgeStatus(BridgeStatus.State.UP, 5000, applied, counters,
         "no reply for 10000 ms", "process 4711", reports,
-        Collections.<PlanMessage.Wait>emptyList());
+        Collections.<PlanMessage.Wait>emptyList(), Collections.<PolicyFault>emptyList());
   }
 
   public static SwapResult applied(AppliedSetup governing) {

@@ -73,11 +73,21 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("die", "no reply from the policy process");
   }
 
-  /** An instance that raises every round opens the breaker after so many rounds. */
+  /** What one policy raises is shown, and is no reason to take the cluster from the others. */
   @Test
-  public void faultsInARowOpenTheBreaker() throws Exception {
+  public void aFaultIsOneQueuesAffair() throws Exception {
     conf.setInt(BridgeConfig.BREAKER_FAILURES, 1);
-    misbehaves("fault", "bad rounds in a row");
+    start(true);
+    Until.waitUntil("up", () -> bridge.status().counters.rounds() > 0);
+    write("orders", "fault");
+    ask(2);
+    Until.waitUntil("the rest of the plan stands", () -> books.running("policy") == 2);
+    Until.waitUntil("it is counted", () -> bridge.status().counters.faults() > 0);
+    Until.waitUntil("it is shown", () -> !bridge.status().faults.isEmpty());
+    assertEquals("root.default", bridge.status().faults.get(0).queue);
+    assertEquals("ValueError: no", bridge.status().faults.get(0).message);
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
   }
 
   /** A process of another version never gets to decide; the fallback serves after the grace. */

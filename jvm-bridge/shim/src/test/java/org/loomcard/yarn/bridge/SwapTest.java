@@ -151,6 +151,23 @@ public class SwapTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
+  /** A policy that raises later is replaced in its own process, by a plain one, for its queue. */
+  @Test
+  public void aPolicyThatRaisesIsReplacedForItsQueue() throws Exception {
+    policyFile("", "if view.asks:\n            raise ValueError('not with asks')\n"
+        + "        return Plan(view)");
+    start(false);
+    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    assertTrue(result.toString(), result.isApplied());
+    ask(3);
+    Until.waitUntil("granted all the same", () -> books.running("policy") == 3);
+    assertEquals("ValueError: not with asks",
+        bridge.status().faults.get(0).message.replaceAll(".*(ValueError[^;]*);.*", "$1"));
+    assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+  }
+
   private void takesBack(String reason) throws Exception {
     start(false);
     ask(2);
