@@ -48,12 +48,22 @@ def test_fields_mean_what_the_page_says() -> None:
     batch = records.read_request(golden("batch"))
     assert isinstance(batch, records.Batch)
     assert (batch.round, batch.first_seq, batch.now_ms) == (7, 4242, 29)
-    assert batch.check == records.Check(nodes=1, applications=1, containers=1, pending=3)
+    assert batch.check == records.Check(1, 1, 1, pending=3, free=(8192, 9, 4))
     ask = next(r for r in batch.records if isinstance(r, records.AskChanged))
     assert (ask.attempt, ask.priority, ask.allocation_request_id, ask.count) == (1, 20, -1, 3)
-    assert (ask.hosts, ask.racks, ask.relax_locality) == ({"n1": 2, "n2": 1}, {"/rack1": 3}, True)
+    assert (ask.hosts, ask.racks, ask.relax_locality) == (
+        {"n1": 2, "n2": 1},
+        {"/rack1": 2, "/rack2": 1},
+        True,
+    )
+    assert ask.strict_racks == ["/rack2"]
     done = next(r for r in batch.records if isinstance(r, records.ContainerCompleted))
     assert (done.container, done.kind, done.exit_status) == (41, "completed", -1000)
+    assert (done.launched_ms, done.ended_ms) == (25, 26)
+    node = next(r for r in batch.records if isinstance(r, records.NodeAdded))
+    assert (node.label, node.name) == ("", "n1")
+    kept = next(r for r in batch.records if isinstance(r, records.ContainerAdded))
+    assert (kept.allocated_ms, kept.started_ms, kept.preempting_since) == (-7, 24, None)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class Stubborn:
         return batch_text
 
 
-def hello(schema: int = 1, settings: dict[str, Any] | None = None) -> records.Hello:
+def hello(schema: int = records.SCHEMA, settings: dict[str, Any] | None = None) -> records.Hello:
     types = ["memory_mb", "vcores"]
     return records.Hello(schema, 1, "0.1.0", "3.4.2", types, ["preempt"], settings or {})
 
@@ -75,7 +75,7 @@ def test_hello_is_answered_with_versions_and_features() -> None:
 
 def test_another_schema_is_refused_with_the_remedy() -> None:
     """Versions that cannot talk say so instead of guessing."""
-    assert "install the same version of both" in error(ask(service(), hello(schema=2)))
+    assert "install the same version of both" in error(ask(service(), hello(schema=1)))
 
 
 def test_other_resource_types_are_refused() -> None:

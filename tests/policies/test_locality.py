@@ -22,7 +22,21 @@ def cluster() -> Cluster:
         pytest.param(3, {}, [1, 1, 2], id="anywhere: lowest number first"),
         pytest.param(3, {"hosts": {"n3": 2}, "racks": {"/b": 2}}, [3, 3, 1], id="node-local first"),
         pytest.param(2, {"racks": {"/b": 2}}, [3, 3], id="rack-local before anywhere"),
-        pytest.param(3, {"hosts": {"n3": 3}, "relax": False}, [3, 3], id="strict: only the host"),
+        pytest.param(
+            3,
+            {"hosts": {"n3": 3}, "racks": {"/b": 3}, "strict_racks": ["/b"], "relax": False},
+            [3, 3],
+            id="strict: only the host",
+        ),
+        pytest.param(
+            3, {"hosts": {"n3": 3}, "relax": False}, [], id="strict: a host without its rack"
+        ),
+        pytest.param(
+            3,
+            {"hosts": {"n1": 3}, "racks": {"/a": 3}, "strict_racks": ["/a"]},
+            [1, 1, 3],
+            id="a strict rack, and anywhere else",
+        ),
         pytest.param(
             5, {"racks": {"/a": 5}, "relax": False}, [1, 1, 2, 2], id="strict: only the rack"
         ),

@@ -26,10 +26,18 @@ class Node:
 
     __slots__ = ("capacity", "containers", "free", "host", "id", "label", "number", "rack")
 
-    def __init__(self, number: int, id: str, rack: str, capacity: Resource, label: str) -> None:  # noqa: A002
+    def __init__(
+        self,
+        number: int,
+        id: str,  # noqa: A002
+        rack: str,
+        capacity: Resource,
+        label: str,
+        name: str = "",
+    ) -> None:
         self.number = number
         self.id = id
-        self.host = id.rpartition(":")[0] or id
+        self.host = name or id.rpartition(":")[0] or id  # what asks and blacklists call it
         self.rack = rack
         self.label = label
         self.capacity = capacity
@@ -215,7 +223,7 @@ class Ask:
 
     __slots__ = (
         "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality", "size",
-        "told",
+        "strict_racks", "told",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -227,6 +235,7 @@ class Ask:
         self.hosts: dict[str, int] = {}
         self.racks: dict[str, int] = {}
         self.relax_locality = True
+        self.strict_racks: list[str] = []  # only the named hosts of these will do
         self.label = ""
         self.told: str | None = None  # the reason for waiting that was told last
 
@@ -239,6 +248,21 @@ class Ask:
     def priority(self) -> int:
         """YARN's priority; lower is more urgent."""
         return self.key.priority
+
+    @property
+    def suits_all(self) -> bool:
+        """Every node of its partition will do, but for those that its attempt has blacklisted."""
+        return self.relax_locality and not self.strict_racks
+
+    def reach(self, node: Node) -> int | None:
+        """How near ``node`` is: 0 a named host, 1 a named rack, 2 anywhere; None where the ask does
+        not allow it. As YARN has it: a host counts only with its rack.
+        """
+        if self.racks.get(node.rack):
+            if self.hosts.get(node.host):
+                return 0
+            return None if node.rack in self.strict_racks else 1
+        return 2 if self.relax_locality else None
 
     def __repr__(self) -> str:
         return f"Ask({tuple(self.key)}, {self.count} x {tuple(self.size)})"

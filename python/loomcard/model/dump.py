@@ -123,7 +123,7 @@ def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
 def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
     ledger = mirror.ledger
     records: list[r.AnyRecord] = [
-        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label)
+        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host)
         for n in ledger.nodes.values()
     ]
     for app in ledger.applications.values():
@@ -161,8 +161,9 @@ def _attempt_with_asks(attempt: Attempt, before: _Before) -> list[r.AnyRecord]:
 def _ask(ask: Ask, before: _Before) -> r.AskChanged:
     count, hosts, racks = before.asked(ask)
     return r.AskChanged(
-        0, *ask.key, ask.is_am, tuple(ask.size), count, hosts, racks, ask.relax_locality, ask.label
-    )
+        0, *ask.key, ask.is_am, tuple(ask.size), count, hosts, racks, ask.relax_locality, ask.label,
+        ask.strict_racks,
+    )  # fmt: skip
 
 
 def _container(c: Container) -> r.ContainerAdded:

@@ -45,6 +45,15 @@ class NodeResized(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRelabelled(Event):
+    """A node went from the partition ``old`` to ``new``; what runs on it stays."""
+
+    node: Node
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeHeartbeat(Event):
     """A node's heartbeat; only where the policy needs heartbeats."""
 

@@ -26,6 +26,13 @@ from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.room import Rooms, Shape
+from loomcard.model.tallies import (
+    age_changed,
+    began_to_demand,
+    stopped_to_demand,
+    sums_of,
+    take_row,
+)
 
 
 class Ledger:
@@ -60,9 +67,7 @@ class Ledger:
         self.nodes[node.number] = node
         insort(self.hosts.setdefault(node.host, []), node.number)
         insort(self.racks.setdefault(node.rack, []), node.number)
-        if node.label not in self.partitions:
-            self.partitions[node.label] = Partition()
-        self.partitions[node.label].nodes[node.number] = node
+        self._join_partition(node)
         self._resize_cluster(self.capacity.plus(node.capacity))
         self.rooms.touch(node)
         self._mark_node(node)
@@ -74,10 +79,7 @@ class Ledger:
             table[name].remove(node.number)
             if not table[name]:
                 del table[name]
-        partition = self.partitions[node.label]
-        del partition.nodes[node.number]
-        if not partition.nodes:
-            del self.partitions[node.label]
+        self._leave_partition(node)
         self._resize_cluster(self.capacity.minus(node.capacity))
         self._mark_node(node)
 
@@ -89,9 +91,35 @@ class Ledger:
         self.rooms.touch(node)
         self._mark_node(node)
 
+    def relabel_node(self, node: Node, label: str) -> None:
+        """A node comes to another partition; what runs on it stays."""
+        self._leave_partition(node)
+        node.label = label
+        self._join_partition(node)
+        self.capacity_version += 1
+        self.rooms.forget()
+        self._mark_node(node)
+
+    def _join_partition(self, node: Node) -> None:
+        if node.label not in self.partitions:
+            self.partitions[node.label] = Partition()
+        self.partitions[node.label].nodes[node.number] = node
+
+    def _leave_partition(self, node: Node) -> None:
+        partition = self.partitions[node.label]
+        del partition.nodes[node.number]
+        if not partition.nodes:
+            del self.partitions[node.label]
+
     def _mark_node(self, node: Node) -> None:
         for watcher in self.node_watchers:
             watcher[node] = None
+
+    @property
+    def free(self) -> Resource:
+        """What all nodes have left together."""
+        used = self.queues[0].used if self.queues else self.zero
+        return self.capacity.minus(used)
 
     def _resize_cluster(self, capacity: Resource) -> None:
         self.capacity = capacity
@@ -125,7 +153,7 @@ class Ledger:
             if container.is_am:
                 subtract_all([old.am_used], container.size)
         self._demand(old, -app.pending_count)
-        _age_changed(old)
+        age_changed(old)
         self._enter(app, queue)
         self._mark(app, old)
 
@@ -135,19 +163,19 @@ class Ledger:
         for number in app.past_attempts:
             self.ended_attempts.pop(number, None)
         del app.queue.applications[app.number]
-        _age_changed(app.queue)
+        age_changed(app.queue)
         self._mark(app, app.queue)
 
     def _enter(self, app: Application, queue: Queue) -> None:
         app.queue = queue
         queue.applications[app.number] = app
-        app.sums = [app.used, *_sums(queue, app.user)]
+        app.sums = [app.used, *sums_of(queue, app.user)]
         for container in app.containers:
             add_all(app.sums[1:], container.size)
             if container.is_am:
                 add_all([queue.am_used], container.size)
         self._demand(queue, app.pending_count)
-        _age_changed(queue)
+        age_changed(queue)
         self._mark(app, queue)
 
     # Asks
@@ -203,9 +231,9 @@ class Ledger:
         pending = app.pending_count
         app.pending_count = pending + change
         if not pending:
-            _began_to_demand(app)
+            began_to_demand(app)
         elif pending == -change:
-            _stopped_to_demand(app)
+            stopped_to_demand(app)
         self.pending_total += change
         self._demand(app.queue, change)
 
@@ -285,9 +313,10 @@ class Ledger:
         """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
         rack's.
         """
-        if ask.hosts or ask.racks:
-            container.host_row = _less(ask.hosts, node.host)
-            container.rack_row = _less(ask.racks, node.rack)
+        if ask.racks:
+            reach = ask.reach(node)
+            container.host_row = reach == 0 and take_row(ask.hosts, node.host)
+            container.rack_row = reach in (0, 1) and take_row(ask.racks, node.rack)
 
     def touched(self, app: Application) -> None:
         """Something that decides what the application may have changed."""
@@ -313,7 +342,7 @@ class Ledger:
             return Reason.LABEL
         if ask.attempt.blacklist and not ask.attempt.blacklist.isdisjoint((node.host, node.rack)):
             return Reason.BLACKLISTED
-        if not ask.relax_locality and not (ask.hosts.get(node.host) or ask.racks.get(node.rack)):
+        if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
             return Reason.LOCALITY
         if not fits(ask.size, node.free):
             return Reason.NODE_FULL
@@ -342,52 +371,3 @@ class Ledger:
         if not is_am or leaf.am_limit is None or not any(leaf.am_used):
             return None  # the first AM of a queue is always let in
         return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
-
-
-def _sums(leaf: Queue, user: str) -> list[list[int]]:
-    """What a container of a user's application in a leaf queue is charged to, from the leaf up."""
-    sums = []
-    if leaf.user_limit is not None:
-        sums.append(leaf.user_used.setdefault(user, [0] * len(leaf.used)))
-    queue: Queue | None = leaf
-    while queue is not None:
-        sums.append(queue.used)
-        queue = queue.parent
-    return sums
-
-
-def _began_to_demand(app: Application) -> None:
-    """Keep the age of the queues above, whose own demand has not been counted yet: a walk over
-    all their applications at each such change would cost more than the decision itself.
-    """
-    queue: Queue | None = app.queue
-    while queue is not None:
-        if queue.oldest_ms is not None:
-            alone = queue.pending_count == 0
-            queue.oldest_ms = app.submitted_ms if alone else min(queue.oldest_ms, app.submitted_ms)
-        queue = queue.parent
-
-
-def _stopped_to_demand(app: Application) -> None:
-    """Only a queue whose oldest this was has another age now."""
-    queue: Queue | None = app.queue
-    while queue is not None:
-        if queue.oldest_ms == app.submitted_ms:
-            queue.oldest_ms = None
-        queue = queue.parent
-
-
-def _age_changed(queue: Queue | None) -> None:
-    """Which of its applications is the oldest that waits may have changed."""
-    while queue is not None:
-        queue.oldest_ms = None
-        queue = queue.parent
-
-
-def _less(rows: dict[str, int], name: str) -> bool:
-    left = rows.get(name, 0)
-    if left > 1:
-        rows[name] = left - 1
-    elif left:
-        del rows[name]
-    return left > 0

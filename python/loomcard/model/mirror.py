@@ -97,6 +97,7 @@ class Mirror:
             len(ledger.applications),
             len(ledger.containers),
             ledger.pending_total,
+            tuple(ledger.free) if check.free else (),
         )
         if mine != check:
             raise UntrustworthyError(f"the engine counts {check}, the mirror {mine}")
@@ -173,7 +174,8 @@ class Mirror:
     # Nodes
 
     def _node_added(self, record: r.NodeAdded) -> None:
-        node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label)
+        node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
+                    record.name)  # fmt: skip
         self.ledger.add_node(node)
         self._tell(ev.NodeAdded, record, None, node)
 
@@ -187,6 +189,12 @@ class Mirror:
         old, new = node.capacity, Resource(record.capacity)
         self.ledger.resize_node(node, new)
         self._tell(ev.NodeResized, record, None, node, old, new)
+
+    def _node_relabelled(self, record: r.NodeRelabelled) -> None:
+        node = self.ledger.nodes[record.node]
+        old = node.label
+        self.ledger.relabel_node(node, record.label)
+        self._tell(ev.NodeRelabelled, record, None, node, old, record.label)
 
     def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:
         self._tell(ev.NodeHeartbeat, record, None, self.ledger.nodes[record.node])
@@ -249,7 +257,7 @@ class Mirror:
         new_size = Resource(record.size)
         old, old_size = (before.count, before.size) if before is not None else (0, new_size)
         ask = self.ledger.set_ask(attempt, key, new_size, record.label, record.is_am)
-        ask.relax_locality = record.relax_locality
+        ask.relax_locality, ask.strict_racks = record.relax_locality, record.strict_racks
         ask.hosts, ask.racks = record.hosts, record.racks
         if old == 0:
             ask.told = None
@@ -271,8 +279,13 @@ class Mirror:
         container = Container(attempt, ledger.nodes[record.node], Resource(record.size), key)
         container.number, container.yarn_number = record.container, record.number
         container.is_am, container.origin = record.is_am, record.origin
-        container.allocated_ms = record.at_ms
-        if record.state == "running":
+        granted_ms = record.allocated_ms
+        container.allocated_ms = record.at_ms if granted_ms is None else granted_ms
+        container.started_ms, container.preempting_since = (
+            record.started_ms,
+            record.preempting_since,
+        )
+        if record.state == "running" and record.started_ms is None:
             container.started_ms = record.at_ms
         ledger.containers[container.number] = container
         ledger.hold(container)
@@ -312,6 +325,7 @@ _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
     r.NodeAdded: Mirror._node_added,
     r.NodeRemoved: Mirror._node_removed,
     r.NodeResized: Mirror._node_resized,
+    r.NodeRelabelled: Mirror._node_relabelled,
     r.NodeHeartbeat: Mirror._node_heartbeat,
     r.ApplicationAdded: Mirror._application_added,
     r.ApplicationChanged: Mirror._application_changed,

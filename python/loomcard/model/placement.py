@@ -49,5 +49,7 @@ def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
 def _may(ask: Ask, node: Node) -> bool:
     if node.label != ask.label or not fits(ask.size, node.free):
         return False
+    if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
+        return False
     blacklist = ask.attempt.blacklist
     return not blacklist or blacklist.isdisjoint((node.host, node.rack))

@@ -1,4 +1,4 @@
-"""Text to events and plans to text: the messages of docs/wire.md, schema version 1, as typed
+"""Text to events and plans to text: the messages of docs/wire.md, schema version 2, as typed
 records.
 
 Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-SCHEMA = 1
+SCHEMA = 2
 
 Amounts = tuple[int, ...]
 """A resource vector on the wire: integers in the order of the handshake's ``resource_types``."""
@@ -60,6 +60,7 @@ class NodeAdded(Record, frozen=True, tag="node_added"):
     rack: str
     capacity: Amounts
     label: str = ""
+    name: str = ""  # by which asks and blacklists call it; "": the host of its id
 
 
 class NodeRemoved(Record, frozen=True, tag="node_removed"):
@@ -74,6 +75,13 @@ class NodeResized(Record, frozen=True, tag="node_resized"):
 
     node: int
     capacity: Amounts
+
+
+class NodeRelabelled(Record, frozen=True, tag="node_relabelled"):
+    """A node came to another partition."""
+
+    node: int
+    label: str
 
 
 class NodeHeartbeat(Record, frozen=True, tag="node_heartbeat"):
@@ -147,6 +155,7 @@ class AskChanged(Record, frozen=True, tag="ask", gc=True):
     racks: dict[str, int]
     relax_locality: bool
     label: str
+    strict_racks: list[str] = []
 
 
 class Blacklist(Record, frozen=True, tag="blacklist", gc=True):
@@ -169,6 +178,9 @@ class ContainerAdded(Record, frozen=True, tag="container_added"):
     is_am: bool
     state: str
     origin: str
+    allocated_ms: int | None = None
+    started_ms: int | None = None
+    preempting_since: int | None = None
 
 
 class ContainerStarted(Record, frozen=True, tag="container_started"):
@@ -185,11 +197,13 @@ class ContainerResized(Record, frozen=True, tag="container_resized"):
 
 
 class ContainerCompleted(Record, frozen=True, tag="container_completed"):
-    """A container ended; ``kind`` says how (docs/wire.md)."""
+    """A container ended; ``kind`` says how (docs/wire.md). Its launch and end are estimates."""
 
     container: int
     kind: str
     exit_status: int
+    launched_ms: int | None = None
+    ended_ms: int | None = None
 
 
 class TimerFired(Record, frozen=True, tag="timer"):
@@ -206,6 +220,7 @@ AnyRecord = (
     | NodeAdded
     | NodeRemoved
     | NodeResized
+    | NodeRelabelled
     | NodeHeartbeat
     | ApplicationAdded
     | ApplicationChanged
@@ -224,12 +239,15 @@ AnyRecord = (
 
 
 class Check(msgspec.Struct, array_like=True, frozen=True):
-    """Counts after all records of a batch, by which mirror and books are compared."""
+    """Figures after all records of a batch, by which mirror and books are compared; ``free`` is
+    what all nodes have left together, empty where it is not known.
+    """
 
     nodes: int
     applications: int
     containers: int
     pending: int
+    free: Amounts = ()
 
 
 class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):

@@ -170,7 +170,7 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:
                 plan.grant(ask, node)
                 free.update()
                 return True
-            if not ask.attempt.blacklist and ask.relax_locality:
+            if not ask.attempt.blacklist and ask.suits_all:
                 full.add(shape)
             reason = Reason.NODE_FULL
         plan.wait(ask, reason)

@@ -165,7 +165,7 @@ class _Packing:
         return None
 
     def _suited(self, ask: Ask) -> bool:
-        anywhere = ask.relax_locality and not ask.attempt.blacklist
+        anywhere = ask.suits_all and not ask.attempt.blacklist
         return anywhere or self._plan.place(ask) is not None
 
     def _aligned(self, group: Group, ask: Ask, best: tuple[float, Node]) -> tuple[float, Node]:
@@ -176,7 +176,7 @@ class _Packing:
         table, rows = (ledger.hosts, ask.hosts) if ask.hosts else (ledger.racks, ask.racks)
         wishes = [n for name, count in rows.items() if count for n in table.get(name, ())]
         near = {ledger.nodes[n]: 1.0 for n in wishes}
-        if ask.attempt.blacklist or not ask.relax_locality:
+        if ask.attempt.blacklist or not ask.suits_all:
             nodes = list(nodes_fitting(ledger, ask))
         else:
             nodes = [best[1], *(n for n in near if n.label == ask.label and fits(ask.size, n.free))]

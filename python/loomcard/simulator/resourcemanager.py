@@ -94,6 +94,11 @@ class ResourceManager:
         self.shrunk = True
         self.tell(r.NodeRemoved(self.clock.now, node.number, "lost"))
 
+    def relabel_node(self, node: Node, label: str) -> None:
+        """A node comes to another partition; what runs on it stays."""
+        self.ledger.relabel_node(node, label)
+        self.tell(r.NodeRelabelled(self.clock.now, node.number, label))
+
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""
         self.tell(r.NodeHeartbeat(self.clock.now, node.number))
@@ -217,6 +222,7 @@ class ResourceManager:
             len(ledger.applications),
             len(ledger.containers),
             ledger.pending_total,
+            tuple(ledger.free),
         )
         batch = r.Batch(self.rounds, self._sequence, self.clock.now, check, records)
         self._sequence += len(records)

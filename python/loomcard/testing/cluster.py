@@ -69,10 +69,22 @@ class Demand:
     count: int
     record: r.AskChanged
 
+    def reach(self, host: str, rack: str) -> int | None:
+        """0 for a named host, 1 for a named rack, 2 for any node, None where it may not go."""
+        if self.record.racks.get(rack):
+            if self.record.hosts.get(host):
+                return 0
+            return None if rack in self.record.strict_racks else 1
+        return 2 if self.record.relax_locality else None
+
     def take(self, host: str, rack: str) -> None:
         """One container was granted there; its rows count one less, as YARN counts them."""
         self.count -= 1
-        for rows, name in ((self.record.hosts, host), (self.record.racks, rack)):
+        hosts, racks = self.record.hosts, self.record.racks
+        served = [(racks, rack)] if self.reach(host, rack) in (0, 1) else []
+        if self.reach(host, rack) == 0:
+            served.append((hosts, host))
+        for rows, name in served:
             if rows.get(name, 0) > 1:
                 rows[name] -= 1
             else:
@@ -109,7 +121,7 @@ class Cluster:
         }  # fmt: skip
         if round_containers is not None:
             settings["round_containers"] = round_containers
-        self.hello = r.Hello(1, EPOCH, "test", "3.4.2", list(resource_types), [], settings)
+        self.hello = r.Hello(r.SCHEMA, EPOCH, "test", "3.4.2", list(resource_types), [], settings)
         self.session = Session(self.hello, journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
         self.asks: dict[Key, Demand] = {}
@@ -140,8 +152,15 @@ class Cluster:
     ) -> None:
         """A node joins: n<number>, unless ``host`` names it, with these amounts of each type."""
         self.nodes[number] = amounts
-        id_ = f"{host or f'n{number}'}:1"
-        self._note("node", number, r.NodeAdded(self.now, number, id_, rack, amounts, label))
+        name = host or f"n{number}"
+        added = r.NodeAdded(self.now, number, f"{name}:1", rack, amounts, label, name)
+        self._note("node", number, added)
+
+    def relabel_node(self, number: int, label: str) -> None:
+        """A node comes to another partition; what runs on it stays."""
+        known: Any = self._known["node", number]
+        self._known["node", number] = msgspec.structs.replace(known, label=label)
+        self.tell(r.NodeRelabelled(self.now, number, label))
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
@@ -188,12 +207,13 @@ class Cluster:
         """From now on the application asks for ``count`` containers of ``size`` under a priority.
 
         ``keys``: ``request_id``, ``hosts`` and ``racks`` (name: count), ``relax`` (False: only
-        there), ``label``, ``is_am``.
+        there), ``strict_racks`` (only the hosts of these), ``label``, ``is_am``.
         """
         key = (app, priority, keys.get("request_id", 0))
         record = r.AskChanged(
             self.now, *key, keys.get("is_am", False), size, count, dict(keys.get("hosts", {})),
             dict(keys.get("racks", {})), keys.get("relax", True), keys.get("label", ""),
+            list(keys.get("strict_racks", ())),
         )  # fmt: skip
         rows = {"hosts": dict(record.hosts), "racks": dict(record.racks)}
         self.asks[key] = Demand(count, msgspec.structs.replace(record, **rows))
@@ -237,7 +257,7 @@ class Cluster:
     def place(self, node: int) -> tuple[str, str, str]:
         """Host, rack and label of a node."""
         added: Any = self._known["node", node]
-        return added.id.rpartition(":")[0], added.rack, added.label
+        return added.name, added.rack, added.label
 
     def tell(self, record: r.AnyRecord) -> None:
         """A record for the next batch."""
@@ -271,7 +291,9 @@ class Cluster:
         records = [*leading, *self.waiting]
         self.waiting, self.outcomes = [], None
         pending = sum(demand.count for demand in self.asks.values())
-        check = r.Check(len(self.nodes), len(self.applications), len(self.containers), pending)
+        check = r.Check(
+            len(self.nodes), len(self.applications), len(self.containers), pending, self._free()
+        )
         text = r.write(r.Batch(self.round_number, self.seq, self.now, check, records))
         self.seq += len(records)
         reply_text = self.session.decide(text)
@@ -283,6 +305,13 @@ class Cluster:
         self.reasons |= {(*key,): reason for *key, reason in plan.waits}  # type: ignore[misc]
         self.reasons = {key: why for key, why in self.reasons.items() if key in self.asks}
         return plan
+
+    def _free(self) -> tuple[int, ...]:
+        held = [g.size for g in self.containers.values()]
+        sums = [tuple(map(sum, zip(*rows, strict=True))) for rows in (self.nodes.values(), held)]
+        width = len(self.session.mirror.types)
+        has, used = (row or (0,) * width for row in sums)
+        return tuple(h - u for h, u in zip(has, used, strict=True))
 
     def _what_is_due(self) -> None:
         for instance, at_ms in sorted(self.timers.items()):

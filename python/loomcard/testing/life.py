@@ -147,7 +147,7 @@ def _may_ever(cluster: Cluster, demand: Demand, number: int) -> bool:
     record, host, rack, label = demand.record, *cluster.place(number)
     if record.label != label or not fits(record.size, cluster.nodes[number]):
         return False
-    if not record.relax_locality and host not in record.hosts and rack not in record.racks:
+    if demand.reach(host, rack) is None:
         return False
     queue = cluster.session.mirror.ledger.applications[record.attempt].queue
     limits = [*(above.maximum for above in queue.capped), queue.user_limit]

@@ -81,7 +81,11 @@ final class ContainerGrant {
     return label == null ? "" : label;
   }
 
-  /** The nearest kind of place that the ask still allows on this node; null when it allows none. */
+  /**
+   * The nearest kind of place that the ask still allows on this node; null when it allows none. As
+   * CapacityScheduler has it: a row for the host counts only with one for its rack, and in a rack
+   * whose row is strict nothing but the named hosts will do.
+   */
   private NodeType placement(ResourceRequest any) {
     ResourceRequest rack = rows.get(node.getRackName());
     boolean onRack = rack != null && rack.getNumContainers() > 0;
@@ -90,9 +94,7 @@ final class ContainerGrant {
       if (host != null && host.getNumContainers() > 0) {
         return NodeType.NODE_LOCAL;
       }
-      if (rack.getRelaxLocality()) {
-        return NodeType.RACK_LOCAL;
-      }
+      return rack.getRelaxLocality() ? NodeType.RACK_LOCAL : null;
     }
     return any.getRelaxLocality() ? NodeType.OFF_SWITCH : null;
   }

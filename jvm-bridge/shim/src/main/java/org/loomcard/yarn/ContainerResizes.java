@@ -76,15 +76,13 @@ final class ContainerResizes {
     if (attempt.getOutstandingAsksCount(key) <= 0) {
       return true;
     }
-    long[] size = Amounts.of(container.getContainer().getResource());
     boolean grows = container.getExecutionType() == ExecutionType.GUARANTEED;
     long[] more = Amounts.of(attempt.getPendingAsk(key, "*").getPerAllocationResource());
     if (!committer.grantResize(attempt, key, node)) {
       return false;
     }
     if (grows) {
-      Amounts.add(size, more);
-      ledger.containerResized(id, size);
+      ledger.containerGrew(id, more);
     } else {
       ledger.containerPromoted(attempt, node, container);
     }
@@ -97,15 +95,14 @@ final class ContainerResizes {
     settle(attempt, promoted);
   }
 
-  /** The AM has fetched changes by which containers shrank, or became opportunistic. */
+  /**
+   * The AM has fetched changes by which containers shrank, or became opportunistic. The policy is
+   * told when their room is free.
+   */
   void shrunk(LoomcardAttempt attempt, List<Container> decreased, List<Container> demoted) {
     settle(attempt, decreased);
-    for (Container container : decreased) {
-      ledger.containerResized(container.getId(), Amounts.of(container.getResource()));
-    }
     for (Container container : demoted) {
       attempt.application().charges().end(container.getId());
-      ledger.containerDemoted(container.getId());
     }
   }
 

@@ -250,6 +250,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         if (tree.setup().needsHeartbeats()) {
           ledger.heartbeat(node);
         }
+        node.heartbeatDone(clock.nowMs());
       }
     } finally {
       readLock.unlock();
@@ -296,7 +297,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       labels.forEach((id, names) -> {
         LoomcardNode node = nodeTracker.getNode(id);
         if (node != null) {
-          node.updateLabels(names);
+          ledger.relabelNode(node, names);
         }
       });
     } finally {
@@ -363,6 +364,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       // and every later pull of that one would fail.
       List<Container> decreased = attempt.pullNewlyDecreasedContainers();
       List<Container> demoted = attempt.pullNewlyDemotedContainers();
+      long now = clock.nowMs();
+      containers.forEach(container -> ledger.containerFetched(container.getId(), now));
       resizes.shrunk(attempt, decreased, demoted);
       List<Container> increased = attempt.pullNewlyIncreasedContainers();
       List<Container> promoted = attempt.pullNewlyPromotedContainers();
@@ -432,6 +435,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         attempt.application().charges().end(id);
         audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
         ledger.containerEnded(id, EndKind.of(status, event), status.getExitStatus());
+        for (RMContainer update : ledger.updatesOf(id)) {
+          HadoopLine.withdraw(update);
+          completedContainer(update, status, RMContainerEventType.KILL);
+        }
       }
       if (node != null) {
         node.releaseContainer(id, false);
@@ -459,6 +466,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     if (graceMs <= 0) {
       endByPreemption(container.container(), reason);
     } else {
+      container.announcePreemption(clock.nowMs());
       announcePreemption(container.container());
       container.node().preempt(container.container(), clock.nowMs() + graceMs);
     }

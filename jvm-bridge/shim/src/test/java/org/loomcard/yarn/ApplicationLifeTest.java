@@ -30,7 +30,7 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals(Arrays.asList("outcomes", "attempt_registered", "container_started"),
         batch.tags());
-    assertEquals("[1,1,1,0]", batch.check.toString());
+    assertEquals("[1,1,1,0,[7168,8]]", batch.check.toString());
 
     JsonNode ask = ask(am, 1024, 5, 3);
     assertEquals("[\"ask\",5,3]", "[" + ask.get(0) + "," + ask.get(3) + "," + ask.get(7) + "]");
@@ -40,13 +40,13 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     assertEquals(2, containers.size());
     batch = read();
     assertEquals(2, batch.one("outcomes").get(4).size());
-    assertEquals("[1,1,3,1]", batch.check.toString());
+    assertEquals("[1,1,3,1,[5120,8]]", batch.check.toString());
 
     nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 2, ContainerState.COMPLETE);
     rm.drainEvents();
     batch = read();
     assertEquals("completed", batch.one("container_completed").get(3).asText());
-    assertEquals("[1,1,2,1]", batch.check.toString());
+    assertEquals("[1,1,2,1,[6144,8]]", batch.check.toString());
 
     am.unregisterAppAttempt();
     nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 1, ContainerState.COMPLETE);
@@ -54,7 +54,7 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 3, ContainerState.COMPLETE);
     rm.drainEvents();
     batch = read();
-    assertEquals("[1,0,0,0]", batch.check.toString());
+    assertEquals("[1,0,0,0,[8192,8]]", batch.check.toString());
     assertEquals(1, batch.all("application_removed").size());
     assertEquals(FinalApplicationStatus.SUCCEEDED, app.getFinalApplicationStatus());
     assertEquals(0, scheduler.queues().root().containers());
@@ -79,7 +79,7 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     assertEquals(8, scheduler.metrics().grantedByFallback());
     assertEquals(0, scheduler.metrics().grantedByPolicy());
     ScriptedRounds.Batch batch = rounds.snapshot();
-    assertEquals("[1,1,8,13]", batch.check.toString());
+    assertEquals("[1,1,8,13,[0,8]]", batch.check.toString());
     assertEquals("fallback", batch.all("container_added").get(7).get(11).asText());
     assertTrue(nm.getNodeId() != null);
   }

@@ -61,7 +61,8 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertTrue("asked for, so a round is wanted", rounds.hasNews());
     ScriptedRounds.Batch batch = read();
     assertEquals(3072, batch.one("container_resized").get(3).get(0).asInt());
-    assertEquals("an increase is no ask that a policy sees", "[1,1,2,0]", batch.check.toString());
+    assertEquals("an increase is no ask that a policy sees", "[1,1,2,0,[4096,7]]",
+        batch.check.toString());
     AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(),
         new ArrayList<ContainerId>());
     rm.drainEvents();
@@ -71,7 +72,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(1024 + 3072, scheduler.queues().root().used()[0]);
     assertEquals(unused - 2048, scheduler.getSchedulerNode(nm.getNodeId())
         .getUnallocatedResource().getMemorySize());
-    assertEquals("[1,1,2,0]", read().check.toString());
+    assertEquals("[1,1,2,0,[4096,7]]", read().check.toString());
 
     response = resize(ContainerUpdateType.DECREASE_RESOURCE, 2048);
     assertEquals(2048, response.getUpdatedContainers().get(0).getContainer().getResource()

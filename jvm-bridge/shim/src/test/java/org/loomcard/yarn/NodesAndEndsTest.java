@@ -73,7 +73,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals("one that never ran is free at once", "released",
         batch.one("container_completed").get(3).asText());
-    assertEquals("[1,1,1,0]", batch.check.toString());
+    assertEquals("[1,1,1,0,[7168,8]]", batch.check.toString());
   }
 
   /**
@@ -91,7 +91,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals("preempted", batch.one("container_completed").get(3).asText());
     assertEquals(1, batch.one("ask").get(7).asInt());
-    assertEquals("[1,1,1,1]", batch.check.toString());
+    assertEquals("[1,1,1,1,[7168,8]]", batch.check.toString());
     rounds.commit(new PlanMessage.Preempt(number, 0, "again", 0));
     assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
   }

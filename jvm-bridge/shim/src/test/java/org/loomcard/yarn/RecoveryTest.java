@@ -40,7 +40,7 @@ public class RecoveryTest extends SchedulerTestBase {
     read();
     rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 3), node(nm), 2));
     collect(am);
-    assertEquals("[1,1,3,1]", read().check.toString());
+    assertEquals("[1,1,3,1,[5120,8]]", read().check.toString());
     report(nm, app, 1, ContainerState.COMPLETE);
     until("the second attempt", () -> app.getAppAttempts().size() == 2
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
@@ -49,7 +49,7 @@ public class RecoveryTest extends SchedulerTestBase {
     assertEquals(3, batch.all("container_completed").size());
     assertEquals(2, batch.one("attempt_added").get(4).asInt());
     assertTrue(batch.one("ask").get(5).asBoolean());
-    assertEquals("[1,1,0,1]", batch.check.toString());
+    assertEquals("[1,1,0,1,[8192,8]]", batch.check.toString());
     assertEquals("[0, 0]", Arrays.toString(scheduler.queues().root().usedByAms()));
     assertEquals(1, rounds.commit(ScriptedRounds.allocate(batch.one("ask"), node(nm), 1)).granted);
   }
@@ -73,15 +73,15 @@ public class RecoveryTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals("the AM, and the one that did not run", 2,
         batch.all("container_completed").size());
-    assertEquals("[1,1,1,1]", batch.check.toString());
+    assertEquals("[1,1,1,1,[7168,8]]", batch.check.toString());
     assertEquals(1024, scheduler.queues().root().used()[0]);
     ScriptedRounds.Batch snapshot = rounds.snapshot();
-    assertEquals("[1,1,1,1]", snapshot.check.toString());
+    assertEquals("[1,1,1,1,[7168,8]]", snapshot.check.toString());
     assertEquals(1, snapshot.all("container_added").size());
     nm.nodeHeartbeat(containers.get(0).getId().getApplicationAttemptId(),
         containers.get(0).getId().getContainerId(), ContainerState.COMPLETE);
     rm.drainEvents();
-    assertEquals("[1,1,0,1]", read().check.toString());
+    assertEquals("[1,1,0,1,[8192,8]]", read().check.toString());
     assertEquals(0, scheduler.queues().root().used()[0]);
   }
 
@@ -114,7 +114,7 @@ public class RecoveryTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals(3, batch.all("container_added").size());
     assertEquals("recovered", batch.all("container_added").get(0).get(11).asText());
-    assertEquals("[1,1,3,0]", batch.check.toString());
+    assertEquals("[1,1,3,0,[5120,5]]", batch.check.toString());
     assertEquals(3072, scheduler.queues().root().used()[0]);
     assertEquals("the AM's is known as such", 1024, scheduler.queues().root().usedByAms()[0]);
     assertEquals(3, scheduler.getRootQueueMetrics().getAllocatedContainers());

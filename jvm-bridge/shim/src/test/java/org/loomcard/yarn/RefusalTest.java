@@ -63,7 +63,7 @@ public class RefusalTest extends SchedulerTestBase {
     JsonNode ask = ask(am, 1024, 5, 2);
     PlanMessage.Allocate both = ScriptedRounds.allocate(ask, node(near), 2);
     assertEquals(2, rounds.commit(both).granted);
-    assertEquals("[2,1,3,0]", read().check.toString());
+    assertEquals("[2,1,3,0,[13312,16]]", read().check.toString());
     assertEquals("the same decision again grants nothing", 0, rounds.commit(both).granted);
     assertEquals("ASK_GONE", read().one("outcomes").get(5).get(0).get(2).asText());
 
@@ -73,7 +73,7 @@ public class RefusalTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals("[[0,2,\"NODE_FULL\"]]", batch.one("outcomes").get(5).toString());
     assertEquals("the ask is told as it stands", 2, batch.one("ask").get(7).asInt());
-    assertEquals("[2,1,4,2]", batch.check.toString());
+    assertEquals("[2,1,4,2,[9216,16]]", batch.check.toString());
 
     PlanMessage.Allocate one = ScriptedRounds.allocate(ask, node(far), 1);
     assertEquals(0, rounds.commitLate(one).granted);
@@ -104,7 +104,8 @@ public class RefusalTest extends SchedulerTestBase {
     start();
     JsonNode ask = askRows(row("h1", 2, true), row("/default-rack", 2, false), row("*", 2, false));
     assertEquals("{\"h1\":2}", ask.get(8).toString());
-    assertEquals("{}", ask.get(9).toString());
+    assertEquals("{\"/default-rack\":2}", ask.get(9).toString());
+    assertEquals("[\"/default-rack\"]", ask.get(12).toString());
     assertFalse(ask.get(10).asBoolean());
     assertEquals("LOCALITY", reasonOf(rounds.commit(ScriptedRounds.allocate(ask, node(far), 1))));
     assertEquals(1, rounds.commit(ScriptedRounds.allocate(ask, node(near), 1)).granted);

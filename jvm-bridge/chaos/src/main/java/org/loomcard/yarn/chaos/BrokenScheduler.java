@@ -127,9 +127,9 @@ public final class BrokenScheduler extends LoomcardScheduler {
       LoomcardAttempt attempt = application.getCurrentAppAttempt();
       if (attempt != null) {
         for (RMContainer container : attempt.getLiveContainers()) {
-          long[] size = Amounts.of(container.getContainer().getResource());
-          size[0] += 1;
-          ledger().containerResized(container.getContainerId(), size);
+          long[] more = new long[Amounts.names().length];
+          more[0] = 1;
+          ledger().containerGrew(container.getContainerId(), more);
         }
       }
     });

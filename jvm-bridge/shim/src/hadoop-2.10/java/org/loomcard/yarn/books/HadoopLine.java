@@ -106,6 +106,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     container.setResourceRequests(asks.allocate(type, node, key, container));
   }
 
+  /** What was asked for with this container is not to be asked for again when it ends. */
+  public static void withdraw(RMContainer container) {
+    ((RMContainerImpl) container).setResourceRequests(null);
+  }
+
   /** The rows of an ask by host, rack and {@code *}; empty when it is gone. */
   public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
       SchedulerRequestKey key) {

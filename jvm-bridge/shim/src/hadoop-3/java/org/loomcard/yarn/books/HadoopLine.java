@@ -118,6 +118,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     container.setContainerRequest(asks.allocate(type, node, key, container));
   }
 
+  /** What was asked for with this container is not to be asked for again when it ends. */
+  public static void withdraw(RMContainer container) {
+    ((RMContainerImpl) container).setContainerRequest(null);
+  }
+
   /**
    * The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the
    * write lock.

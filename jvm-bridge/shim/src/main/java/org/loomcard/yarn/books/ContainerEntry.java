@@ -1,9 +1,11 @@
 package org.loomcard.yarn.books;
 
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.loomcard.yarn.bridge.ContainerText;
+import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.queues.Amounts;
 
 /** A container as the policy knows it, from its grant until its room on the node is free again. */
@@ -14,6 +16,10 @@ public final class ContainerEntry {
   final boolean isAm;
   final String origin;
   private final RMContainer container;
+  private final RunTimes times = new RunTimes();
+  /** What the node counts for it, with changes of its size that its AM has not fetched. */
+  private long[] size;
+  private Long preemptingSince;
   private String endKind;
   private int exitStatus;
 
@@ -26,6 +32,36 @@ public final class ContainerEntry {
     this.container = container;
     this.isAm = isAm;
     this.origin = origin;
+    this.size = Amounts.of(container.getContainer().getResource());
+  }
+
+  /** The attempt that it was granted to, as YARN counts them. */
+  int ordinal() {
+    return container.getContainerId().getApplicationAttemptId().getAttemptId();
+  }
+
+  RunTimes times() {
+    return times;
+  }
+
+  /** What the node counts for it. */
+  synchronized long[] size() {
+    return size;
+  }
+
+  /** It takes {@code more} room, or gives it back where that is negative; returns its new size. */
+  synchronized long[] grow(long[] more) {
+    long[] next = size.clone();
+    Amounts.add(next, more);
+    size = next;
+    return next;
+  }
+
+  /** Its AM is told that it will be taken back; the first time counts. */
+  public synchronized void announcePreemption(long nowMs) {
+    if (preemptingSince == null) {
+      preemptingSince = nowMs;
+    }
   }
 
   public RMContainer container() {
@@ -65,16 +101,17 @@ public final class ContainerEntry {
     return container.getState() == RMContainerState.RUNNING;
   }
 
-  /**
-   * As a record; it stands under the application's latest attempt, the only one that a snapshot
-   * names.
-   */
-  ContainerText text() {
+  /** As a record; {@code clock} is the engine's. */
+  ContainerText text(EngineClock clock) {
     Container granted = container.getContainer();
-    return new ContainerText(number, application.attempt().number(),
-        container.getContainerId().getContainerId(),
-        node.number(), Amounts.of(granted.getResource()), granted.getPriority().getPriority(),
-        granted.getAllocationRequestId(), isAm, isRunning() || isEnding() ? "running" : "allocated",
-        origin);
+    ContainerId id = container.getContainerId();
+    Long preempting;
+    synchronized (this) {
+      preempting = preemptingSince;
+    }
+    return new ContainerText(number, application.attemptNumber(ordinal()), id.getContainerId(),
+        node.number(), size(), granted.getPriority().getPriority(),
+        granted.getAllocationRequestId(), isAm, origin, new ContainerText.Times(
+            clock.fromWallMs(container.getCreationTime()), times.startedMs(), preempting));
   }
 }

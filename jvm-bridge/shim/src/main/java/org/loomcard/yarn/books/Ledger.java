@@ -6,18 +6,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
-import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.loomcard.yarn.bridge.BatchWriter;
-import org.loomcard.yarn.bridge.ContainerText;
 import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
@@ -34,30 +30,21 @@ import org.loomcard.yarn.queues.LoomcardQueue;
  * <p>Whoever calls a method that changes something holds the scheduler's lock, for reading or for
  * writing; each thing is changed by one thread at a time, by YARN's own order of events.
  */
-public final class Ledger {
-  private final News news;
+public final class Ledger extends ContainerLedger {
   private final AtomicInteger lastNode = new AtomicInteger();
   private final AtomicInteger lastApplication = new AtomicInteger();
   private final AtomicInteger lastAttempt = new AtomicInteger();
-  private final AtomicLong lastContainer = new AtomicLong();
   private final Map<Integer, LoomcardNode> nodes = new ConcurrentSkipListMap<>();
   private final Map<NodeId, LoomcardNode> nodesById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardApplication> applications = new ConcurrentSkipListMap<>();
   private final Map<ApplicationId,
       LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
-  private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
-  private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();
   private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
-  /** The sum over all attempts; guarded by the scheduler's write lock. */
-  private long pending;
+  private final FreeRoom free = new FreeRoom();
 
   public Ledger(EngineClock clock) {
-    this.news = new News(clock);
-  }
-
-  public News news() {
-    return news;
+    super(clock);
   }
 
   // Nodes.
@@ -67,6 +54,7 @@ public final class Ledger {
     LoomcardNode node = new LoomcardNode(lastNode.incrementAndGet(), this, rmNode, usePortForName);
     nodes.put(node.number(), node);
     nodesById.put(node.getNodeID(), node);
+    free.changed(node);
     long at = news.now();
     long[] capacity = Amounts.of(node.getTotalResource());
     news.add(out -> writeNode(out, at, node, capacity));
@@ -75,19 +63,20 @@ public final class Ledger {
 
   static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
     out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity,
-        node.getPartition());
+        node.getPartition(), node.getNodeName());
   }
 
   /** A node is gone; what is left on it has ended with it. */
   public void removeNode(LoomcardNode node, String reason) {
     for (RMContainer container : node.getCopiedListOfRunningContainers()) {
-      ContainerEntry entry = containers.get(container.getContainerId());
+      ContainerEntry entry = container(container.getContainerId());
       if (entry != null) {
         entry.end("lost", 0);
         forget(entry);
       }
     }
     nodes.remove(node.number());
+    free.removed(node);
     nodesById.remove(node.getNodeID(), node);
     long at = news.now();
     news.add(out -> out.nodeRemoved(at, node.number(), reason));
@@ -98,6 +87,30 @@ public final class Ledger {
     long at = news.now();
     long[] capacity = Amounts.of(node.getTotalResource());
     news.add(out -> out.nodeResized(at, node.number(), capacity));
+  }
+
+  /** A node gets other labels, and so may come to another partition. */
+  public void relabelNode(LoomcardNode node, Set<String> labels) {
+    String before = node.getPartition();
+    node.updateLabels(labels);
+    String label = node.getPartition();
+    if (label.equals(before)) {
+      return;
+    }
+    for (RMContainer container : node.getCopiedListOfRunningContainers()) {
+      ContainerEntry entry = container(container.getContainerId());
+      LoomcardAttempt attempt = entry == null ? null : entry.application.attempt();
+      if (attempt != null) {
+        attempt.movePartition(container, before, label);
+      }
+    }
+    long at = news.now();
+    news.add(out -> out.nodeRelabelled(at, node.number(), label));
+  }
+
+  /** Room on the node was taken or given back. */
+  void roomChanged(LoomcardNode node) {
+    free.changed(node);
   }
 
   /** A heartbeat, for policies that need each. */
@@ -142,7 +155,18 @@ public final class Ledger {
     }
   }
 
-  private void forget(LoomcardApplication application) {
+  @Override
+  boolean isLive(LoomcardNode node) {
+    return nodes.get(node.number()) == node;
+  }
+
+  @Override
+  int newAttemptNumber() {
+    return lastAttempt.incrementAndGet();
+  }
+
+  @Override
+  void forget(LoomcardApplication application) {
     if (applications.remove(application.number()) != null) {
       long at = news.now();
       news.add(out -> out.applicationRemoved(at, application.number(), application.finalState()));
@@ -166,6 +190,14 @@ public final class Ledger {
         attempt.getApplicationAttemptId().getAttemptId(), attempt.getUnmanagedAM());
   }
 
+  /** An attempt that ended before this ledger began, or whose containers go on. */
+  static void writePastAttempt(BatchWriter out, long at, LoomcardApplication application,
+      int ordinal) {
+    int number = application.attemptNumber(ordinal);
+    out.attemptAdded(at, number, application.number(), ordinal, false);
+    out.attemptRemoved(at, number, "");
+  }
+
   /** The AM called for the first time. */
   public void attemptCalled(LoomcardAttempt attempt) {
     if (attempt.register()) {
@@ -177,133 +209,23 @@ public final class Ledger {
   /** An attempt ended; its containers may go on. */
   public void finishAttempt(LoomcardAttempt attempt, String state) {
     if (attempts.remove(attempt.number()) != null) {
-      uncounted.add(attempt);
+      uncounted.remove(attempt);
+      pending += attempt.recount();
       long at = news.now();
       news.add(out -> out.attemptRemoved(at, attempt.number(), state));
     }
   }
 
   void changed(LoomcardAttempt attempt) {
-    uncounted.add(attempt);
-    news.changed(attempt);
+    if (attempts.get(attempt.number()) == attempt) {
+      uncounted.add(attempt);
+      news.changed(attempt);
+    }
   }
 
   void touched(LoomcardAttempt attempt) {
-    uncounted.add(attempt);
-  }
-
-  // Containers.
-
-  /** The first of {@code count} numbers that nothing else will get. */
-  public long reserveContainerNumbers(long count) {
-    return lastContainer.getAndAdd(count) + 1;
-  }
-
-  /** A container that a plan placed: its outcome will tell it. */
-  public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
-      RMContainer container, boolean isAm) {
-    attempt.countGrant();
-    pending--;
-    return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy"));
-  }
-
-  /** A container that the fallback placed. */
-  public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
-      RMContainer container,
-      boolean isAm) {
-    attempt.countGrant();
-    pending--;
-    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
-        "fallback"));
-  }
-
-  /** A container that a node reported after a restart of the ResourceManager. */
-  void containerRecovered(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
-    RMAppAttempt appAttempt = attempt.appAttempt();
-    boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
-        && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
-    attempt.application().charges().add(container.getContainerId(),
-        Amounts.of(container.getContainer().getResource()), isAm);
-    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
-        "recovered"));
-  }
-
-  /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
-  public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
-    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false, "policy"));
-  }
-
-  /** A container becomes opportunistic, so that the policy has no more to do with it. */
-  public void containerDemoted(ContainerId id) {
-    ContainerEntry entry = containers.get(id);
-    if (entry != null) {
-      entry.end("released", 0);
-      forget(entry);
-    }
-  }
-
-  private ContainerEntry tell(ContainerEntry entry) {
-    long at = news.now();
-    ContainerText text = entry.text();
-    news.add(out -> out.containerAdded(at, text));
-    return enter(entry);
-  }
-
-  private ContainerEntry enter(ContainerEntry entry) {
-    entry.application.containerAdded();
-    containersByNumber.put(entry.number, entry);
-    containers.put(entry.container().getContainerId(), entry);
-    return entry;
-  }
-
-  /** The container runs on its node. */
-  public void containerStarted(ContainerId id) {
-    ContainerEntry entry = containers.get(id);
-    if (entry != null && entry.isRunning()) {
-      long at = news.now();
-      news.add(out -> out.containerStarted(at, entry.number));
-    }
-  }
-
-  /** The AM changed the size of a container. */
-  public void containerResized(ContainerId id, long[] size) {
-    ContainerEntry entry = containers.get(id);
-    if (entry != null) {
-      long at = news.now();
-      news.add(out -> out.containerResized(at, entry.number, size));
-    }
-  }
-
-  /**
-   * YARN ended a container; it is told when its room is free. The first end of a container counts.
-   */
-  public void containerEnded(ContainerId id, String kind, int exitStatus) {
-    ContainerEntry entry = containers.get(id);
-    if (entry != null) {
-      entry.end(kind, exitStatus);
-      if (nodes.get(entry.node.number()) != entry.node) {
-        forget(entry);
-      }
-    }
-  }
-
-  /** A node has the room of this container free again. */
-  void roomFreed(ContainerId id) {
-    ContainerEntry entry = containers.get(id);
-    if (entry != null) {
-      forget(entry);
-    }
-  }
-
-  private void forget(ContainerEntry entry) {
-    if (containers.remove(entry.container().getContainerId(), entry)) {
-      containersByNumber.remove(entry.number);
-      long at = news.now();
-      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(),
-          entry.exitStatus()));
-      if (entry.application.containerGone()) {
-        forget(entry.application);
-      }
+    if (attempts.get(attempt.number()) == attempt) {
+      uncounted.add(attempt);
     }
   }
 
@@ -340,14 +262,6 @@ public final class Ledger {
     return attempts.get(number);
   }
 
-  public ContainerEntry container(ContainerId id) {
-    return containers.get(id);
-  }
-
-  public ContainerEntry container(long number) {
-    return containersByNumber.get(number);
-  }
-
   /** Whether this number was ever given to a node. */
   public boolean wasNode(int number) {
     return number > 0 && number <= lastNode.get();
@@ -356,11 +270,6 @@ public final class Ledger {
   /** Whether this number was ever given to an attempt. */
   public boolean wasAttempt(int number) {
     return number > 0 && number <= lastAttempt.get();
-  }
-
-  /** Whether this number was ever given to a container. */
-  public boolean wasContainer(long number) {
-    return number > 0 && number <= lastContainer.get();
   }
 
   // Batches; the caller holds the scheduler's write lock.
@@ -374,13 +283,8 @@ public final class Ledger {
   /** Writes everything there is, and forgets the news, which is part of it. */
   public void writeSnapshot(BatchWriter out) {
     news.clear();
-    Snapshot.write(this, out, news.clock());
+    free.snapshot(Snapshot.write(this, out, news.clock()), this::isLive);
     writeCheck(out);
-  }
-
-  /** All containers, by number. */
-  Collection<ContainerEntry> containers() {
-    return new ConcurrentSkipListMap<>(containersByNumber).values();
   }
 
   private void writeCheck(BatchWriter out) {
@@ -389,7 +293,8 @@ public final class Ledger {
       attempt.writeChanges(out);
       pending += attempt.recount();
     }
-    out.check(nodes.size(), applications.size(), containers.size(), pending);
+    out.check(nodes.size(), applications.size(), containerCount(), pending,
+        free.total(this::isLive));
   }
 
   /** Forgets the news: a snapshot will follow. */

@@ -1,6 +1,7 @@
 package org.loomcard.yarn.books;
 
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
@@ -20,6 +21,8 @@ public final class LoomcardApplication {
   private final String user;
   private final RMApp app;
   private final Charges charges;
+  /** What the wire calls its attempts, by their own numbers. */
+  private final Map<Integer, Integer> attemptNumbers = new ConcurrentHashMap<>();
   private volatile LoomcardQueue queue;
   private volatile int priority;
   private volatile LoomcardAttempt attempt;
@@ -88,6 +91,16 @@ public final class LoomcardApplication {
 
   void setAttempt(LoomcardAttempt newAttempt) {
     attempt = newAttempt;
+    nameAttempt(newAttempt.getApplicationAttemptId().getAttemptId(), newAttempt.number());
+  }
+
+  void nameAttempt(int ordinal, int attemptNumber) {
+    attemptNumbers.put(ordinal, attemptNumber);
+  }
+
+  /** What the wire calls an attempt; null when it was never introduced. */
+  Integer attemptNumber(int ordinal) {
+    return attemptNumbers.get(ordinal);
   }
 
   synchronized void containerAdded() {

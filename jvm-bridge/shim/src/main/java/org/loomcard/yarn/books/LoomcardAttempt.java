@@ -169,6 +169,9 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
           node.getNodeID(),
           getUser(), rmContext, node.getPartition());
       granted.setQueueName(queue.getQueueName());
+      if (key.getContainerToUpdate() != null) {
+        ledger.updateBegun(key.getContainerToUpdate(), granted);
+      }
       updateAMContainerDiagnostics(AMState.ASSIGNED, null);
       addToNewlyAllocatedContainers(node, granted);
       liveContainers.put(container.getId(), granted);
@@ -207,6 +210,26 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
     } finally {
       writeLock.unlock();
     }
+  }
+
+  /** The node of a live container came to another partition. */
+  void movePartition(RMContainer container, String from, String to) {
+    if (liveContainers.containsKey(container.getContainerId())) {
+      attemptResourceUsage.decUsed(from, container.getContainer().getResource());
+      attemptResourceUsage.incUsed(to, container.getContainer().getResource());
+    }
+  }
+
+  @Override
+  public synchronized void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
+    ledger.updateBegun(id, second);
+    super.addToNewlyDecreasedContainers(id, second);
+  }
+
+  @Override
+  public synchronized void addToNewlyDemotedContainers(ContainerId id, RMContainer second) {
+    ledger.updateBegun(id, second);
+    super.addToNewlyDemotedContainers(id, second);
   }
 
   @Override
@@ -313,26 +336,24 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
     if (any == null || any.getNumContainers() <= 0) {
       told.remove(AskKey.of(key));
       return new AskText(number, priority, key.getAllocationRequestId(), false,
-          new long[Amounts.names().length], 0,
-          Collections.emptyMap(), Collections.emptyMap(), true, "");
+          new long[Amounts.names().length], 0, new AskText.Rows(), true, "");
     }
     told.put(AskKey.of(key), key);
-    Map<String, Integer> hosts = new HashMap<>();
-    Map<String, Integer> racks = new HashMap<>();
+    AskText.Rows places = new AskText.Rows();
     for (ResourceRequest row : rows.values()) {
       String name = row.getResourceName();
       if (row.getNumContainers() <= 0 || row == any) {
         continue;
       }
-      if (!name.startsWith("/")) {
-        hosts.put(name, row.getNumContainers());
-      } else if (row.getRelaxLocality()) {
-        racks.put(name, row.getNumContainers());
+      if (name.startsWith("/")) {
+        places.rack(name, row.getNumContainers(), row.getRelaxLocality());
+      } else {
+        places.host(name, row.getNumContainers());
       }
     }
     String label = any.getNodeLabelExpression();
     return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(),
         Amounts.of(any.getCapability()),
-        any.getNumContainers(), hosts, racks, any.getRelaxLocality(), label == null ? "" : label);
+        any.getNumContainers(), places, any.getRelaxLocality(), label == null ? "" : label);
   }
 }

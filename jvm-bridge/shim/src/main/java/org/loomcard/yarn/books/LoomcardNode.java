@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
@@ -21,29 +22,54 @@ public final class LoomcardNode extends SchedulerNode {
   private final int number;
   private final Ledger ledger;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
+  private volatile long lastHeartbeatMs;
 
   LoomcardNode(int number, Ledger ledger, RMNode node, boolean usePortForName) {
     super(node, usePortForName, node.getNodeLabels());
     this.number = number;
     this.ledger = ledger;
+    this.lastHeartbeatMs = ledger.news().now();
   }
 
   public int number() {
     return number;
   }
 
+  /** When its last heartbeat but the present one came, in ms since the engine's zero. */
+  long lastHeartbeatMs() {
+    return lastHeartbeatMs;
+  }
+
+  /** All that a heartbeat reported has been seen to. */
+  public void heartbeatDone(long nowMs) {
+    lastHeartbeatMs = nowMs;
+  }
+
+  @Override
+  protected void allocateContainer(RMContainer container, boolean launchedOnNode) {
+    super.allocateContainer(container, launchedOnNode);
+    ledger.roomChanged(this);
+  }
+
+  @Override
+  public void updateTotalResource(Resource resource) {
+    super.updateTotalResource(resource);
+    ledger.roomChanged(this);
+  }
+
   @Override
   protected void updateResourceForReleasedContainer(Container container) {
     super.updateResourceForReleasedContainer(container);
-    ledger.roomFreed(container.getId());
+    ledger.roomChanged(this);
+    ledger.roomFreed(container);
   }
 
   /**
    * The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended
-   * before.
+   * before. The earliest such time counts.
    */
   public synchronized void preempt(RMContainer container, long atMs) {
-    killAt.put(container, atMs);
+    killAt.merge(container, atMs, Math::min);
   }
 
   /** The containers whose grace is over; each is returned once. */

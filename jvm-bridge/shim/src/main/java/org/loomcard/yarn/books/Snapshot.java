@@ -1,5 +1,11 @@
 package org.loomcard.yarn.books;
 
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.queues.Amounts;
@@ -9,25 +15,56 @@ final class Snapshot {
   private Snapshot() {
   }
 
-  static void write(Ledger ledger, BatchWriter out, EngineClock clock) {
+  /** Returns what the containers written leave free on the nodes written. */
+  static long[] write(Ledger ledger, BatchWriter out, EngineClock clock) {
     long at = out.nowMs();
+    long[] free = new long[Amounts.names().length];
     for (LoomcardNode node : ledger.nodes()) {
-      Ledger.writeNode(out, at, node, Amounts.of(node.getTotalResource()));
+      long[] capacity = Amounts.of(node.getTotalResource());
+      Amounts.add(free, capacity);
+      Ledger.writeNode(out, at, node, capacity);
     }
+    Collection<ContainerEntry> containers = ledger.containers();
+    Map<LoomcardApplication, Set<Integer>> ordinals = ordinals(containers);
     for (LoomcardApplication application : ledger.applications()) {
       application.writeTo(out, at, clock);
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null) {
+        writePast(out, at, application, ordinals.getOrDefault(application,
+            Collections.<Integer>emptySet()));
         writeAttempt(out, at, attempt);
       }
     }
-    for (ContainerEntry entry : ledger.containers()) {
-      out.containerAdded(at, entry.text());
+    for (ContainerEntry entry : containers) {
+      out.containerAdded(at, entry.text(clock));
+      Amounts.add(free, Amounts.negative(entry.size()));
     }
     for (LoomcardApplication application : ledger.applications()) {
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null && !attempt.isStopped()) {
         attempt.writeAll(out);
+      }
+    }
+    return free;
+  }
+
+  /** Of which attempts each application still has containers. */
+  private static Map<LoomcardApplication, Set<Integer>> ordinals(
+      Collection<ContainerEntry> containers) {
+    Map<LoomcardApplication, Set<Integer>> found = new HashMap<>();
+    for (ContainerEntry entry : containers) {
+      found.computeIfAbsent(entry.application, key -> new TreeSet<>()).add(entry.ordinal());
+    }
+    return found;
+  }
+
+  /** The attempts before the latest that still have containers. */
+  private static void writePast(BatchWriter out, long at, LoomcardApplication application,
+      Set<Integer> ordinals) {
+    int latest = application.attempt().getApplicationAttemptId().getAttemptId();
+    for (int ordinal : ordinals) {
+      if (ordinal != latest) {
+        Ledger.writePastAttempt(out, at, application, ordinal);
       }
     }
   }

@@ -13,7 +13,7 @@ public final class BatchWriter {
   private final long firstSequence;
   private final long nowMs;
   private final StringBuilder out;
-  private String check = "[0,0,0,0]";
+  private String check = "[0,0,0,0,[]]";
   private int count;
 
   public BatchWriter(long round, long firstSequence, long nowMs) {
@@ -34,11 +34,14 @@ public final class BatchWriter {
   }
 
   /**
-   * States the counts after all records: live nodes, applications, containers, and outstanding
-   * asks' sum.
+   * States what holds after all records: how many nodes, applications and containers live, how
+   * many containers are outstanding, and what is free on all nodes together.
    */
-  public void check(long nodes, long applications, long containers, long pending) {
-    check = "[" + nodes + "," + applications + "," + containers + "," + pending + "]";
+  public void check(long nodes, long applications, long containers, long pending, long[] free) {
+    StringBuilder text = new StringBuilder().append('[').append(nodes).append(',')
+        .append(applications).append(',').append(containers).append(',').append(pending);
+    integers(text, free);
+    check = text.append(']').toString();
   }
 
   /** The whole message. */
@@ -89,12 +92,15 @@ public final class BatchWriter {
     out.append("}]");
   }
 
-  public void nodeAdded(long at, int node, String id, String rack, long[] capacity, String label) {
+  /** @param name what asks and blacklists call the node: its host, or host and port */
+  public void nodeAdded(long at, int node, String id, String rack, long[] capacity, String label,
+      String name) {
     open("node_added", at).append(',').append(node);
     string(id);
     string(rack);
     integers(capacity);
-    string(label).append(']');
+    string(label);
+    string(name).append(']');
   }
 
   /** @param reason {@code lost}, {@code removed} or {@code decommissioned} */
@@ -107,6 +113,11 @@ public final class BatchWriter {
     open("node_resized", at).append(',').append(node);
     integers(capacity);
     out.append(']');
+  }
+
+  public void nodeRelabelled(long at, int node, String label) {
+    open("node_relabelled", at).append(',').append(node);
+    string(label).append(']');
   }
 
   public void nodeHeartbeat(long at, int node) {
@@ -165,7 +176,8 @@ public final class BatchWriter {
     counts(ask.hosts);
     counts(ask.racks);
     out.append(',').append(ask.relaxLocality);
-    string(ask.label).append(']');
+    string(ask.label);
+    JsonText.quoteAll(out.append(','), ask.strictRacks).append(']');
   }
 
   public void blacklist(long at, int attempt, Collection<String> names) {
@@ -180,8 +192,9 @@ public final class BatchWriter {
     integers(container.size);
     out.append(',').append(container.priority).append(',')
         .append(container.allocationRequestId).append(',').append(container.isAm);
-    string(container.state);
-    string(container.origin).append(']');
+    string(container.state());
+    string(container.origin).append(',').append(container.allocatedMs).append(',')
+        .append(container.startedMs).append(',').append(container.preemptingSince).append(']');
   }
 
   public void containerStarted(long at, long container) {
@@ -197,10 +210,14 @@ public final class BatchWriter {
   /**
    * @param kind {@code completed}, {@code killed}, {@code released}, {@code expired}, {@code lost},
    * {@code preempted}
+   * @param launchedMs the estimate of its launch; null when it is not known to have run
+   * @param endedMs the estimate of its end
    */
-  public void containerCompleted(long at, long container, String kind, int exitStatus) {
+  public void containerCompleted(long at, long container, String kind, int exitStatus,
+      Long launchedMs, long endedMs) {
     open("container_completed", at).append(',').append(container);
-    string(kind).append(',').append(exitStatus).append(']');
+    string(kind).append(',').append(exitStatus).append(',').append(launchedMs).append(',')
+        .append(endedMs).append(']');
   }
 
   public void timer(long at, int instance) {
@@ -219,14 +236,18 @@ public final class BatchWriter {
   }
 
   private void integers(long[] values) {
-    out.append(",[");
+    integers(out, values);
+  }
+
+  private static void integers(StringBuilder text, long[] values) {
+    text.append(",[");
     for (int i = 0; i < values.length; i++) {
       if (i > 0) {
-        out.append(',');
+        text.append(',');
       }
-      out.append(values[i]);
+      text.append(values[i]);
     }
-    out.append(']');
+    text.append(']');
   }
 
   private void counts(Map<String, Integer> values) {

@@ -14,15 +14,17 @@ public final class ContainerText {
   public final int priority;
   public final long allocationRequestId;
   public final boolean isAm;
-  /** {@code allocated} or {@code running}. */
-  public final String state;
   /** {@code policy}, {@code recovered} or {@code fallback}. */
   public final String origin;
+  public final long allocatedMs;
+  /** When it was first reported RUNNING; null when it was not. */
+  public final Long startedMs;
+  /** When its AM was told that it will be taken back; null when it was not. */
+  public final Long preemptingSince;
 
   /** All fields in the order of the wire. */
   public ContainerText(long container, int attempt, long number, int node, long[] size,
-      int priority,
-      long allocationRequestId, boolean isAm, String state, String origin) {
+      int priority, long allocationRequestId, boolean isAm, String origin, Times times) {
     this.container = container;
     this.attempt = attempt;
     this.number = number;
@@ -31,7 +33,28 @@ public final class ContainerText {
     this.priority = priority;
     this.allocationRequestId = allocationRequestId;
     this.isAm = isAm;
-    this.state = state;
     this.origin = origin;
+    this.allocatedMs = times.allocatedMs;
+    this.startedMs = times.startedMs;
+    this.preemptingSince = times.preemptingSince;
+  }
+
+  /** {@code allocated} or {@code running}. */
+  String state() {
+    return startedMs == null ? "allocated" : "running";
+  }
+
+  /** The times of a container, in ms since the engine's zero. */
+  public static final class Times {
+    final long allocatedMs;
+    final Long startedMs;
+    final Long preemptingSince;
+
+    /** @param startedMs, preemptingSince null where that has not happened */
+    public Times(long allocatedMs, Long startedMs, Long preemptingSince) {
+      this.allocatedMs = allocatedMs;
+      this.startedMs = startedMs;
+      this.preemptingSince = preemptingSince;
+    }
   }
 }

@@ -7,6 +7,8 @@ import java.util.List;
 
 /** What is said once, when a policy process has started: who we are, and whether we can talk. */
 public final class Handshake {
+  /** Of the messages; a compiled set-up has a schema of its own. */
+  static final int SCHEMA = 2;
   /** What this side can do; each side uses only what both name. */
   static final List<String> FEATURES = Collections.unmodifiableList(
       Arrays.asList("heartbeats", "preempt", "headroom", "saved"));
@@ -20,7 +22,7 @@ public final class Handshake {
   public Handshake(BridgeConfig config, long epochMs, String shimVersion, String hadoopVersion,
       List<String> resourceTypes) {
     StringBuilder out = new StringBuilder("[\"hello\",");
-    out.append(Setup.SCHEMA).append(',').append(epochMs).append(',');
+    out.append(SCHEMA).append(',').append(epochMs).append(',');
     JsonText.quote(out, shimVersion).append(',');
     JsonText.quote(out, hadoopVersion).append(',');
     JsonText.quoteAll(out, resourceTypes).append(',');
@@ -56,10 +58,10 @@ public final class Handshake {
       throw new MessageException("reply to hello: expected the tag hello, found " + tag);
     }
     int schema = in.integer("hello: schema");
-    if (schema != Setup.SCHEMA) {
+    if (schema != SCHEMA) {
       throw new MessageException("the policy process speaks schema " + schema
           + ", this shim schema "
-          + Setup.SCHEMA + "; install the same version of both");
+          + SCHEMA + "; install the same version of both");
     }
     String python = in.string("hello: python_version");
     String loomcard = in.string("hello: loomcard_version");

@@ -99,7 +99,7 @@ public class BridgeTest extends BridgeTestBase {
     ask(2);
     Until.waitUntil("the fallback granted", () -> books.running("fallback") == 2);
     Until.waitUntil("the reason is told",
-        () -> bridge.status().lastFailure.contains("speaks schema 2"));
+        () -> bridge.status().lastFailure.contains("speaks schema 9"));
     assertEquals(0, bridge.status().counters.rounds());
     assertTrue(orders.delete());
     comesBack();

@@ -9,7 +9,6 @@ import static org.junit.Assert.fail;
 
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
@@ -25,9 +24,10 @@ public class MessagesTest {
     out.snapshot(11, "start");
     out.setup(11, 2, Golden.setup());
     out.saved(11, Collections.singletonMap("root.a:dress", "{\"delta\":0.25}"));
-    out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "");
+    out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "", "n1");
     out.nodeRemoved(13, 2, "lost");
     out.nodeResized(14, 1, new long[] {10240, 10, 4});
+    out.nodeRelabelled(14, 1, "ssd");
     out.nodeHeartbeat(15, 1);
     out.applicationAdded(16, 1, new ApplicationText("application_1763769600000_0001", 1, "alice",
         "word \"count\" \\ \u00e9\t\u0001\u007f \ud834\udd1e", "MAPREDUCE",
@@ -37,21 +37,18 @@ public class MessagesTest {
     out.attemptAdded(19, 1, 1, 1, false);
     out.attemptRegistered(20, 1);
     out.attemptRemoved(21, 1, "FAILED");
-    TreeMap<String, Integer> hosts = new TreeMap<>();
-    hosts.put("n1", 2);
-    hosts.put("n2", 1);
-    out.ask(22, new AskText(1, 20, -1, false, new long[] {1024, 1, 0}, 3, hosts,
-        Collections.singletonMap("/rack1", 3), true, ""));
+    out.ask(22, new AskText(1, 20, -1, false, new long[] {1024, 1, 0}, 3, new AskText.Rows()
+        .host("n2", 1).host("n1", 2).rack("/rack1", 2, true).rack("/rack2", 1, false), true, ""));
     out.blacklist(23, 1, Arrays.asList("/rack2", "n9"));
     out.containerAdded(24, new ContainerText(40, 1, 1, 1, new long[] {1024, 1, 0}, 0, -1, true,
-        "running", "recovered"));
+        "recovered", new ContainerText.Times(-7, 24L, null)));
     out.containerStarted(25, 41);
     out.containerResized(26, 41, new long[] {2048, 1, 0});
-    out.containerCompleted(27, 41, "completed", -1000);
+    out.containerCompleted(27, 41, "completed", -1000, 25L, 26);
     out.timer(28, 1);
-    out.check(1, 1, 1, 3);
+    out.check(1, 1, 1, 3, new long[] {8192, 9, 4});
     assertEquals(Golden.message("batch"), out.finish());
-    assertEquals(21, out.count());
+    assertEquals(22, out.count());
   }
 
   /** The handshake's request is the golden one. */
@@ -152,10 +149,10 @@ public class MessagesTest {
   public void refusesAnotherSchema() throws Exception {
     assertTrue(Handshake.read(Golden.message("hello_reply")).contains("Python 3.11.9"));
     try {
-      Handshake.read("[\"hello\",2,\"3.12\",\"9.9\",[]]");
-      fail("schema 2 was taken");
+      Handshake.read("[\"hello\",1,\"3.12\",\"9.9\",[]]");
+      fail("schema 1 was taken");
     } catch (MessageException e) {
-      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 2, this shim schema 1"));
+      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 1, this shim schema 2"));
     }
   }
 

@@ -86,14 +86,15 @@ final class TinyBooks implements Books {
         writeContainer(out, now, container, "fallback");
       }
       for (long container : ended) {
-        out.containerCompleted(now, container, "completed", 0);
+        out.containerCompleted(now, container, "completed", 0, now, now);
       }
       if (askChanged || !given.isEmpty() || !refusals.isEmpty()) {
         writeAsk(out, now);
       }
     }
     clearNews();
-    out.check(1, 1, running.size(), wanted);
+    int left = SLOTS - running.size();
+    out.check(1, 1, running.size(), wanted, new long[] {left * 1024, left});
   }
 
   private void scratch(BatchWriter out, long now) {
@@ -102,7 +103,7 @@ final class TinyBooks implements Books {
     while (!setup.queues.get(leaf).leaf) {
       leaf++;
     }
-    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "");
+    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "", "n1");
     out.applicationAdded(now, 1, new ApplicationText("application_1_0001", leaf, "alice", "tiny",
         "TEST",
         Collections.<String>emptyList(), 0, 0, Collections.<String, String>emptyMap()));
@@ -116,13 +117,11 @@ final class TinyBooks implements Books {
 
   private static void writeContainer(BatchWriter out, long now, long container, String origin) {
     out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
-        "running", origin));
+        origin, new ContainerText.Times(now, now, null)));
   }
 
   private void writeAsk(BatchWriter out, long now) {
-    out.ask(now, new AskText(1, 20, -1, false, SIZE, wanted, Collections.<String,
-        Integer>emptyMap(),
-        Collections.<String, Integer>emptyMap(), true, ""));
+    out.ask(now, new AskText(1, 20, -1, false, SIZE, wanted, new AskText.Rows(), true, ""));
   }
 
   @Override

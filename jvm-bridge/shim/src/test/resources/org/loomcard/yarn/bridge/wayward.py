@@ -62,7 +62,7 @@ MISDEEDS = {
     "garbage": lambda reply: "\x00 not a plan",
     "error": lambda reply: '["error","MemoryError: "]',
     "round": lambda reply: '["plan",0,[],[],[],{},{},[],[],null]',
-    "schema": lambda reply: '["hello",2,"3.11","9.9.9",[]]',
+    "schema": lambda reply: '["hello",9,"3.11","9.9.9",[]]',
     "fault": lambda reply: reply.replace(
         ",[],[],null]", ',[[1,"ValueError: no","Traceback"]],[],null]'
     ),
