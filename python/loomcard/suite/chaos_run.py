@@ -22,6 +22,8 @@ STALL_MS = 2000
 WORTH_NOTING_MS = 500
 AFTERMATH_MS = 5000
 """So long after its end a fault is still named beside a wait."""
+HOT_ROUNDS_PER_S = 30
+"""While nothing is asked for and nothing ends there is little to decide."""
 CHILDREN_S = 8.0
 CALM_S = 150.0
 AGREE_S = 45.0
@@ -189,6 +191,16 @@ class Run:
 
     def _agreement(self, cluster: Cluster, last: bool) -> list[str]:
         """What differs once nothing moves any more; asked again while something still may."""
+        before, begin = cluster.ask_rm("figures"), time.monotonic()
+        found = self._differences(cluster, last)
+        wait_quietly(1)
+        after, seconds = cluster.ask_rm("figures"), time.monotonic() - begin
+        rounds = after["rounds"] - before["rounds"]
+        if rounds > HOT_ROUNDS_PER_S * seconds:
+            found.append(f"rounds without news: {rounds} in {seconds:.1f} s with the load held")
+        return found
+
+    def _differences(self, cluster: Cluster, last: bool) -> list[str]:
         end = time.monotonic() + AGREE_S * self.patience
         found = ["no state: none was read"]
         while found and time.monotonic() < end:

@@ -107,7 +107,7 @@ final class GreedyMaster extends VirtualMaster {
   void refused(Exception e) {
     findings.greedy(kind, "refused: " + String.valueOf(e.getMessage()).split("\n")[0]);
     findings.count("greedy calls refused");
-    forgetAsks();
+    forgetRefused();
   }
 
   @Override

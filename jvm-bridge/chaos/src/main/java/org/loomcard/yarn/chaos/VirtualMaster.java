@@ -197,11 +197,11 @@ class VirtualMaster {
     throw e;
   }
 
-  /** Forgets asks that the ResourceManager refused. */
-  final synchronized void forgetAsks() {
-    changed.clear();
+  /** Forgets what the refused call told for the first time; older asks stand. */
+  final synchronized void forgetRefused() {
+    changed.stream().filter(ask -> !ask.cancelled).forEach(ask -> asks.remove(ask.key));
+    changed.removeIf(ask -> !ask.cancelled);
     updates.clear();
-    asks.clear();
   }
 
   private void take(AllocateResponse response) {

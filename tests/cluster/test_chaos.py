@@ -1,0 +1,52 @@
+"""A scheduler that is broken on purpose, on which each check of `make chaos` must fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+JARS = Path(__file__).parents[2] / "jvm-bridge" / "chaos" / "target" / "classpath.txt"
+
+
+def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
+    """Exit status, report and what was said of one run."""
+    if not JARS.is_file():
+        pytest.fail(f"{JARS} is missing: run `make setup` first")
+    command = [sys.executable, "-m", "loomcard.suite.chaos", "--out", str(out), *options]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    report = out / "report.json"
+    assert report.is_file(), ran.stderr
+    return ran.returncode, json.loads(report.read_text()), ran.stdout + ran.stderr
+
+
+BREAKS = {
+    "grant-twice": "granted twice",
+    "freeze": "stall",
+    "skip-usage": "usage of queues",
+    "tell-wrong-size": "containers of the mirror",
+    "leak-heap": "growth of heap_mb",
+    "leak-threads": "growth of threads",
+    "leak-files": "growth of files",
+    "leak-children": "growth of children",
+}
+"""What these break they do not break for each other, so one run shows them all."""
+MORE_BREAKS = {
+    "forget-release": "containers of the nodes",
+    "return-twice": "negative usage",
+    "lose-ask": "asks",
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("breaks", [BREAKS, MORE_BREAKS], ids=["first", "second"])
+def test_each_check_fails_on_a_broken_scheduler(tmp_path: Path, breaks: dict[str, str]) -> None:
+    """A check that cannot fail proves nothing: each is seen to find what it is there for."""
+    options = ["--kinds", "swap.good", "--faults", "5", "--patience", "0.15"]
+    status, report, said = chaos(tmp_path, "--break", ",".join(breaks), *options)
+    assert status == 1, said
+    assert set(breaks.values()) <= set(report["violations_by_kind"]), said
