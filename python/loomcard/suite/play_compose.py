@@ -39,6 +39,7 @@ _NODES_S = 15.0  # in which nodes write down the ends of what was killed
 _LEAVE_S = 30.0  # in which applications that were killed leave their queues
 _LOOK_S = 0.5
 _ENDED = ("FINISHED", "FAILED", "KILLED")
+_MANAGERS = ("resourcemanager", "resourcemanager2")  # the second one of a pair only
 _JOURNAL = "/data/loomcard/journal"
 _MOST_MB = 384  # of the player's heap: the service has 512 MB
 
@@ -163,9 +164,10 @@ def _running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCl
     and its ResourceManager.
     """
     services = [each for each in cluster.status() if each.state == "running"]
-    ports = [each.ports.get(8088) for each in services if each.service == "resourcemanager"]
+    managers = [each for each in services if each.service in _MANAGERS]
+    urls = [f"http://127.0.0.1:{each.ports[8088]}" for each in managers if 8088 in each.ports]
     found = [each for each in services if each.service == "nodemanager"]
-    if not found or not ports or ports[0] is None:
+    if not found or not urls:
         raise ComposeError(
             f"no compose cluster {cluster.project} runs",
             hint="start one with `loomcard cluster up --on docker --nodes 3`",
@@ -174,7 +176,7 @@ def _running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCl
     numbered.sort(key=lambda pair: int(pair[0].rpartition("-")[2]))
     # A container that was given no host name has its own short id.
     hosts = {name: each.id for name, each in numbered}
-    return hosts, ResourceManagerClient(f"http://127.0.0.1:{ports[0]}", _USER)
+    return hosts, ResourceManagerClient(",".join(urls), _USER)
 
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:
@@ -251,10 +253,12 @@ def _granted(cluster: ComposeCluster, folder: Path, began: float) -> Mapping[Con
     find = ["find", _JOURNAL, "-name", "*.jsonl", "-newermt", f"@{int(began)}"]
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(JournalError, ComposeError):
-        inside = ["exec", "--no-TTY", "resourcemanager"]
-        for path in cluster.compose([*inside, *find], capture=True).split():
-            text = cluster.compose([*inside, "cat", path], capture=True)
-            (folder / Path(path).name).write_text(text + "\n", "utf-8")
+        services = {each.service for each in cluster.status() if each.state == "running"}
+        for service in sorted(services.intersection(_MANAGERS)):
+            inside = ["exec", "--no-TTY", service]
+            for path in cluster.compose([*inside, *find], capture=True).split():
+                text = cluster.compose([*inside, "cat", path], capture=True)
+                (folder / Path(path).name).write_text(text + "\n", "utf-8")
         return granted_ms(folder)
     return {}
 
