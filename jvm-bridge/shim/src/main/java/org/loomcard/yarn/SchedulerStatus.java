@@ -6,24 +6,19 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.PlanMessage;
 import org.loomcard.yarn.bridge.SwapResult;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.web.ShownQueue;
 import org.loomcard.yarn.web.StatusSource;
-import org.loomcard.yarn.web.WaitingApplication;
-import org.loomcard.yarn.web.WaitingApplication.WaitingAsk;
+import org.loomcard.yarn.web.Waiting;
 
 /**
  * The scheduler as its page and its REST document show it. Reads what the books and queues give
@@ -76,6 +71,11 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
+  public Map<String, Long> smallest() {
+    return named(Amounts.of(scheduler.getMinimumResourceCapability()));
+  }
+
+  @Override
   public Map<String, ShownQueue> queues() {
     Map<LoomcardQueue, long[]> pending = new HashMap<>();
     Map<LoomcardQueue, Integer> applications = new HashMap<>();
@@ -99,21 +99,8 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public List<WaitingApplication> waiting() {
-    Map<String, String> reasons = new HashMap<>();
-    for (PlanMessage.Wait wait : bridge().waits) {
-      reasons.put(key(wait.attempt, wait.priority, wait.allocationRequestId), wait.reason);
-    }
-    List<WaitingApplication> waiting = new ArrayList<>();
-    for (LoomcardAttempt attempt : attempts()) {
-      List<WaitingAsk> asks = asks(attempt, reasons);
-      if (!asks.isEmpty()) {
-        LoomcardApplication application = attempt.application();
-        waiting.add(new WaitingApplication(application.id().toString(), name(application.id()),
-            application.user(), application.queue().path(), asks));
-      }
-    }
-    return waiting;
+  public Waiting waiting(int limit) {
+    return new WaitingAsks(context, attempts(), limit).with(bridge().waits);
   }
 
   @Override
@@ -139,23 +126,9 @@ final class SchedulerStatus implements StatusSource {
     return attempts;
   }
 
-  private static List<WaitingAsk> asks(LoomcardAttempt attempt, Map<String, String> reasons) {
-    List<WaitingAsk> asks = new ArrayList<>();
-    for (SchedulerRequestKey key : new ArrayList<>(attempt.getSchedulerKeys())) {
-      int count = attempt.getOutstandingAsksCount(key);
-      if (count > 0) {
-        int priority = key.getPriority().getPriority();
-        asks.add(new WaitingAsk(priority, key.getAllocationRequestId(), count,
-            named(size(attempt, key)),
-            reasons.get(key(attempt.number(), priority, key.getAllocationRequestId()))));
-      }
-    }
-    return asks;
-  }
-
   private static long[] wanted(LoomcardAttempt attempt) {
     long[] wanted = new long[Amounts.names().length];
-    for (SchedulerRequestKey key : new ArrayList<>(attempt.getSchedulerKeys())) {
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       long count = Math.max(0, attempt.getOutstandingAsksCount(key));
       long[] size = size(attempt, key);
       for (int i = 0; i < wanted.length; i++) {
@@ -169,17 +142,8 @@ final class SchedulerStatus implements StatusSource {
     return Amounts.of(attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource());
   }
 
-  private static String key(int attempt, int priority, long allocationRequestId) {
-    return attempt + " " + priority + " " + allocationRequestId;
-  }
-
-  private String name(ApplicationId id) {
-    RMApp app = context.getRMApps().get(id);
-    return app == null ? "" : app.getName();
-  }
-
   /** Amounts by name; a type without a limit is left out. */
-  private static Map<String, Long> named(long[] amounts) {
+  static Map<String, Long> named(long[] amounts) {
     String[] names = Amounts.names();
     Map<String, Long> named = new LinkedHashMap<>();
     for (int i = 0; i < amounts.length; i++) {

@@ -38,6 +38,7 @@ public final class BridgeConfig {
   public static final String SAVED_EVERY_MS = "loomcard.saved.every-ms";
   public static final String SWAP_DEADLINE_MS = "loomcard.swap.deadline-ms";
   public static final String APPLY_ANY_ADMIN = "loomcard.apply.any-admin";
+  public static final String APPLY_UNAUTHENTICATED = "loomcard.apply.unauthenticated";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
   /**
@@ -109,6 +110,8 @@ public final class BridgeConfig {
   public final long swapDeadlineMs;
   /** Whether set-ups are taken from anybody where {@code yarn.admin.acl} is {@code *}. */
   public final boolean applyAnyAdmin;
+  /** Take set-ups from other hosts over HTTP that does not prove who calls. */
+  public final boolean applyUnauthenticated;
   /**
    * For YARN's own tests, which expect decisions inline: how long a node update waits for its
    * round; 0: never.
@@ -143,6 +146,7 @@ public final class BridgeConfig {
     savedEveryMs = number(conf, SAVED_EVERY_MS, 5000, 0, 3_600_000);
     swapDeadlineMs = number(conf, SWAP_DEADLINE_MS, 20_000, 1, 3_600_000);
     applyAnyAdmin = bool(conf, APPLY_ANY_ADMIN, false);
+    applyUnauthenticated = bool(conf, APPLY_UNAUTHENTICATED, false);
     inlineWaitMs = number(conf, INLINE_WAIT_MS, 0, 0, 60_000);
     if (roundHardDeadlineMs < roundDeadlineMs) {
       throw bad(ROUND_HARD_DEADLINE_MS, String.valueOf(roundHardDeadlineMs),

@@ -6,7 +6,6 @@ import com.google.inject.Singleton;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.security.Principal;
 
 import javax.servlet.http.HttpServletRequest;
 import javax.ws.rs.DefaultValue;
@@ -61,14 +60,19 @@ public final class LoomcardWebServices extends RMWebServices {
     return new SchedulerTypeInfo();
   }
 
-  /** The scheduler's document: JSON, or XML for a client that likes it better. */
+  /**
+   * The scheduler's document: JSON, or XML for a client that likes it better.
+   *
+   * @param limit asks listed of each leaf queue
+   */
   @GET
   @Path("scheduler")
   @Produces({JSON, XML})
-  public Response schedulerDocument(@Context Request request) {
+  public Response schedulerDocument(@Context Request request,
+      @QueryParam("limit") String limit) {
     Variant wanted = request.selectVariant(Variant.mediaTypes(
         MediaType.APPLICATION_JSON_TYPE, MediaType.APPLICATION_XML_TYPE).add().build());
-    ObjectNode document = SchedulerDocument.enveloped(status());
+    ObjectNode document = SchedulerDocument.enveloped(status(), listed(limit));
     if (wanted != null && wanted.getMediaType().isCompatible(MediaType.APPLICATION_XML_TYPE)) {
       return Response.ok(DocumentXml.write(document), XML).build();
     }
@@ -89,9 +93,8 @@ public final class LoomcardWebServices extends RMWebServices {
   @Produces(JSON)
   public Response applyPolicy(@QueryParam("name") @DefaultValue("policy.yml") String name,
       @Context HttpServletRequest request, InputStream body) throws IOException {
-    Principal caller = request.getUserPrincipal();
     PolicyUpload upload = new PolicyUpload(conf, status());
-    PolicyUpload.Reply reply = upload.put(caller == null ? null : caller.getName(), name, body);
+    PolicyUpload.Reply reply = upload.put(Caller.of(conf, request), name, body);
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
   }
 
@@ -109,10 +112,29 @@ public final class LoomcardWebServices extends RMWebServices {
   @Produces(JSON)
   public Response rollBackPolicy(@QueryParam("version") String version,
       @Context HttpServletRequest request) {
-    Principal caller = request.getUserPrincipal();
     PolicyUpload.Reply reply = new PolicyUpload(conf, status())
-        .rollback(caller == null ? null : caller.getName(), version);
+        .rollback(Caller.of(conf, request), version);
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
+  }
+
+  private static int listed(String limit) {
+    int number = -1;
+    try {
+      number = limit == null ? SchedulerDocument.USUAL_LIMIT : Integer.parseInt(limit);
+    } catch (NumberFormatException e) {
+      // the answer below says what is expected
+    }
+    if (number < 0 || number > SchedulerDocument.HIGHEST_LIMIT) {
+      throw refused(Response.Status.BAD_REQUEST, PolicyUpload.problem(
+          "limit is no number from 0 to " + SchedulerDocument.HIGHEST_LIMIT + ".",
+          "It says how many asks of each queue are listed, such as limit=100."));
+    }
+    return number;
+  }
+
+  private static WebApplicationException refused(Response.Status status, ObjectNode document) {
+    return new WebApplicationException(
+        Response.status(status).type(JSON).entity(document.toString()).build());
   }
 
   private StatusSource status() {
@@ -123,7 +145,6 @@ public final class LoomcardWebServices extends RMWebServices {
     ObjectNode document = PolicyUpload.problem("The scheduler is " + scheduler.getClass().getName()
         + ", not Loomcard's.", "Set yarn.resourcemanager.scheduler.class,"
         + " or leave yarn.webapp.custom.webservice.class out.");
-    throw new WebApplicationException(
-        Response.status(Response.Status.NOT_FOUND).type(JSON).entity(document.toString()).build());
+    throw refused(Response.Status.NOT_FOUND, document);
   }
 }

@@ -17,6 +17,21 @@ final class PolicyAdministrators {
   }
 
   /**
+   * Why the caller may not, as one sentence and a hint; null when they may. A name that anybody may
+   * write is good for nothing from another host, unless the cluster says that it is.
+   */
+  static Denial denial(Configuration conf, Caller caller) {
+    if (!caller.trusted && !conf.getBoolean(BridgeConfig.APPLY_UNAUTHENTICATED, false)) {
+      return new Denial("No policy is taken from another host over HTTP without authentication:"
+          + " anybody could claim to be an administrator.",
+          "Call from the ResourceManager's own host, set up Kerberos for HTTP"
+          + " (hadoop.http.authentication.type), or set " + BridgeConfig.APPLY_UNAUTHENTICATED
+          + " to true where every host of the network is trusted.");
+    }
+    return denial(conf, caller.user);
+  }
+
+  /**
    * Why {@code user} may not, as one sentence and a hint; null when they may.
    *
    * @param user the authenticated caller, null for none

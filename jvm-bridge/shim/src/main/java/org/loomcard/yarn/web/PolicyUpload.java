@@ -10,6 +10,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 
 import org.apache.hadoop.conf.Configuration;
 import org.loomcard.yarn.bridge.AppliedSetup;
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class PolicyUpload {
   /** YAML of a megabyte is no policy. */
   static final int LONGEST = 1 << 20;
+  private static final int LONGEST_NAME = 255;
+  private static final int LONGEST_LOGGED = 1000;
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cntrl}\\u2028\\u2029]");
   private static final Logger LOG = LoggerFactory.getLogger(PolicyUpload.class);
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int OK = 200;
@@ -44,15 +48,19 @@ final class PolicyUpload {
   }
 
   /**
-   * @param user the authenticated caller, null for none
    * @param name the file's name
    * @param body YAML in UTF-8
    */
-  Reply put(String user, String name, InputStream body) throws IOException {
-    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, user);
+  Reply put(Caller caller, String name, InputStream body) throws IOException {
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, caller);
     if (denial != null) {
-      LOG.warn("Policy {} of {} was not applied: {}", name, user, denial.message);
+      LOG.warn("A policy of {} was not applied: {}", printable(caller.user),
+          printable(denial.message));
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
+    }
+    if (name.length() > LONGEST_NAME || !printable(name).equals(name)) {
+      return new Reply(BAD, problem("The name of the file is longer than " + LONGEST_NAME
+          + " characters, or holds one that cannot be printed.", "Give it as name=policy.yml."));
     }
     byte[] bytes = read(body);
     if (bytes.length > LONGEST) {
@@ -69,19 +77,19 @@ final class PolicyUpload {
       return new Reply(BAD, problem("The body is empty.",
           "Send the YAML text of the policy as the body."));
     }
-    SwapResult answer = source.apply(yaml, name, user);
-    LOG.info("Policy {} of {}: {} ({})", name, user, answer.outcome, answer.message);
+    SwapResult answer = source.apply(yaml, name, caller.user);
+    LOG.info("Policy {} of {}: {} ({})", name, printable(caller.user), answer.outcome,
+        printable(answer.message));
     return reply(answer);
   }
 
   /**
    * Applies the YAML text of an earlier version as a new one.
    *
-   * @param user the authenticated caller, null for none
    * @param version what was asked for, null for the version before the governing one
    */
-  Reply rollback(String user, String version) {
-    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, user);
+  Reply rollback(Caller caller, String version) {
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, caller);
     if (denial != null) {
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
     }
@@ -95,10 +103,17 @@ final class PolicyUpload {
           + " no YAML text is kept: the cluster started with its compiled form.",
           "Apply its file instead."));
     }
-    SwapResult answer = source.apply(target.yaml, target.setup.source, user);
-    LOG.info("Policy version {} again, for {}: {} ({})", target.version, user, answer.outcome,
-        answer.message);
+    SwapResult answer = source.apply(target.yaml, target.setup.source, caller.user);
+    LOG.info("Policy version {} again, for {}: {} ({})", target.version,
+        printable(caller.user), answer.outcome, printable(answer.message));
     return reply(answer);
+  }
+
+  /** Text of a caller as it may stand in a line of the log: no character that ends one. */
+  static String printable(String text) {
+    String known = String.valueOf(text);
+    return UNPRINTABLE.matcher(known.substring(0, Math.min(known.length(), LONGEST_LOGGED)))
+        .replaceAll("?");
   }
 
   private Reply reply(SwapResult answer) {

@@ -39,11 +39,12 @@ public final class SchedulerBlock extends HtmlBlock {
           + ", which this page cannot show.").__();
       return;
     }
-    JsonNode document = SchedulerDocument.of(((StatusHolder) scheduler).status());
+    JsonNode document = SchedulerDocument.of(((StatusHolder) scheduler).status(),
+        SchedulerDocument.USUAL_LIMIT);
     DIV<Hamlet> page = html.div(".lc");
     tiles(page, document);
     queues(page, document);
-    waiting(page, document.path("waiting"));
+    waiting(page, document.path("waiting"), document.path("waiting_total"));
     ReportTables.render(page, document.path("queues"));
     page.__();
   }
@@ -142,12 +143,16 @@ public final class SchedulerBlock extends HtmlBlock {
     bar.__().span(".small", percent(used)).__();
   }
 
-  private static void waiting(DIV<Hamlet> page, JsonNode waiting) {
+  private static void waiting(DIV<Hamlet> page, JsonNode waiting, JsonNode total) {
     page.h2("Applications that wait");
     if (waiting.size() == 0) {
       page.p().__("None: every ask is served.").__();
       return;
     }
+    page.p().__(number(total.path("applications").asLong()) + " applications with "
+        + number(total.path("asks").asLong()) + " asks for "
+        + number(total.path("containers").asLong()) + " containers; the first "
+        + number(total.path("limit").asLong()) + " asks of each queue follow.").__();
     TBODY<TABLE<DIV<Hamlet>>> body = page.table("#waiting").thead().tr()
         .th("Application").th("Name").th("User").th("Queue").th("Priority").th("Containers")
         .th("Each").th("Reason").__().__().tbody();

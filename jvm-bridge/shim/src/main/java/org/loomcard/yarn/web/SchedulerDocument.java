@@ -20,6 +20,12 @@ import org.loomcard.yarn.bridge.PolicyFault;
 public final class SchedulerDocument {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double MICROS_PER_MS = 1000;
+  /** Asks of a leaf queue that are listed unless a caller says otherwise, and at most. */
+  static final int USUAL_LIMIT = 100;
+  static final int HIGHEST_LIMIT = 10_000;
+  /** A longer text of a policy is left out, as a reader's page would not hold it. */
+  private static final int LONGEST_REPORT = 256 * 1024;
+  private static final int LONGEST_FAILURE = 16 * 1024;
   /** What a queue of the document takes over from the compiled set-up as it stands. */
   private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
@@ -27,8 +33,12 @@ public final class SchedulerDocument {
   private SchedulerDocument() {
   }
 
-  /** The tree from {@code type} down. */
-  public static ObjectNode of(StatusSource source) {
+  /**
+   * The tree from {@code type} down.
+   *
+   * @param limit asks listed of each leaf queue
+   */
+  public static ObjectNode of(StatusSource source, int limit) {
     BridgeStatus status = source.bridge();
     JsonNode setup = parse(status.applied.setup.json);
     ObjectNode document = JSON.createObjectNode();
@@ -42,16 +52,23 @@ public final class SchedulerDocument {
     document.set("refusals", amounts(source.refusals()));
     ObjectNode cluster = JSON.createObjectNode().put("nodes", source.nodes());
     cluster.set("capacity", amounts(source.capacity()));
+    cluster.set("minimum_allocation", amounts(source.smallest()));
     document.set("cluster", cluster);
     document.set("queues", queues(source.queues(), status.reports, setup.path("queues")));
-    document.set("waiting", waiting(source));
+    Waiting waiting = source.waiting(limit);
+    document.set("waiting_total", JSON.createObjectNode()
+        .put("applications", waiting.applications)
+        .put("asks", waiting.asks)
+        .put("containers", waiting.containers)
+        .put("limit", limit));
+    document.set("waiting", listed(waiting));
     return document;
   }
 
   /** The tree in the envelope that every scheduler of YARN answers in. */
-  public static ObjectNode enveloped(StatusSource source) {
+  public static ObjectNode enveloped(StatusSource source, int limit) {
     ObjectNode scheduler = JSON.createObjectNode();
-    scheduler.set("schedulerInfo", of(source));
+    scheduler.set("schedulerInfo", of(source, limit));
     ObjectNode envelope = JSON.createObjectNode();
     envelope.set("scheduler", scheduler);
     return envelope;
@@ -95,7 +112,7 @@ public final class SchedulerDocument {
         .put("state", status.state.name().toLowerCase(Locale.ROOT))
         .put("since_ms", startedAtMs + status.sinceMs)
         .put("process", status.process)
-        .put("last_failure", status.lastFailure.isEmpty() ? null : status.lastFailure)
+        .put("last_failure", status.lastFailure.isEmpty() ? null : failure(status.lastFailure))
         .put("failures", status.counters.failures())
         .put("restarts", status.counters.restarts())
         .put("rounds", status.counters.rounds())
@@ -129,7 +146,16 @@ public final class SchedulerDocument {
     return documents;
   }
 
+  private static String failure(String text) {
+    return text.length() <= LONGEST_FAILURE ? text
+        : text.substring(0, LONGEST_FAILURE) + "... (" + text.length() + " characters)";
+  }
+
   private static JsonNode report(String text) {
+    if (text != null && text.length() > LONGEST_REPORT) {
+      return JSON.createObjectNode().put("left out", "a report of " + text.length()
+          + " characters; at most " + LONGEST_REPORT + " are shown");
+    }
     return text == null ? null : parse(text);
   }
 
@@ -141,9 +167,9 @@ public final class SchedulerDocument {
     document.put("applications", usage.applications).put("containers", usage.containers);
   }
 
-  private static ArrayNode waiting(StatusSource source) {
+  private static ArrayNode listed(Waiting waiting) {
     ArrayNode documents = JSON.createArrayNode();
-    for (WaitingApplication application : source.waiting()) {
+    for (WaitingApplication application : waiting.listed) {
       ArrayNode asks = documents.addObject()
           .put("application", application.id)
           .put("name", application.name)

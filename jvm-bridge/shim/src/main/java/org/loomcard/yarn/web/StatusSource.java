@@ -35,11 +35,14 @@ public interface StatusSource {
   /** What they hold together. */
   Map<String, Long> capacity();
 
+  /** The smallest container. */
+  Map<String, Long> smallest();
+
   /** What queues hold now, by path. */
   Map<String, ShownQueue> queues();
 
-  /** Applications with asks that are not served. */
-  List<WaitingApplication> waiting();
+  /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
+  Waiting waiting(int limit);
 
   /** The configurations applied last that are still kept, newest first; the first one governs. */
   List<AppliedSetup> history();

@@ -36,6 +36,7 @@ final class SampleStatus implements StatusSource {
 
   final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
   final List<String> users = Collections.synchronizedList(new ArrayList<String>());
+  final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
   volatile SwapResult answer;
 
   private static AppliedSetup governing() {
@@ -85,6 +86,11 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
+  public Map<String, Long> smallest() {
+    return amounts(1024, 1);
+  }
+
+  @Override
   public Map<String, ShownQueue> queues() {
     Map<String, ShownQueue> queues = new LinkedHashMap<>();
     queues.put("root", new ShownQueue(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
@@ -95,11 +101,13 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public List<WaitingApplication> waiting() {
-    return Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
+  public Waiting waiting(int limit) {
+    limits.add(limit);
+    return new Waiting(7, 2_000_000, 3_000_000,
+        Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
         "count <words>", "alice", "root.a", Arrays.asList(
             new WaitingApplication.WaitingAsk(20, 0, 4, amounts(1024, 1), "NODE_FULL"),
-            new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), null))));
+            new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), null)))));
   }
 
   @Override

@@ -63,7 +63,7 @@ public final class WebSideTest {
       assertEquals(200, answer.status);
       assertTrue(answer.type, answer.type.startsWith("application/json"));
       JsonNode document = JSON.readTree(answer.body);
-      assertEquals(SchedulerDocument.enveloped(STATUS).toString(), answer.body);
+      assertEquals(SchedulerDocument.enveloped(STATUS, 100).toString(), answer.body);
       JsonNode info = document.path("scheduler").path("schedulerInfo");
       assertEquals("loomcard", info.path("type").asText());
       assertEquals("root", info.path("queues").path(1).path("parent").asText());
@@ -97,12 +97,65 @@ public final class WebSideTest {
     for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
         "6,144 MB, 3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
-        "jobs of root", "asked, MB", "&lt;i&gt;", "4,096"}) {
+        "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
+        "7 applications with 2,000,000 asks for 3,000,000 containers; the first 100 asks"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
     }
     assertFalse(answer.body.contains("count <words>"));
     assertFalse("an empty table is left out", answer.body.contains("nothing of root"));
     assertFalse(answer.body.replace(manager.address, "").contains("src=\"http"));
+  }
+
+  /** A reader says how many asks of each queue it wants; nonsense is refused with the bounds. */
+  @Test
+  public void listedAsksAreBounded() throws Exception {
+    STATUS.limits.clear();
+    RunningRm.Answer few = manager.get("/ws/v1/cluster/scheduler?limit=0", "application/json");
+    assertEquals(200, few.status);
+    assertEquals("{\"applications\":7,\"asks\":2000000,\"containers\":3000000,\"limit\":0}",
+        JSON.readTree(few.body).path("scheduler").path("schedulerInfo").path("waiting_total")
+            .toString());
+    assertEquals(200, manager.get("/ws/v1/cluster/scheduler", "*/*").status);
+    assertEquals(Arrays.asList(0, 100), STATUS.limits);
+    for (String wrong : new String[] {"-1", "10001", "99999999999", "many", ""}) {
+      RunningRm.Answer refused = manager.get("/ws/v1/cluster/scheduler?limit=" + wrong, "*/*");
+      assertEquals(wrong, 400, refused.status);
+      assertTrue(refused.body, refused.body.contains("from 0 to 10000"));
+    }
+  }
+
+  /** A name that is only claimed counts on the ResourceManager's own host, or where it is meant. */
+  @Test
+  public void claimedNamesAreRefusedFromElsewhere() {
+    Configuration conf = new Configuration();
+    Caller elsewhere = new Caller("admin", false);
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, elsewhere);
+    assertTrue(denial.message, denial.message.contains("without authentication"));
+    assertTrue(denial.hint, denial.hint.contains("loomcard.apply.unauthenticated"));
+    conf.setBoolean("loomcard.apply.unauthenticated", true);
+    assertNull(PolicyAdministrators.denial(conf, elsewhere));
+    assertNull(PolicyAdministrators.denial(new Configuration(), new Caller("admin", true)));
+    assertNotNull(PolicyAdministrators.denial(conf, new Caller("bob", false)));
+    assertTrue(Caller.isLocal("127.0.0.1", null) && Caller.isLocal("0:0:0:0:0:0:0:1", null));
+    assertFalse(Caller.isLocal("10.0.0.1", null));
+    assertFalse("behind a proxy", Caller.isLocal("127.0.0.1", "10.0.0.1"));
+  }
+
+  /** What a caller writes cannot forge a line of the log, nor pass as a file's name. */
+  @Test
+  public void namesAreOneLine() throws Exception {
+    StringBuilder tooLong = new StringBuilder();
+    for (int i = 0; i < 256; i++) {
+      tooLong.append('x');
+    }
+    for (String name : new String[] {"a%0AINFO%20b", "a%E2%80%A8b", tooLong.toString()}) {
+      RunningRm.Answer answer =
+          manager.put(POLICY + "?user.name=admin&name=" + name, "policy: drf\n");
+      assertEquals(400, answer.status);
+      assertTrue(answer.body, answer.body.contains("cannot be printed"));
+    }
+    assertEquals(Collections.emptyList(), STATUS.applied);
+    assertEquals("a?b", PolicyUpload.printable("a\nb"));
   }
 
   /** Whatever YARN answered before, it still answers. */
@@ -207,7 +260,7 @@ public final class WebSideTest {
       assertTrue(refused.body, refused.body.contains("while yarn.admin.acl is"));
       assertTrue(refused.body, refused.body.contains("loomcard.apply.any-admin"));
       assertEquals(Collections.emptyList(), STATUS.applied);
-      assertNull(PolicyAdministrators.denial(meant, null));
+      assertNull(PolicyAdministrators.denial(meant, (String) null));
     } finally {
       authorizer.setAdmins(new AccessControlList("admin"), owner);
     }

@@ -1,0 +1,105 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.web.Waiting;
+import org.loomcard.yarn.web.WaitingApplication;
+import org.loomcard.yarn.web.WaitingApplication.WaitingAsk;
+
+/**
+ * Counts all asks that are not served and keeps the first of each queue: one user's million asks
+ * cost a reader of the document no more than a count.
+ */
+final class WaitingAsks {
+  private final RMContext context;
+  private final int limit;
+  private final Map<LoomcardQueue, Integer> listed = new HashMap<>();
+  private final Map<LoomcardAttempt, List<SchedulerRequestKey>> first = new LinkedHashMap<>();
+  private int applications;
+  private long asks;
+  private long containers;
+
+  /**
+   * Looks at the attempts in their order.
+   *
+   * @param limit asks listed of each leaf queue
+   */
+  WaitingAsks(RMContext context, Collection<LoomcardAttempt> attempts, int limit) {
+    this.context = context;
+    this.limit = limit;
+    attempts.forEach(this::look);
+  }
+
+  private void look(LoomcardAttempt attempt) {
+    LoomcardQueue queue = attempt.application().queue();
+    int room = limit - listed.getOrDefault(queue, 0);
+    long before = asks;
+    List<SchedulerRequestKey> keys = new ArrayList<>();
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      int count = attempt.getOutstandingAsksCount(key);
+      if (count > 0) {
+        asks++;
+        containers += count;
+        if (keys.size() < room) {
+          keys.add(key);
+        }
+      }
+    }
+    applications += asks > before ? 1 : 0;
+    if (!keys.isEmpty()) {
+      listed.merge(queue, keys.size(), Integer::sum);
+      first.put(attempt, keys);
+    }
+  }
+
+  /** Counts and the first asks, with the policy's reasons for them. */
+  Waiting with(Iterable<PlanMessage.Wait> waits) {
+    Map<Integer, Map<String, String>> reasons = new HashMap<>();
+    first.keySet().forEach(attempt -> reasons.put(attempt.number(), new HashMap<>()));
+    for (PlanMessage.Wait wait : waits) {
+      Map<String, String> ofAttempt = reasons.get(wait.attempt);
+      if (ofAttempt != null) {
+        ofAttempt.put(wait.priority + " " + wait.allocationRequestId, wait.reason);
+      }
+    }
+    List<WaitingApplication> shown = new ArrayList<>();
+    first.forEach((attempt, keys) -> {
+      List<WaitingAsk> told = new ArrayList<>();
+      for (SchedulerRequestKey key : keys) {
+        told.add(ask(attempt, key, reasons.get(attempt.number())));
+      }
+      ApplicationId id = attempt.application().id();
+      shown.add(new WaitingApplication(id.toString(), name(id), attempt.application().user(),
+          attempt.application().queue().path(), told));
+    });
+    return new Waiting(applications, asks, containers, shown);
+  }
+
+  private static WaitingAsk ask(LoomcardAttempt attempt, SchedulerRequestKey key,
+      Map<String, String> reasons) {
+    int priority = key.getPriority().getPriority();
+    Map<String, Long> size = SchedulerStatus.named(Amounts.of(
+        attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource()));
+    return new WaitingAsk(priority, key.getAllocationRequestId(),
+        attempt.getOutstandingAsksCount(key), size,
+        reasons.get(priority + " " + key.getAllocationRequestId()));
+  }
+
+  private String name(ApplicationId id) {
+    RMApp app = context.getRMApps().get(id);
+    return app == null ? "" : app.getName();
+  }
+}
