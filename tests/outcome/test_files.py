@@ -1,6 +1,8 @@
 """Run folders: read back what was written, equal bytes for equal runs, errors that help."""
 
 import json
+import subprocess
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -97,6 +99,22 @@ def test_the_manifest_names_versions_seeds_and_inputs() -> None:
     assert made["inputs"] == {"w.yml": sha256(b"x").hexdigest()}
     assert (made["seeds"], made["command"]) == ([3], ["loomcard", "run"])
     assert {"loomcard", "python", "polars", "hadoop"} <= set(made["versions"])
+    assert made["host"]["cores"] >= 1
+    assert made["host"]["memory_mb"] > 100
+    assert datetime.fromisoformat(made["made_at"]).tzinfo is not None
+
+
+def test_the_manifest_names_the_commit_of_a_checkout() -> None:
+    """Of a clone the commit and whether it was changed; of an unpacked archive nothing."""
+    made = manifest({})
+    root = Path(__file__).parents[2]
+    if (root / ".git").exists():
+        head = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        commit = subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+        assert made["git"]["commit"] == commit
+        assert isinstance(made["git"]["dirty"], bool)
+    else:
+        assert made["git"] is None
 
 
 def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:

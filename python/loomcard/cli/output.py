@@ -1,6 +1,7 @@
 """How the command prints: tables for people, one JSON document for programs, progress aside."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -41,6 +42,11 @@ AskingUser = Annotated[
         help="Who asks, on a cluster without Kerberos. Default: you.",
     ),
 ]
+
+
+def command_line() -> tuple[str, ...]:
+    """What was typed, as a manifest keeps it."""
+    return ("loomcard", *sys.argv[1:])
 
 
 def print_json(document: Any) -> None:

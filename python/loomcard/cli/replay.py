@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import Json, console, print_json, waiting
+from loomcard.cli.output import Json, command_line, console, print_json, waiting
 from loomcard.cli.simulate import figures, only_ours
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay import (
@@ -22,6 +22,7 @@ from loomcard.experiments.replay import (
     said,
     to_the_end,
 )
+from loomcard.model.journal import segments
 from loomcard.outcome.files import write_run
 from loomcard.outcome.manifest import manifest
 from loomcard.outcome.metrics import summary
@@ -120,7 +121,8 @@ def _simulated(
         )
     if out is not None:
         inputs = {chosen.source: (chosen.text or "").encode()}
-        about = manifest(inputs, command=["replay", str(journal)], seeds=[seed])
+        inputs |= {path.name: path.read_bytes() for path in segments(journal)}
+        about = manifest(inputs, command=command_line(), seeds=[seed])
         write_run(out, list(runs.values()), about)
     return [summary(record) for record in runs.values()]
 

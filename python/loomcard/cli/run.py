@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from loomcard.cli.output import Json, console, print_json
+from loomcard.cli.output import Json, command_line, console, print_json
 from loomcard.cluster import places
 from loomcard.experiments import run as experiments
 from loomcard.experiments.cell import Outcome
@@ -85,7 +85,7 @@ def run(
             _seeds(seed, seeds),
             journal,
             again,
-            ("loomcard", *sys.argv[1:]),
+            command_line(),
         )
     )
     folder = out or places.run_folder(prepared.experiment.name)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from loomcard.cli.output import Json, console, print_json
+from loomcard.cli.output import Json, command_line, console, print_json
 from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.outcome.files import MANIFEST, read_json, write_run
@@ -61,7 +61,7 @@ def simulate(
     ]
     inputs = {file.name: file.read_bytes()}
     inputs |= {choice.source: (choice.text or "").encode() for choice in chosen}
-    about = manifest(inputs, command=["simulate"], seeds=[seed])
+    about = manifest(inputs, command=command_line(), seeds=[seed])
     if out is not None:
         _refuse_other_results(out, about)
     with _bars([run.policy for run in runs], len(scenario.applications)) as tell:
@@ -86,7 +86,7 @@ def _refuse_other_results(out: Path, about: dict[str, Any]) -> None:
     if not (out / MANIFEST).exists():
         return
     before = read_json(out / MANIFEST)
-    if any(before.get(key) != about[key] for key in ("inputs", "seeds", "command")):
+    if any(before.get(key) != about[key] for key in ("inputs", "seeds", "engine")):
         raise InputError([f"{out}: holds the results of another run (name another, or remove it)"])
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 FORMAT = 1
@@ -23,7 +30,8 @@ def manifest(
     """The manifest of a run folder, ready for JSON.
 
     ``inputs``: the files that were read, by the name under which a reader knows them; what stands
-    in them is kept as its SHA-256. ``hadoop``: the version, where a real cluster ran it.
+    in them is kept as its SHA-256. ``hadoop``: the version, where a real cluster ran it. ``host``,
+    ``git`` (of a checkout; None elsewhere) and ``made_at`` say where and when: they are no input.
     """
     return {
         "format": FORMAT,
@@ -32,7 +40,61 @@ def manifest(
         "seeds": list(seeds),
         "inputs": {name: sha256(data).hexdigest() for name, data in sorted(inputs.items())},
         "versions": _versions() | ({"hadoop": hadoop} if hadoop else {}),
+        "host": host(),
+        "git": checkout(),
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+@cache
+def host() -> dict[str, Any]:
+    """The machine: system, processor, cores that this process may use, memory, and the JDK that
+    ``java`` starts (None: none found). It is not named.
+    """
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
+        "jdk": _jdk(),
+    }
+
+
+def _jdk() -> str | None:
+    """The version in the file ``release`` that every JDK has: no JVM is started for it."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java")
+    homes = [Path(home)] if home else []
+    homes += [Path(java).resolve().parent.parent] if java else []
+    for each in homes:
+        try:
+            text = (each / "release").read_text("utf-8", errors="replace")
+        except OSError:
+            continue
+        if found := re.search(r'^JAVA_VERSION="([^"]*)"', text, re.MULTILINE):
+            return found[1]
+    return None
+
+
+@cache
+def checkout() -> dict[str, Any] | None:
+    """Commit of the checkout that Loomcard runs from, and whether files differ from it."""
+    folder = Path(__file__).resolve()
+    root = next((each for each in folder.parents if (each / ".git").exists()), None)
+    if root is None:
+        return None
+    try:
+        commit = _git(root, "rev-parse", "HEAD").strip()
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):  # no git here, or another user's checkout
+        return None
+    return {"commit": commit, "dirty": bool(changed.strip())}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    return done.stdout
 
 
 def _versions() -> dict[str, str]:

@@ -66,6 +66,9 @@ class _Manifest(TypedDict, total=False):
     seeds: list[Whole]
     inputs: dict[str, str]
     versions: dict[str, str]
+    host: dict[str, Any]
+    git: dict[str, Any] | None
+    made_at: str
     failures: list[str]
     experiment: _Experiment
 

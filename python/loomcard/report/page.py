@@ -250,6 +250,13 @@ def _manifest(made: dict[str, Any]) -> Iterator[tuple[str, str | list[str]]]:
         yield "varied", [f"{k}: {', '.join(map(str, v))}" for k, v in varied.items()]
     if "versions" in made:
         yield "versions", ", ".join(f"{k} {v}" for k, v in made["versions"].items())
+    if made.get("git"):
+        dirty = ", with changes" if made["git"].get("dirty") else ""
+        yield "commit", f"{made['git'].get('commit')}{dirty}"
+    if made.get("host"):
+        yield "host", ", ".join(f"{k} {v}" for k, v in made["host"].items() if v is not None)
+    if made.get("made_at"):
+        yield "made at", made["made_at"]
     if "inputs" in made:
         yield "SHA-256 of inputs", [f"{name}: {digest}" for name, digest in made["inputs"].items()]
     if made.get("failures"):
