@@ -25,6 +25,7 @@ class ResourceManager:
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self.answer: tuple[int, dict[str, Any]] = (200, {"version": 7, "hash": "abc"})
+        self.documents: dict[str, dict[str, Any]] = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -36,6 +37,12 @@ class ResourceManager:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self) -> None:
+                body = json.dumps(outer.documents[self.path.partition("?")[0]]).encode()
+                self.send_response(200)
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -192,3 +199,54 @@ def test_a_policy_installed_there_only_can_be_applied(rm: ResourceManager, tmp_p
     assert run(policy, ["apply", str(file), "--rm", rm.url]).exit_code == 2
     assert run(policy, ["apply", str(file), "--rm", rm.url, "--no-local-check"]).exit_code == 0
     assert len(rm.calls) == 1
+
+
+def test_check_compares_with_a_running_cluster(rm: ResourceManager, tmp_path: Path) -> None:
+    """Sizes and living applications come from the ResourceManager; a warning alone exits 0."""
+    cluster = {"capacity": {"memory_mb": 10240}, "minimum_allocation": {"memory_mb": 1024}}
+    about = {"cluster": cluster, "queues": [{"path": "root.old"}]}
+    apps = [{"queue": "old", "state": state, "startedTime": 1, "id": state} for state in STATES]
+    rm.documents = {
+        "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": about}},
+        "/ws/v1/cluster/apps": {"apps": {"app": apps}},
+    }
+    file = tmp_path / "new.yml"
+    file.write_text("version: 1\npolicy: drf\nqueues:\n  a: {maximum: 5%}\n")
+    checked = run(policy, ["check", str(file), "--rm", rm.url])
+    assert checked.exit_code == 2
+    first, second = checked.output.splitlines()
+    assert first.startswith(f"{file}:3:1: error LC205: queues: 2 applications live in root.old")
+    assert second.startswith(f"{file}:4:16: error LC202: queues.a.maximum: at most 512 memory_mb")
+    file.write_text("version: 1\npolicy: drf\nqueues:\n  old: {guaranteed: 5%}\n")
+    checked = run(policy, ["check", str(file), "--rm", rm.url, "--json"])
+    assert checked.exit_code == 0
+    [finding] = json.loads(checked.output)[0]["findings"]
+    assert (finding["rule"], finding["severity"]) == ("LC203", "warning")
+
+
+STATES = ("RUNNING", "ACCEPTED", "FINISHED", "KILLED")
+
+
+def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:
+    """The set-up is compiled and compared with the cluster; nothing is sent to it."""
+    cluster = {"capacity": {"memory_mb": 10240}}
+    app = {"queue": "root.gone", "state": "RUNNING", "startedTime": 1, "id": "a"}
+    rm.documents = {
+        "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"cluster": cluster}}},
+        "/ws/v1/cluster/apps": {"apps": {"app": app}},
+    }
+    refused = run(policy, ["apply", good(), "--rm", rm.url, "--dry-run"])
+    assert refused.exit_code == 2
+    assert "1 application lives in root.gone" in refused.output
+    rm.documents["/ws/v1/cluster/apps"] = {"apps": {}}
+    tried = run(policy, ["apply", good(), "--rm", rm.url, "--dry-run"])
+    assert tried.exit_code == 0
+    assert "nothing was changed" in tried.output
+    assert rm.calls == []
+
+
+def test_check_compares_with_a_workloads_cluster() -> None:
+    """A shipped workload's nodes stand for a cluster that is not there yet."""
+    assert run(policy, ["check", good(), "--cluster", "demo"]).exit_code == 0
+    both = run(policy, ["check", good(), "--cluster", "demo", "--rm", "http://h:1"])
+    assert (both.exit_code, "one of the two" in both.output) == (2, True)

@@ -1,5 +1,6 @@
 """``loomcard policy``: list the policies, check a set-up, print its schema, apply it."""
 
+from collections.abc import Sequence
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -8,12 +9,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from loomcard.cli.facts import of_resource_manager, of_workload
 from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, print_json, waiting
 from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
 from loomcard.config.catalog import Option, catalog
+from loomcard.config.fit import ClusterFacts, misfits
+from loomcard.config.rules import FILE
 
 BAD_INPUT = 2
 FAILED = 1
@@ -61,10 +65,25 @@ def list_policies(as_json: Json = False) -> None:
 def check(
     files: Annotated[list[Path], typer.Argument(help="The set-ups to check.")],
     policy_path: Folders = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Compare sizes with the cluster of this workload, too."),
+    ] = None,
+    rm: Annotated[
+        str | None,
+        typer.Option("--rm", help="Compare with the cluster that runs there, too."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check set-ups and list every finding with its line; exit 2 if there is one."""
-    results = [_check(file, policy_path) for file in files]
+    """Check set-ups and list every finding with its line; exit 2 if one is an error."""
+    facts = None
+    if cluster is not None and rm is not None:
+        _fail("--cluster and --rm", "give one of the two", BAD_INPUT)
+    if cluster is not None:
+        facts = of_workload(cluster)
+    elif rm is not None:
+        facts = of_resource_manager(ResourceManagerClient(rm, getuser()))
+    results = [_check(file, policy_path, facts) for file in files]
     if as_json:
         print_json(results)
     for file, result in zip(files, results, strict=True):
@@ -72,9 +91,9 @@ def check(
             continue
         if result["findings"]:
             _show_findings(file, result["findings"])
-        else:
+        if result["hash"] is not None:
             typer.echo(f"{file}: right, {result['queues']} queues, hash {result['hash'][:12]}")
-    if any(result["findings"] for result in results):
+    if any(_errors(result["findings"]) for result in results):
         raise typer.Exit(BAD_INPUT)
 
 
@@ -95,11 +114,18 @@ def apply(
             help="Check the file here first; not where the policy is installed there only."
         ),
     ] = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Compare the file with the cluster and change nothing."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
+    if dry_run:
+        _try(file, ResourceManagerClient(rm or default_url(), user or getuser()), as_json)
+        return
     text = _read(file)
-    findings = _check(file, None)["findings"] if local_check else []
+    findings = _errors(_check(file, None)["findings"]) if local_check else []
     applied: dict[str, Any] = {}
     if not findings:
         try:
@@ -124,6 +150,19 @@ def apply(
         typer.echo(f"{file}: applied as version {version}, hash {digest}")
 
 
+def _try(file: Path, client: ResourceManagerClient, as_json: bool) -> None:
+    """What an apply would find, by what the running cluster says of itself."""
+    result = _check(file, None, of_resource_manager(client))
+    if as_json:
+        print_json({"applied": None, "findings": result["findings"]})
+    else:
+        _show_findings(file, result["findings"])
+    if _errors(result["findings"]):
+        raise typer.Exit(BAD_INPUT)
+    if not as_json:
+        typer.echo(f"{file}: would be applied, hash {result['hash'][:12]}; nothing was changed")
+
+
 def _read(file: Path) -> str:
     """Return a file's text; ends the command if there is none."""
     try:
@@ -134,24 +173,34 @@ def _read(file: Path) -> str:
         _fail(f"{file}: not UTF-8 at byte {error.start}", "save it as UTF-8", BAD_INPUT)
 
 
-def _check(file: Path, policy_path: list[Path] | None) -> dict[str, Any]:
-    found: tuple[Finding, ...] = ()
+def _check(
+    file: Path, policy_path: list[Path] | None, facts: ClusterFacts | None = None
+) -> dict[str, Any]:
+    found: Sequence[Finding] = ()
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
         text = file.read_bytes().decode("utf-8-sig")
         setup = compile_setup(text, file.name, policy_path=policy_path, beside=file.parent)
+        found = misfits(text, setup, facts) if facts is not None else ()
     except FindingsError as error:
         found = error.findings
     except OSError as error:  # one file that is not there hides nothing of the others
-        found = (Finding(1, 1, "", f"cannot be read: {error.strerror}", "check the path"),)
+        said = f"cannot be read: {error.strerror}"
+        found = (Finding(1, 1, "", said, "check the path", rule=FILE),)
     except UnicodeDecodeError as error:
-        found = (Finding(1, 1, "", f"not UTF-8 at byte {error.start}", "save it as UTF-8"),)
+        said = f"not UTF-8 at byte {error.start}"
+        found = (Finding(1, 1, "", said, "save it as UTF-8", rule=FILE),)
+    findings = [finding.as_dict() for finding in found]
     return {
         "file": str(file),
-        "hash": setup["hash"],
+        "hash": None if _errors(findings) else setup["hash"],
         "queues": len(setup["queues"]),
-        "findings": [finding.as_dict() for finding in found],
+        "findings": findings,
     }
+
+
+def _errors(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in findings if each.get("severity", "error") == "error"]
 
 
 def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = False) -> None:
@@ -162,13 +211,20 @@ def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = Fa
             where = f"{one['path']}: " if one["path"] else ""
             hint = f" ({one['hint']})" if one["hint"] else ""
             place = f"{file}:{one['line']}:{one['column']}"
-            typer.echo(f"{place}: {where}{one['message']}{hint}", err=err)
+            typer.echo(f"{place}: {_kind(one)}{where}{one['message']}{hint}", err=err)
         return
-    table = Table("place", "key", "what is wrong", "remedy", title=f"{file}: {len(findings)} wrong")
+    title = f"{file}: {len(findings)} found"
+    table = Table("place", "rule", "key", "what is wrong", "remedy", title=title)
     for one in findings:
         place = f"{one['line']}:{one['column']}"
-        table.add_row(place, one["path"], one["message"], one["hint"])
+        table.add_row(place, _kind(one).rstrip(": "), one["path"], one["message"], one["hint"])
     console.print(table)
+
+
+def _kind(finding: dict[str, Any]) -> str:
+    """Severity and rule, as in ``error LC103: ``; nothing of a finding that has no rule."""
+    rule = finding.get("rule")
+    return f"{finding.get('severity', 'error')} {rule}: " if rule else ""
 
 
 def _option_text(option: Option) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.config import rules
 from loomcard.config.access import Access, check_access
 from loomcard.config.governing import Governed, check_governing
 from loomcard.config.limits import Limits, check_limits, wire_form
@@ -33,14 +34,19 @@ def compile_setup(
     Raises FindingsError with everything that is wrong with the text.
     """
     document = read(yaml_text)
+    document.by_rule(rules.YAML)
     model = check_structure(document)
+    document.by_rule(rules.STRUCTURE)
     if model is None:
         raise FindingsError(document.findings)
     tree = branches(model)
     access = check_access(document, tree)
+    document.by_rule(rules.ACCESS)
     limits = check_limits(document, tree)
+    document.by_rule(rules.LIMITS)
     folder = beside if policy_path is None else None
     governed, needs = check_governing(document, tree, policy_path, folder)
+    document.by_rule(rules.POLICY)
     if document.findings:
         raise FindingsError(document.findings)
     rows = zip(tree, access, limits, governed, strict=True)

@@ -5,6 +5,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from loomcard.config import rules
 from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicySetup, Queue
 from loomcard.document.findings import nearest
 from loomcard.document.reading import Document, Path
@@ -53,7 +54,11 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
     if kind == "extra_forbidden":
         known = (PolicySetup if len(path) == 1 else Queue).model_fields
         document.report(
-            path, f"unknown key {path[-1]!r}", nearest(str(path[-1]), known), at_key=True
+            path,
+            f"unknown key {path[-1]!r}",
+            nearest(str(path[-1]), known),
+            at_key=True,
+            rule=rules.UNKNOWN_KEY,
         )
         return path
     if kind in ("queue_name", "resource_name"):

@@ -12,7 +12,8 @@ class Finding:
     ``line`` and ``column`` count from 1; ``path`` names the place inside the document, such as
     ``queues.a.submit[1]``, and is empty where the file as a whole is meant; ``message`` says what
     was expected and what was found; ``hint`` is the remedy, or empty; ``file`` is told where a
-    reader of the finding could not know it.
+    reader of the finding could not know it; ``rule`` is the stable id of what was checked, where it
+    has one, and ``severity`` is error, warning or info.
     """
 
     line: int
@@ -21,6 +22,8 @@ class Finding:
     message: str
     hint: str = ""
     file: str = ""
+    rule: str = ""
+    severity: str = "error"
 
     def __str__(self) -> str:
         place = f"line {self.line}, column {self.column}"
@@ -30,7 +33,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as ``--json`` and the REST interface print them."""
-        return {name: value for name, value in asdict(self).items() if value or name != "file"}
+        optional = ("file", "rule")
+        return {name: v for name, v in asdict(self).items() if v or name not in optional}
 
 
 class FindingsError(ValueError):

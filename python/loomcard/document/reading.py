@@ -7,7 +7,7 @@ base 60), so that a user called ``no`` or ``012`` stays a name.
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, NoReturn
 
 import yaml
@@ -105,14 +105,29 @@ class Document:
     _keys: dict[Path, Position] = field(default_factory=dict)
     _values: dict[Path, Position] = field(default_factory=dict)
 
-    def report(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
+    def report(
+        self,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        at_key: bool = False,
+        rule: str = "",
+        severity: str = "error",
+    ) -> None:
         """Add a finding at ``path``, or at the nearest enclosing place that the file has."""
         place = path
         while place and place not in self._values:
             place = place[:-1]
         table = self._keys if at_key else self._values
         line, column = table.get(place) or self._values.get(place) or (1, 1)
-        self.findings.append(Finding(line, column, path_text(path), message, hint))
+        self.findings.append(
+            Finding(line, column, path_text(path), message, hint, rule=rule, severity=severity)
+        )
+
+    def by_rule(self, rule: str) -> None:
+        """Give the findings that have no rule yet this one."""
+        self.findings = [f if f.rule else replace(f, rule=rule) for f in self.findings]
 
 
 def path_text(path: Path) -> str:
