@@ -76,7 +76,12 @@ ANSWERS: dict[str, Any] = {
                     "hash": "0123456789abcdef",
                     "source": "d.yml",
                 },
-                "bridge": {"state": "fallback", "rounds": 7, "last_failure": "killed\nTraceback"},
+                "bridge": {
+                    "state": "fallback",
+                    "rounds": 7,
+                    "last_failure": "killed\nTraceback",
+                    "journal": {"trouble": "/j: No space left on device", "lost_rounds": 5},
+                },
                 "grants": {"policy": 40, "fallback": 2},
                 "refusals": {"NODE_FULL": 1},
                 "queues": [
@@ -132,6 +137,7 @@ def test_status_says_policy_version_and_fallback(
     assert "policy drf, version 3, from d.yml" in shown
     assert "bridge fallback, 7 rounds; last failure: killed" in shown
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
+    assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown
     assert [line.split() for line in shown.splitlines() if "delta" in line] == [
         ["│", "delta", "│", "0.25", "│"]
     ]

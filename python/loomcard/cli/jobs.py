@@ -149,6 +149,12 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
     failure = bridge.get("last_failure")
     said = f"; last failure: {failure.splitlines()[0]}" if failure else ""
     out.print(f"bridge {bridge['state']}, {bridge['rounds']} rounds{said}")
+    journal = bridge.get("journal") or {}
+    if journal.get("trouble"):
+        out.print(
+            f"the journal is not written, {journal['lost_rounds']} rounds are missing: "
+            f"{journal['trouble']}"
+        )
     refused = ", ".join(f"{why} {count}" for why, count in scheduler["refusals"].items())
     out.print(
         f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "

@@ -122,6 +122,7 @@ public final class SchedulerDocument {
       faults.addObject().put("queue", fault.queue).put("at_ms", startedAtMs + fault.atMs)
           .put("message", fault.message).put("traceback", fault.traceback);
     }
+    document.set("journal", report(status.reports.get("journal")));
     return document;
   }
 
