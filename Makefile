@@ -8,11 +8,12 @@ MVN := mvn -q -B -Dstyle.color=never -f jvm-bridge
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
-JAVA_SOURCES := $(shell find jvm-bridge -name target -prune -o \
+JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
+YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines explore bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos clean
+.PHONY: help setup environment demo test lint unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -42,7 +43,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
 	@$(BIN)/loomcard demo
 
-test: setup lint java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
+test: setup $(YARN_TESTS) lint java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/pytest
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
@@ -62,6 +63,14 @@ lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile,
 unit: setup  ## the fast part: lint and the Python tests without a cluster
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/pytest -q -m "not cluster and not docker"
+
+$(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f -print) | environment
+	@echo "setup: YARN's own tests into jvm-bridge/yarn-tests/target (the first time downloads some 20 MB)"
+	@$(MVN)/yarn-tests package
+	@touch $@
+
+yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard; two hours, goes on where it stopped
+	@$(BIN)/python -m loomcard.suite.yarn_tests --write docs/yarn-tests.md $(if $(RERUN),--rerun)
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))

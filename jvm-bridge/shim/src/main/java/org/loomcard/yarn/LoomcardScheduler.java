@@ -84,6 +84,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private ApplicationDesk desk;
   private boolean usePortForNodeName;
   private volatile boolean wasReady;
+  private volatile boolean seenInline;
 
   public LoomcardScheduler() {
     super(LoomcardScheduler.class.getName());
@@ -234,6 +235,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   /** A node's heartbeat; one without news leaves no record and starts no round. */
   void heartbeat(RMNode rmNode) {
+    if (!seenInline) { // the snapshot to a process that is new would hide this heartbeat from it
+      awaitQuiet();
+      seenInline = true;
+    }
     readLock.lock();
     try {
       nodeUpdate(rmNode);
