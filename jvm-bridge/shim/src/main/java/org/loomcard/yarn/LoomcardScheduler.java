@@ -568,7 +568,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   @Override
   public QueueMetrics getRootQueueMetrics() {
-    return tree.root().getMetrics();
+    // Before a set-up has been loaded there is no tree, but YARN's page and tests ask all the same.
+    return tree.queues().isEmpty() ? QueueMetrics.forQueue("root", null, false, getConfig())
+        : tree.root().getMetrics();
   }
 
   /** The queues of the set-up applied last. */

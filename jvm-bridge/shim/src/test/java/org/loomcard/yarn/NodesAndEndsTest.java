@@ -3,6 +3,7 @@ package org.loomcard.yarn;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -18,7 +19,9 @@ import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.PlanMessage;
@@ -52,6 +55,16 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   private void release(Container container) throws Exception {
     am.allocate(new ArrayList<ResourceRequest>(), Collections.singletonList(container.getId()));
     rm.drainEvents();
+  }
+
+  /** Whoever reads metrics before the first set-up, as a standby's page does, reads the root's. */
+  @Test
+  public void metricsOfTheRootAreThereBeforeAnySetup() throws Exception {
+    try (MockRM early = new MockRM(conf)) {
+      QueueMetrics before = early.getResourceScheduler().getRootQueueMetrics();
+      early.start();
+      assertSame(before, early.getResourceScheduler().getRootQueueMetrics());
+    }
   }
 
   /**
