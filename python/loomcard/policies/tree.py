@@ -221,11 +221,9 @@ class PolicyTree:
         """It raised: its memory is worth nothing, and its stand-in serves for a while."""
         self.forget([instance.queue.number])
         rest_ms = instance.stand_in.fault(self.mirror.now_ms)
-        message = (
-            f"{instance.key}: {type(error).__name__}: {error}; "
-            f"its queue is served first in, first out for {rest_ms} ms, then it is tried again"
-        )
-        return instance.queue.number, message, traceback.format_exc()
+        message = f"{instance.key}: {type(error).__name__}: {error}"
+        rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."
+        return instance.queue.number, message, traceback.format_exc() + rests
 
     def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], Taken]:
         def turn(child: Queue, count: int, limit: Resource | None) -> Taken:

@@ -8,8 +8,9 @@ public final class PolicyFault {
   public final String queue;
   /** When, on the engine's clock. */
   public final long atMs;
-  /** What was raised, and for how long another policy serves the queue. */
+  /** What was raised. */
   public final String message;
+  /** Where, and for how long another policy serves the queue. */
   public final String traceback;
 
   PolicyFault(String queue, long atMs, String message, String traceback) {

@@ -161,8 +161,7 @@ public class SwapTest extends BridgeTestBase {
     assertTrue(result.toString(), result.isApplied());
     ask(3);
     Until.waitUntil("granted all the same", () -> books.running("policy") == 3);
-    assertEquals("ValueError: not with asks",
-        bridge.status().faults.get(0).message.replaceAll(".*(ValueError[^;]*);.*", "$1"));
+    assertTrue(bridge.status().faults.get(0).message.endsWith("ValueError: not with asks"));
     assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.grantedByFallback());
