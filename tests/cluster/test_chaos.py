@@ -1,4 +1,6 @@
-"""A scheduler that is broken on purpose, on which each check of `make chaos` must fail."""
+"""Chaos in small: real JVMs, a real policy process, twenty faults; and a scheduler that is broken
+on purpose, on which each check must fail.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,16 @@ def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     report = out / "report.json"
     assert report.is_file(), ran.stderr
     return ran.returncode, json.loads(report.read_text()), ran.stdout + ran.stderr
+
+
+@pytest.mark.cluster
+def test_twenty_faults_break_nothing(tmp_path: Path) -> None:
+    """No invariant is violated, every comparison was made, and the last line is JSON."""
+    status, report, said = chaos(tmp_path, "--seed", "123", "--faults", "20", "--every", "10")
+    assert report["named"] == [], said
+    assert status == 0
+    assert report["faults"] == 20
+    assert report["comparisons"] >= 4
 
 
 BREAKS = {
