@@ -18,22 +18,24 @@ final class BridgeRounds implements Rounds {
   private final Bridge bridge;
   /** YARN's own tests expect decisions at a node's heartbeat and at no other time. */
   private final boolean onHeartbeatsOnly;
+  private final BridgeMetrics metrics;
 
-  BridgeRounds(Bridge bridge, boolean onHeartbeatsOnly) {
+  BridgeRounds(Bridge bridge, boolean onHeartbeatsOnly, ShimMetrics shim) {
     this.bridge = bridge;
+    this.metrics = new BridgeMetrics(bridge::status, shim);
     this.onHeartbeatsOnly = onHeartbeatsOnly;
   }
 
   /** The real thing: with the Python of the settings. */
   static BridgeRounds of(BridgeConfig config, EngineClock clock, Books books,
-      StateKeeper keeper) {
+      StateKeeper keeper, ShimMetrics shim) {
     String version = BridgeRounds.class.getPackage().getImplementationVersion();
     Handshake handshake = new Handshake(config, clock.epochMs(),
         version == null ? "unpackaged" : version, VersionInfo.getVersion(),
         Arrays.asList(Amounts.names()));
     return new BridgeRounds(
         new Bridge(config, clock, books, Bridge.python(config), handshake, keeper),
-        config.inlineWaitMs > 0);
+        config.inlineWaitMs > 0, shim);
   }
 
   Bridge bridge() {
@@ -48,6 +50,7 @@ final class BridgeRounds implements Rounds {
   @Override
   public void start() {
     bridge.start();
+    metrics.register();
   }
 
   @Override
@@ -72,6 +75,7 @@ final class BridgeRounds implements Rounds {
 
   @Override
   public void stop() throws InterruptedException {
+    metrics.unregister();
     bridge.stop();
   }
 }

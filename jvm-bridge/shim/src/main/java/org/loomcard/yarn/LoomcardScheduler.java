@@ -118,7 +118,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock)
       throws IOException {
     return BridgeRounds.of(settings, engineClock, roundBooks,
-        StateKeepers.of(rmContext, getConfig(), settings));
+        StateKeepers.of(rmContext, getConfig(), settings), metrics);
   }
 
   private Resource checkedMinimum() {
