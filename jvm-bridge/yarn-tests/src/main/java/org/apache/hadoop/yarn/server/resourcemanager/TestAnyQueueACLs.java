@@ -22,6 +22,8 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
     YarnConfiguration made = new YarnConfiguration();
     made.set(YarnConfiguration.RM_SCHEDULER, System.getProperty("scheduler.class"));
     made.setBoolean(YarnConfiguration.YARN_ACL_ENABLE, true);
+    // A set-up that an earlier test applied stays in force in its folder.
+    made.set("loomcard.state.dir", Files.createTempDirectory("loomcard-state").toString());
     write(made, "submit: []\nadminister: [" + ROOT_ADMIN + "]\nqueues:\n" + TWO);
     String setup = made.get("loomcard.queue-acls.setup");
     if (setup != null) {
