@@ -246,6 +246,23 @@ def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
     assert (second.submit_ms, second.stages[0].durations_ms) == (4950, [30])
 
 
+def test_a_journal_keeps_tasks_that_are_shorter_than_a_heartbeat(tmp_path: Path) -> None:
+    """Tasks of 700 ms on nodes that report once a second come back as such; by the heartbeats
+    alone they had run 0 or 1000 ms, or not at all.
+    """
+    text = (
+        f"version: 1\n{NODES}applications:\n  - id: a\n    kind: dag\n    stages:\n"
+        "      - {id: s, tasks: 40, memory_mb: 1024, vcores: 1, duration_ms: 700}\n"
+    ).replace("cluster: {", "cluster: {heartbeat_ms: 1000, am_heartbeat_ms: 1000, ")
+    scenario = build(text, "w", tmp_path, seed=1)
+    setup = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
+    simulate(scenario, setup, policy="fifo", journal=tmp_path / "journal")
+    past = f"version: 1\ntrace: {{format: journal, file: '{tmp_path / 'journal'}'}}\n"
+    (again,) = build(past, "w", Path("/"), seed=1).applications
+    (stage,) = again.stages
+    assert stage.durations_ms == [700] * 40
+
+
 @pytest.mark.parametrize(
     ("name", "text", "trace", "line", "part"),
     [

@@ -77,6 +77,7 @@ class Machines:
         """Start a container's process; it runs for ``length_ms``, or till its AM says when."""
         started = self._clock.now + self._launch_delay_ms
         running.started_ms = started
+        self._rm.launched(running.container, started)
         heard = next_beat(started, running.machine.phase_ms, self._period_ms)
         if heard == self._clock.now:
             self._rm.started(running.container)
@@ -143,7 +144,7 @@ class Machines:
 
     def _report_end(self, running: Running, at_ms: int) -> None:
         if running.ends_ms == at_ms and self._lives(running):
-            self._rm.end(running.container, "completed", running.status)
+            self._rm.end(running.container, "completed", running.status, at_ms)
 
     def _join(self, machine: Machine) -> None:
         spec = machine.spec

@@ -76,6 +76,7 @@ class ResourceManager:
         self._timers: dict[int, int] = {}
         self._told_headroom: dict[int, Resource] = {}
         self._yarn_numbers: dict[int, int] = {}  # by attempt
+        self._launched: dict[int, int] = {}  # when containers' processes start
 
     # What happens to the cluster
 
@@ -160,12 +161,22 @@ class ResourceManager:
         container.started_ms = self.clock.now
         self._waiting.append(r.ContainerStarted(self.clock.now, container.number))
 
-    def end(self, container: Container, kind: str, exit_status: int) -> None:
-        """A container ends on the books."""
+    def launched(self, container: Container, at_ms: int) -> None:
+        """Its process starts then, which nobody hears of before the node's next heartbeat."""
+        self._launched[container.number] = at_ms
+
+    def end(
+        self, container: Container, kind: str, exit_status: int, ended_ms: int | None = None
+    ) -> None:
+        """A container ends on the books; ``ended_ms``: when its process did, if that was before."""
         del self.ledger.containers[container.number]
         self.ledger.release(container)
         now, number = self.clock.now, container.number
-        self.tell(r.ContainerCompleted(now, number, kind, exit_status))
+        launched_ms = self._launched.pop(number, None)
+        ran = (launched_ms, now if ended_ms is None else ended_ms)
+        if launched_ms is not None and launched_ms > now:
+            ran = (None, now)
+        self.tell(r.ContainerCompleted(now, number, kind, exit_status, *ran))
         self.on_ended(container, kind, exit_status)
 
     def remove_attempt(self, attempt: Attempt, state: str) -> None:

@@ -2,7 +2,8 @@
 
 * An application is its submission, queue, user and tags, and the size of its AM's container.
 * A stage is what was asked for under one key (priority, request id); a task is a container that
-  ended by itself or was released, for as long as it was RUNNING. One that ended with an exit
+  ended by itself or was released, for as long as it ran by the records' estimate, which knows of
+  tasks that are shorter than a heartbeat. One that ended with an exit
   status of failure is a failing attempt of the task that came next. What was preempted, lost,
   expired, never ran, or ran when the journal ended is no task: it was asked for again, or is not
   known.
@@ -150,7 +151,9 @@ class _Past:
             case r.Setup():
                 self._queues = [queue["path"] for queue in record.setup["queues"]]
             case r.NodeAdded():
-                host = self._hosts[record.node] = record.id.rpartition(":")[0] or record.id
+                host = self._hosts[record.node] = (
+                    record.name or record.id.rpartition(":")[0] or record.id
+                )
                 known = self.nodes.get(host)
                 capacity = self._amounts(record.capacity)
                 size = tuple(map(max, capacity, known.capacity if known else capacity))
@@ -213,9 +216,14 @@ class _Past:
     @staticmethod
     def _end(container: _Container, record: r.ContainerCompleted, at_ms: int) -> None:
         container.ended_ms = at_ms
-        if container.started_ms is None or record.kind in ("preempted", "lost", "expired"):
+        if record.kind in ("preempted", "lost", "expired"):
             return
-        container.ran_ms = at_ms - container.started_ms
+        if record.launched_ms is not None and record.ended_ms is not None:
+            container.ran_ms = max(1, record.ended_ms - record.launched_ms)
+        elif container.started_ms is not None:  # a journal of before schema 2
+            container.ran_ms = at_ms - container.started_ms
+        else:
+            return
         status = record.exit_status
         container.failed = record.kind == "completed" and status > 0 and status not in _KILLED
 
