@@ -16,6 +16,7 @@ import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
@@ -104,6 +105,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node,
       SchedulerRequestKey key, RMContainerImpl container) {
     container.setResourceRequests(asks.allocate(type, node, key, container));
+  }
+
+  /** What the AM that sent a heartbeat gets, as a remote exception that says {@code message}. */
+  static RuntimeException refusedAsks(String message) {
+    return new YarnRuntimeException(message);
   }
 
   /** What was asked for with this container is not to be asked for again when it ends. */

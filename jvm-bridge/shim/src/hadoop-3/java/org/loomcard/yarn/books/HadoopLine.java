@@ -17,6 +17,7 @@ import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
+import org.apache.hadoop.yarn.exceptions.SchedulerInvalidResoureRequestException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -116,6 +117,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
       SchedulerRequestKey key,
       RMContainerImpl container) {
     container.setContainerRequest(asks.allocate(type, node, key, container));
+  }
+
+  /** What the AM that sent a heartbeat gets, as a YarnException that says {@code message}. */
+  static RuntimeException refusedAsks(String message) {
+    return new SchedulerInvalidResoureRequestException(message);
   }
 
   /** What was asked for with this container is not to be asked for again when it ends. */

@@ -24,6 +24,7 @@ public final class BridgeConfig {
   public static final String PYTHON = "loomcard.python";
   public static final String PROCESS_MAX_MEMORY_MB = "loomcard.process.max-memory-mb";
   public static final String PROCESS_MAX_REPLY_MB = "loomcard.process.max-reply-mb";
+  public static final String MAX_ASK_KEYS = "loomcard.attempt.max-ask-keys";
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
@@ -72,6 +73,7 @@ public final class BridgeConfig {
    * From then on the fallback serves, although the call is still pending; a plan that comes later
    * is refused whole, LATE.
    */
+  public final int maxAskKeys;
   public final long roundDeadlineMs;
   /** A plan that has not come after this ends the process. */
   public final long roundHardDeadlineMs;
@@ -132,6 +134,7 @@ public final class BridgeConfig {
     python = conf.getTrimmed(PYTHON, "python3");
     processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
     processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
+    maxAskKeys = (int) number(conf, MAX_ASK_KEYS, 2000, 1, 1_000_000);
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1500, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
