@@ -10,7 +10,8 @@ from loomcard.config import rules
 from loomcard.config.access import Access, check_access
 from loomcard.config.governing import Governed, check_governing
 from loomcard.config.limits import Limits, check_limits, wire_form
-from loomcard.config.schema import ppm
+from loomcard.config.rights import Rights, check_rights
+from loomcard.config.schema import MILLION, UNLIMITED, ppm
 from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
 from loomcard.document.findings import FindingsError
@@ -43,13 +44,14 @@ def compile_setup(
     access = check_access(document, tree)
     document.by_rule(rules.ACCESS)
     limits = check_limits(document, tree)
+    rights = check_rights(document, tree)
     document.by_rule(rules.LIMITS)
     folder = beside if policy_path is None else None
     governed, needs = check_governing(document, tree, policy_path, folder)
     document.by_rule(rules.POLICY)
     if document.findings:
         raise FindingsError(document.findings)
-    rows = zip(tree, access, limits, governed, strict=True)
+    rows = zip(tree, access, limits, governed, rights, strict=True)
     setup: dict[str, Any] = {
         "needs": needs,
         "queues": [_queue(*row) for row in rows],
@@ -77,7 +79,9 @@ def canonical_json(setup: dict[str, Any]) -> str:
     return json.dumps(setup, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _queue(branch: Branch, access: Access, limits: Limits, governed: Governed) -> dict[str, Any]:
+def _queue(
+    branch: Branch, access: Access, limits: Limits, governed: Governed, rights: Rights
+) -> dict[str, Any]:
     inner_of_implied = branch.parent is None and not branch.queue.queues
     user_limit, am_share = branch.queue.user_limit, branch.queue.am_share
     if inner_of_implied:  # the file's limits on users and masters are root.default's
@@ -97,4 +101,38 @@ def _queue(branch: Branch, access: Access, limits: Limits, governed: Governed) -
         "user_limit_ppm": ppm(user_limit),
         "walked": governed.walked,
         "weight": 1.0 if branch.implied else float(branch.queue.weight),
+        **_limits_of_applications(branch),
+        **_in_force(rights),
     }
+
+
+def _limits_of_applications(branch: Branch) -> dict[str, Any]:
+    """Return what the queue itself states; a key at its default is left out."""
+    queue, keys = branch.queue, dict[str, Any]()
+    if branch.implied:  # root has them, and what root has holds below it
+        return keys
+    if queue.state != "running":
+        keys["state"] = queue.state
+    for name in ("maximum_applications", "maximum_applications_per_user"):
+        if getattr(queue, name) != UNLIMITED:
+            keys[name] = getattr(queue, name)
+    if isinstance(queue.maximum_allocation, dict):
+        keys["maximum_allocation"] = dict(sorted(queue.maximum_allocation.items()))
+    parts = {name: ppm(part) for name, part in sorted(queue.label_maximum.items())}
+    if any(part < MILLION for part in parts.values()):
+        keys["label_maximum_ppm"] = {name: p for name, p in parts.items() if p < MILLION}
+    return keys
+
+
+def _in_force(rights: Rights) -> dict[str, Any]:
+    """Return what is in force at the queue, inherited or not; defaults are left out."""
+    keys: dict[str, Any] = {}
+    if rights.labels is not None:
+        keys["labels"] = list(rights.labels)
+    if rights.default_label:
+        keys["default_label"] = rights.default_label
+    if rights.maximum_lifetime is not None:
+        keys["maximum_lifetime_s"] = rights.maximum_lifetime
+    if rights.default_lifetime is not None:
+        keys["default_lifetime_s"] = rights.default_lifetime
+    return keys

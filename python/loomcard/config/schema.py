@@ -11,8 +11,10 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    PlainValidator,
     StringConstraints,
     Tag,
+    WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
 
@@ -22,6 +24,9 @@ QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
 RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"
 ACL_ENTRY: Final = r"^(\*|(group:)?[^\s,:*]+)$"
 PERCENT: Final = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
+LABEL: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+LABEL_ENTRY: Final = r"^(\*|[A-Za-z0-9][A-Za-z0-9_-]*)$"
+UNLIMITED: Final = "unlimited"
 PERCENT_TAG: Final = "<percent>"
 AMOUNTS_TAG: Final = "<amounts>"
 MILLION: Final = 1_000_000
@@ -78,6 +83,24 @@ def _acl_entry(entry: str) -> str:
     raise PydanticCustomError("acl_entry", message)
 
 
+def _label(name: str) -> str:
+    if re.fullmatch(LABEL, name):
+        return name
+    raise PydanticCustomError("label", "expected a node label: letters, digits, _ and -")
+
+
+def _label_entry(name: str) -> str:
+    if re.fullmatch(LABEL_ENTRY, name):
+        return name
+    raise PydanticCustomError("label", 'expected a node label, or "*" for all')
+
+
+def _count(value: object) -> object:
+    if value == UNLIMITED or (type(value) is int and 1 <= value < 2**31):
+        return value
+    raise PydanticCustomError("count", "expected a whole number from 1 to 2147483647, or unlimited")
+
+
 def _not_empty(amounts: dict[str, int]) -> dict[str, int]:
     if not amounts:
         raise PydanticCustomError("amounts", "expected at least one resource")
@@ -104,12 +127,35 @@ Amounts = Annotated[
 ]
 
 
+Count = Annotated[
+    int | str,
+    PlainValidator(_count),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"const": UNLIMITED}]}
+    ),
+]
+PositiveAmounts = Annotated[
+    dict[ResourceName, Annotated[int, Field(ge=1, lt=2**63)]],
+    AfterValidator(_not_empty),
+    Field(json_schema_extra={"minProperties": 1}),
+]
+Label = Annotated[str, AfterValidator(_label), Field(json_schema_extra={"pattern": LABEL})]
+LabelEntry = Annotated[
+    str, AfterValidator(_label_entry), Field(json_schema_extra={"pattern": LABEL_ENTRY})
+]
+
+
 def _form(value: object) -> str:
     return AMOUNTS_TAG if isinstance(value, dict) else PERCENT_TAG
 
 
 Guaranteed = Annotated[
     Annotated[Percent, Tag(PERCENT_TAG)] | Annotated[Amounts, Tag(AMOUNTS_TAG)],
+    Discriminator(_form),
+]
+Allocation = Annotated[
+    Annotated[Literal["unlimited"], Tag(PERCENT_TAG)]
+    | Annotated[PositiveAmounts, Tag(AMOUNTS_TAG)],
     Discriminator(_form),
 ]
 Maximum = Annotated[
@@ -175,6 +221,56 @@ class Queue(BaseModel):
         " Default: as the parent; where nobody states it, everyone while everyone may submit,"
         " else YARN's administrators only.",
         examples=[["alice"]],
+    )
+    state: Literal["running", "stopped", "draining"] = Field(
+        "running",
+        description="Whether applications are accepted here and below. stopped and draining both"
+        " accept none and let those that are there run to their end.",
+        examples=["stopped"],
+    )
+    maximum_applications: Count = Field(
+        UNLIMITED,
+        description="How many applications may wait and run here and below.",
+        examples=[100],
+    )
+    maximum_applications_per_user: Count = Field(
+        UNLIMITED,
+        description="How many applications of one user may wait and run here and below.",
+        examples=[10],
+    )
+    maximum_allocation: Allocation = Field(
+        UNLIMITED,
+        description="The largest container that may be asked for here and below.",
+        examples=[{"memory_mb": 8192, "vcores": 4}],
+    )
+    maximum_lifetime: Count = Field(
+        UNLIMITED,
+        description="Seconds after which YARN kills an application of this queue or one below.",
+        examples=[86400],
+    )
+    default_lifetime: Count | None = Field(
+        None,
+        description="The lifetime in seconds of an application that states none. Default: as the"
+        " parent, or else the maximum lifetime.",
+        examples=[3600],
+    )
+    labels: list[LabelEntry] | None = Field(
+        None,
+        description='The node labels that may be asked for here; "*" for all, [] for none.'
+        " Default: as the parent; for the file itself all.",
+        examples=[["gpu"]],
+    )
+    default_label: Literal[""] | Label | None = Field(
+        None,
+        description='The node label of asks that name none; "" for nodes without a label.'
+        " Default: as the parent.",
+        examples=["gpu"],
+    )
+    label_maximum: dict[Label, Share] = Field(
+        {},
+        description="What the queue may never exceed on the nodes of a label: percent of the"
+        " parent's maximum there. Default 100%.",
+        examples=[{"gpu": "50%"}],
     )
     queues: "dict[QueueName, Queue]" = Field(
         {}, description="The queues below this one, by name.", examples=[{"a": {}, "b": {}}]

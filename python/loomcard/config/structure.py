@@ -61,7 +61,7 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
             rule=rules.UNKNOWN_KEY,
         )
         return path
-    if kind in ("queue_name", "resource_name"):
+    if kind in ("queue_name", "resource_name") or (kind == "label" and "[key]" in detail["loc"]):
         document.report(path, detail["msg"], "rename it", at_key=True)
         return path
     document.report(path, told(detail), _hint(path, value))
@@ -72,7 +72,7 @@ def _hint(path: Path, value: object) -> str:
     """Return an example of the innermost key on the path that has one."""
     names = [part for part in path if isinstance(part, str)]
     queue_key = names[-1]
-    if len(names) > 1 and names[-2] in ("guaranteed", "maximum"):
+    if len(names) > 1 and names[-2] in ("guaranteed", "maximum", "maximum_allocation"):
         return "write a whole number that is not negative, such as 8192"
     if queue_key in ("submit", "administer") and isinstance(path[-1], int):
         if value is None or isinstance(value, str | list | dict):
@@ -95,5 +95,5 @@ def _leave_out(data: Any, path: Path) -> None:
     outer = path[:-1]
     holder = holder_of(data, path)
     del holder[path[-1]]
-    if not holder and outer and outer[-1] in ("guaranteed", "maximum"):
+    if not holder and outer and outer[-1] in ("guaranteed", "maximum", "maximum_allocation"):
         _leave_out(data, outer)

@@ -22,6 +22,7 @@ from loomcard.model.cluster import (
     Partition,
     Queue,
 )
+from loomcard.model.label_limits import LabelLimits
 from loomcard.model.limits import build_tree, resolve
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
@@ -49,6 +50,7 @@ class Ledger:
         self.hosts: dict[str, list[int]] = {}
         self.racks: dict[str, list[int]] = {}
         self.queues: list[Queue] = []
+        self.label_limits = LabelLimits([])
         self.by_path: dict[str, Queue] = {}
         self.applications: dict[int, Application] = {}
         self.attempts: dict[int, Attempt] = {}
@@ -132,6 +134,7 @@ class Ledger:
         """Put another queue tree in place; applications keep their queue by its path."""
         self.queues = build_tree(setup, len(self.types))
         self.by_path = {queue.path: queue for queue in self.queues}
+        self.label_limits = LabelLimits(self.queues)
         self.capacity_version += 1
         resolve(self.queues, self.capacity, self.types)
         for app in self.applications.values():
@@ -152,6 +155,7 @@ class Ledger:
             subtract_all(app.sums[1:], container.size)
             if container.is_am:
                 subtract_all([old.am_used], container.size)
+        self.label_limits.forget()
         self._demand(old, -app.pending_count)
         age_changed(old)
         self._enter(app, queue)
@@ -287,6 +291,7 @@ class Ledger:
         add_all(app.sums, size)
         if container.is_am:
             add_all([app.queue.am_used], size)
+        self.label_limits.hold(container)
         node.containers[container] = None
         app.containers[container] = None
         self._mark(app, app.queue)
@@ -302,6 +307,7 @@ class Ledger:
         subtract_all(app.sums, size)
         if container.is_am:
             subtract_all([app.queue.am_used], size)
+        self.label_limits.release(container)
         del node.containers[container]
         del app.containers[container]
         self._mark(app, app.queue)
@@ -352,6 +358,8 @@ class Ledger:
         """Which limit of the queue tree forbids one more container of ``ask``, or None."""
         app = ask.attempt.application
         leaf, size = app.queue, ask.size
+        if self.label_limits.active and (reason := self.label_limits.forbids(self, ask)):
+            return reason
         for queue in leaf.capped:
             assert queue.maximum is not None
             if not room_for(size, queue.used, queue.maximum):

@@ -27,6 +27,8 @@ import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
 import org.loomcard.yarn.books.LoomcardApplication;
 import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.slf4j.Logger;
@@ -56,15 +58,31 @@ final class ApplicationDesk {
 
   void addApplication(ApplicationId id, String queueName, String user, Priority asked,
       boolean recovering) {
+    Setup checked;
+    String problem;
+    do { // groups are looked up without the lock: that may take seconds
+      checked = tree.setup();
+      problem = whyNotSubmit(tree.find(queueName), queueName, user, recovering);
+    } while (!addApplication(checked, problem, id, queueName, user, asked, recovering));
+    rounds.signal();
+  }
+
+  /** False when another configuration than the one that was checked governs by now. */
+  private boolean addApplication(Setup checked, String forbidden, ApplicationId id,
+      String queueName, String user, Priority asked, boolean recovering) {
     writeLock.lock();
     try {
+      if (tree.setup() != checked) {
+        return false;
+      }
       LoomcardQueue queue = tree.find(queueName);
-      String problem = whyNotSubmit(queue, queueName, user, recovering);
+      String problem = forbidden != null || recovering ? forbidden
+          : Admission.refusal(queue, null, user, id);
       if (problem != null) {
         LOG.info("Application {} of {} rejected: {}", id, user, problem);
         RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
         rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
-        return;
+        return true;
       }
       RMApp app = rmContext.getRMApps().get(id);
       boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
@@ -78,10 +96,10 @@ final class ApplicationDesk {
         rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
             RMAppEventType.APP_ACCEPTED));
       }
+      return true;
     } finally {
       writeLock.unlock();
     }
-    rounds.signal();
   }
 
   /**
@@ -172,20 +190,45 @@ final class ApplicationDesk {
 
   void checkMove(ApplicationId id, String target) throws YarnException {
     LoomcardApplication application = known(id);
-    String problem = whyNotSubmit(tree.find(target), target, application.user(), false);
+    LoomcardQueue to = tree.find(target);
+    String problem = whyNotSubmit(to, target, application.user(), false);
+    stay(application, problem != null ? problem
+        : Admission.refusal(to, application.queue(), application.user(), id));
+  }
+
+  private static void stay(LoomcardApplication application, String problem) throws YarnException {
     if (problem != null) {
-      throw new YarnException("Application " + id + " stays in " + application.queue().path() + ": "
-          + problem);
+      throw new YarnException("Application " + application.id() + " stays in "
+          + application.queue().path() + ": " + problem);
     }
   }
 
   String move(ApplicationId id, String target) throws YarnException {
+    Setup checked;
+    do { // groups are looked up without the lock
+      checked = tree.setup();
+      checkMove(id, target);
+    } while (!move(checked, id, target));
+    String path = known(id).queue().path();
+    RMApp app = rmContext.getRMApps().get(id);
+    if (app != null && !path.equals(target)) {
+      HadoopLine.storeQueue(rmContext, app, path);
+    }
+    rounds.signal();
+    return path;
+  }
+
+  /** False when another configuration than the one that was checked governs by now. */
+  private boolean move(Setup checked, ApplicationId id, String target) throws YarnException {
     writeLock.lock();
     try {
-      checkMove(id, target);
+      if (tree.setup() != checked) {
+        return false;
+      }
       LoomcardApplication application = known(id);
       LoomcardQueue from = application.queue();
       LoomcardQueue to = tree.find(target);
+      stay(application, Admission.refusal(to, from, application.user(), id));
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null) {
         attempt.move(to);
@@ -193,10 +236,9 @@ final class ApplicationDesk {
       applications.get(id).setQueue(to);
       ledger.changeApplication(application, to, application.priority());
       LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
-      return to.path();
+      return true;
     } finally {
       writeLock.unlock();
-      rounds.signal();
     }
   }
 

@@ -66,7 +66,8 @@ final class ContainerGrant {
     if (!Resources.fitsIn(size, node.getUnallocatedResource())) {
       return Reasons.NODE_FULL;
     }
-    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm);
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm,
+        node.getPartition());
   }
 
   private void size(ResourceRequest any) {
@@ -111,9 +112,10 @@ final class ContainerGrant {
     RMContainer granted = attempt.grant(type, node, key, container);
     node.allocateContainer(granted);
     if (key.getContainerToUpdate() == null) {
-      attempt.application().charges().add(id, amounts, isAm);
+      attempt.application().charges().add(id, amounts, isAm, node.getPartition());
     } else {
-      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts);
+      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts,
+          node.getPartition());
     }
     attempt.incNumAllocatedContainers(type, asked);
     HadoopLine.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);

@@ -145,10 +145,12 @@ final class FifoFallback {
       return 0;
     }
     String label = any.getNodeLabelExpression();
-    Partition partition = nodes.partition(label == null ? "" : label);
+    String asked = label == null ? "" : label;
+    Partition partition = nodes.partition(asked);
     long[] size = Amounts.of(any.getCapability());
     if (partition == null || !partition.mayFit(size)
-        || attempt.loomcardQueue().refusal(attempt.getUser(), size, attempt.isAmAsk()) != null) {
+        || attempt.loomcardQueue().refusal(attempt.getUser(), size, attempt.isAmAsk(), asked)
+        != null) {
       return 0;
     }
     Sizes own = nowhere.get(partition);

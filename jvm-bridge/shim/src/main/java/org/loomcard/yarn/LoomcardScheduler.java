@@ -25,7 +25,6 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
-import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
 import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -52,7 +51,9 @@ import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.web.StatusHolder;
@@ -78,11 +79,12 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private BridgeConfig config;
   private QueueTree tree;
   private Ledger ledger;
-  private ContainerResizes resizes;
+  ContainerResizes resizes;
   private RoundBooks books;
   private Rounds rounds;
   private FirstLoad firstLoad;
   private ApplicationDesk desk;
+  private NodeCapacities capacities;
   private boolean usePortForNodeName;
   private volatile boolean wasReady;
   private volatile boolean seenInline;
@@ -103,6 +105,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
     ledger = new Ledger(clock);
     tree = new QueueTree(conf);
+    capacities = new NodeCapacities(tree);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
     resizes = new ContainerResizes(ledger, committer);
     FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation, writeLock,
@@ -112,6 +115,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     firstLoad = new FirstLoad(rounds);
     desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds);
     super.serviceInit(conf);
+    placeApplications(tree::pathOf);
     initializeMonitors(conf);
   }
 
@@ -199,7 +203,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       if (rmContext.getNodeLabelManager() != null) {
         rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
       }
-      tree.resize(getClusterResource());
+      capacities.joined(node, getClusterResource());
       recoverContainersOnNode(reports, rmNode);
       LOG.info("Added node {}; the cluster has {}", node.getNodeID(), getClusterResource());
     } finally {
@@ -226,7 +230,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       }
       nodeTracker.removeNode(node.getNodeID());
       ledger.removeNode(node, EndKind.of(rmNode.getState()));
-      tree.resize(getClusterResource());
+      capacities.left(node, getClusterResource());
       LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), getClusterResource());
     } finally {
       writeLock.unlock();
@@ -284,7 +288,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
       if (node != null) {
         ledger.nodeResized(node);
-        tree.resize(getClusterResource());
+        capacities.joined(node, getClusterResource());
       }
     } finally {
       writeLock.unlock();
@@ -299,6 +303,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         LoomcardNode node = nodeTracker.getNode(id);
         if (node != null) {
           ledger.relabelNode(node, names);
+          capacities.joined(node, getClusterResource());
         }
       });
     } finally {
@@ -319,7 +324,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       return EMPTY_ALLOCATION;
     }
     AskKeyLimit.check(attempt, asks, config.maxAskKeys);
-    normalize(asks);
+    normalize(asks, attempt.loomcardQueue().path());
     // Who asks for its AM's container must not be given it by the same call: RMAppAttempt drops
     // what comes before it has been scheduled, and the AM would never be launched.
     boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
@@ -332,7 +337,10 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       if (!attempt.isWaitingForAMContainer()) {
         ledger.attemptCalled(attempt);
       }
-      takeUpdates(attempt, updates);
+      if (updates != null) {
+        handleContainerUpdates(attempt, updates);
+        resizes.asked(attempt, updates);
+      }
       releaseContainers(releases, attempt);
       if (!asks.isEmpty()) {
         attempt.updateResourceRequests(asks);
@@ -346,14 +354,6 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     }
     return answer(attempt, asksForMaster
         ? Collections.emptyList() : attempt.pullNewlyAllocatedContainers());
-  }
-
-  private void takeUpdates(LoomcardAttempt attempt, ContainerUpdates updates) {
-    if (updates == null) {
-      return;
-    }
-    handleContainerUpdates(attempt, updates);
-    resizes.asked(attempt, updates);
   }
 
   private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {
@@ -384,8 +384,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
    */
   private Resource headroom(LoomcardAttempt attempt) {
     long[] told = attempt.application().toldHeadroom();
-    return Amounts.toResource(told != null ? told : attempt.loomcardQueue().headroom(attempt
-        .getUser()));
+    return Amounts.toResource(told != null ? told : Headroom.of(attempt.loomcardQueue(),
+        attempt.getUser(), attempt.labels(), tree.partitions()));
   }
 
   // Containers.
@@ -399,11 +399,6 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       readLock.unlock();
     }
     rounds.signal();
-  }
-
-  /** The increases and promotions that AMs asked for. */
-  ContainerResizes resizes() {
-    return resizes;
   }
 
   /** Comings, ends and moves of applications and attempts. */
@@ -506,25 +501,28 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     }
   }
 
+  /** What the lists of the queue say; YARN lets its administrators kill and change whatever runs. */
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
     LoomcardQueue queue = tree.find(name);
-    return queue != null && (queue.hasAccess(acl, caller)
-        || acl == QueueACL.ADMINISTER_QUEUE && isYarnAdministrator(caller));
+    return queue != null && queue.hasAccess(acl, caller);
   }
 
-  private boolean isYarnAdministrator(UserGroupInformation caller) {
-    return YarnAuthorizationProvider.getInstance(getConfig()).isAdmin(caller);
+  @Override
+  public Resource getMaximumResourceCapability(String queue) {
+    return Admission.largest(tree.find(queue), getMaximumResourceCapability());
+  }
+
+  @Override
+  protected long lifetime(String queue, long asked) {
+    return Admission.lifetime(tree.find(queue), asked);
   }
 
   /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
   @Override
   public List<ApplicationAttemptId> getAppsInQueue(String name) {
     LoomcardQueue queue = tree.find(name);
-    if (queue == null) {
-      return null;
-    }
-    return desk.attemptsWithin(queue);
+    return queue == null ? null : desk.attemptsWithin(queue);
   }
 
   @Override

@@ -163,7 +163,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     resize(app.getCurrentAppAttempt().getMasterContainer(),
         ContainerUpdateType.INCREASE_RESOURCE, 3072);
     assertEquals(0, scheduler.metrics().resizesServed());
-    assertEquals(1, scheduler.resizes().count());
+    assertEquals(1, scheduler.resizes.count());
     resize(other, ContainerUpdateType.INCREASE_RESOURCE, 3072);
     assertEquals(1, scheduler.metrics().resizesServed());
     call();
@@ -174,7 +174,7 @@ public class QueueChargesTest extends SchedulerTestBase {
 
   private int served() {
     read();
-    return scheduler.resizes().count();
+    return scheduler.resizes.count();
   }
 
   /** Growth and shrinking, again and again, fetched or not, leave nothing behind. */
@@ -220,7 +220,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     start("");
     Container container = runOne();
     resize(container, ContainerUpdateType.INCREASE_RESOURCE, 8192);
-    assertEquals("no room", 1, scheduler.resizes().count());
+    assertEquals("no room", 1, scheduler.resizes.count());
     report(container, ContainerState.COMPLETE);
     assertEquals("its container has ended", 0, served());
     end();

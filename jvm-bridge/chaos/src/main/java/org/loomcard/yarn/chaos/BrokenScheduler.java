@@ -86,11 +86,11 @@ public final class BrokenScheduler extends LoomcardScheduler {
     }
     long[] size = Amounts.of(container.getContainer().getResource());
     if (breaks("skip-usage", count, EVERY)) {
-      attempt.loomcardQueue().charge(attempt.getUser(), size, false, 1);
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, "", 1);
     }
     if (breaks("return-twice", count, 2)) {
       size = Amounts.of(Resources.negate(container.getContainer().getResource()));
-      attempt.loomcardQueue().charge(attempt.getUser(), size, false, -1);
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, "", -1);
     }
   }
 

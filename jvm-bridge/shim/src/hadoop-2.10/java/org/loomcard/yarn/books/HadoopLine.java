@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
@@ -70,13 +71,34 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   protected final void rereadSettings(Configuration conf) {
   }
 
+  /**
+   * Nothing: placement rules of this line are CapacityScheduler's alone, so that an application is
+   * written down with the name that its user gave.
+   */
+  protected final void placeApplications(UnaryOperator<String> path) {
+  }
+
   /** Nothing: in this line the ResourceManager starts the monitors itself. */
   protected final void initializeMonitors(Configuration conf) {
   }
 
-  /** Rounds asks up to what the cluster hands out. */
-  protected final void normalize(List<ResourceRequest> asks) {
+  /** Rounds asks of an application in {@code queue} up to what the cluster hands out. */
+  protected final void normalize(List<ResourceRequest> asks, String queue) {
     normalizeRequests(asks);
+  }
+
+  /** Seconds that an application of {@code queue} may live that asks for {@code asked}. */
+  protected abstract long lifetime(String queue, long asked);
+
+  @Override
+  public final long checkAndGetApplicationLifetime(String queue, long asked) {
+    return lifetime(queue, asked);
+  }
+
+  /** In seconds; -1 for ever. */
+  public final long getMaximumApplicationLifetime(String queue) {
+    long most = lifetime(queue, Long.MAX_VALUE);
+    return most == Long.MAX_VALUE ? -1 : most;
   }
 
   public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
@@ -139,6 +161,12 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",
         attempt.getApplicationId(), container.getId(), container.getResource(),
         attempt.getQueueName(), null);
+  }
+
+  /** Writes the path of the queue that an application moved to, in place of what it was called. */
+  public static void storeQueue(RMContext context, RMApp app, String path) {
+    app.getApplicationSubmissionContext().setQueue(path);
+    new PriorityStore(SettableFuture.create()).write(context, app);
   }
 
   /** Where a changed priority is written down, and the admin call that waits for it. */

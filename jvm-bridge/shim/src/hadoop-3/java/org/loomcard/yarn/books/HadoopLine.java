@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -21,6 +22,9 @@ import org.apache.hadoop.yarn.exceptions.SchedulerInvalidResoureRequestException
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
+import org.apache.hadoop.yarn.server.resourcemanager.placement.PlacementManager;
+import org.apache.hadoop.yarn.server.resourcemanager.placement.PlacementRule;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -33,6 +37,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
@@ -78,14 +83,41 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     super.reinitialize(conf, rmContext);
   }
 
+  /**
+   * Has YARN write down a new application's queue by its path, whatever the user called it: a short
+   * name may mean another queue, or none, when the application is recovered.
+   *
+   * @param path the path of the queue that a name means; null for none
+   */
+  protected final void placeApplications(UnaryOperator<String> path) {
+    PlacementManager placement = rmContext.getQueuePlacementManager();
+    if (placement != null) {
+      placement.updateRules(Collections.<PlacementRule>singletonList(new Canonical(path)));
+    }
+  }
+
   /** Starts what {@code yarn.resourcemanager.scheduler.monitor.enable} asks for. */
   protected final void initializeMonitors(Configuration conf) throws YarnException {
     schedulingMonitorManager.initialize(rmContext, conf);
   }
 
-  /** Rounds asks up to what the cluster hands out. */
-  protected final void normalize(List<ResourceRequest> asks) {
-    normalizeResourceRequests(asks);
+  /** Rounds asks of an application in {@code queue} up to what the cluster hands out. */
+  protected final void normalize(List<ResourceRequest> asks, String queue) {
+    normalizeResourceRequests(asks, queue);
+  }
+
+  /** Seconds that an application of {@code queue} may live that asks for {@code asked}. */
+  protected abstract long lifetime(String queue, long asked);
+
+  @Override
+  public final long checkAndGetApplicationLifetime(String queue, long asked) {
+    return lifetime(queue, asked);
+  }
+
+  @Override
+  public final long getMaximumApplicationLifetime(String queue) {
+    long most = lifetime(queue, Long.MAX_VALUE);
+    return most == Long.MAX_VALUE ? -1 : most;
   }
 
   public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
@@ -158,6 +190,12 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
         container.getId(), container.getResource(), attempt.getQueueName(), null);
   }
 
+  /** Writes the path of the queue that an application moved to, in place of what it was called. */
+  public static void storeQueue(RMContext context, RMApp app, String path) {
+    app.getApplicationSubmissionContext().setQueue(path);
+    new PriorityStore(SettableFuture.create()).write(context, app);
+  }
+
   /** Where a changed priority is written down, and the admin call that waits for it. */
   public static final class PriorityStore {
     private final SettableFuture<Object> stored;
@@ -179,6 +217,27 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
       state.setApplicationTimeouts(app.getApplicationTimeouts());
       state.setLaunchTime(app.getLaunchTime());
       context.getStateStore().updateApplicationStateSynchronously(state, false, stored);
+    }
+  }
+
+  /** Names queues by their paths. */
+  private static final class Canonical extends PlacementRule {
+    private final UnaryOperator<String> path;
+
+    private Canonical(UnaryOperator<String> path) {
+      this.path = path;
+    }
+
+    @Override
+    public boolean initialize(ResourceScheduler scheduler) {
+      return true;
+    }
+
+    @Override
+    public ApplicationPlacementContext getPlacementForApp(ApplicationSubmissionContext asked,
+        String user) {
+      String found = path.apply(asked.getQueue());
+      return found == null ? null : new ApplicationPlacementContext(found);
     }
   }
 

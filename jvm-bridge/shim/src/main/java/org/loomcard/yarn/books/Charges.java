@@ -27,23 +27,30 @@ public final class Charges {
   Charges(String user, LoomcardQueue queue) {
     this.user = user;
     this.queue = queue;
+    queue.countApplication(user, 1);
   }
 
   /** A container started. */
-  public synchronized void add(ContainerId id, long[] size, boolean isAm) {
-    charges.put(id, new Charge(size.clone(), isAm));
-    queue.charge(user, size, isAm, 1);
+  public synchronized void add(ContainerId id, long[] size, boolean isAm, String label) {
+    Charge charge = new Charge(size.clone(), isAm, label);
+    charges.put(id, charge);
+    change(queue, charge, size, 1);
+  }
+
+  private void change(LoomcardQueue charged, Charge charge, long[] amounts, int count) {
+    charged.charge(user, amounts, charge.isAm, charge.label, count);
   }
 
   /**
    * The temporary container {@code id} was granted, by which {@code target} grows; one that was not
    * charged before, an opportunistic container, is promoted by it.
    */
-  public synchronized void grow(ContainerId id, ContainerId target, long[] more) {
+  public synchronized void grow(ContainerId id, ContainerId target, long[] more,
+      String label) {
     Charge charge = charges.get(target);
     growths.put(id, new Growth(target, more.clone(), charge == null));
     if (charge == null) {
-      add(target, more, false);
+      add(target, more, false, label);
     } else {
       resize(charge, Amounts.sum(charge.size, more));
     }
@@ -66,7 +73,16 @@ public final class Charges {
     }
     Charge charge = charges.remove(id);
     if (charge != null) {
-      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
+      change(queue, charge, Amounts.negative(charge.size), -1);
+    }
+  }
+
+  /** The node of this container has another label. */
+  public synchronized void relabel(ContainerId id, String label) {
+    Charge charge = charges.get(id);
+    if (charge != null && !charge.label.equals(label)) {
+      queue.relabel(charge.size, charge.label, label);
+      charge.label = label;
     }
   }
 
@@ -83,7 +99,7 @@ public final class Charges {
   }
 
   private void resize(Charge charge, long[] size) {
-    queue.charge(user, Amounts.sum(size, Amounts.negative(charge.size)), charge.isAm, 0);
+    change(queue, charge, Amounts.sum(size, Amounts.negative(charge.size)), 0);
     charge.size = size.clone();
   }
 
@@ -96,9 +112,11 @@ public final class Charges {
   /** Charges another queue for everything from now on. */
   synchronized void moveTo(LoomcardQueue target) {
     for (Charge charge : charges.values()) {
-      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
-      target.charge(user, charge.size, charge.isAm, 1);
+      change(queue, charge, Amounts.negative(charge.size), -1);
+      change(target, charge, charge.size, 1);
     }
+    queue.countApplication(user, -1);
+    target.countApplication(user, 1);
     queue = target;
   }
 
@@ -109,8 +127,9 @@ public final class Charges {
           queue.path(), charges.keySet());
     }
     for (Charge charge : charges.values()) {
-      queue.charge(user, Amounts.negative(charge.size), charge.isAm, -1);
+      change(queue, charge, Amounts.negative(charge.size), -1);
     }
+    queue.countApplication(user, -1);
     charges.clear();
     growths.clear();
   }
@@ -119,10 +138,12 @@ public final class Charges {
   private static final class Charge {
     private final boolean isAm;
     private long[] size;
+    private String label;
 
-    private Charge(long[] size, boolean isAm) {
+    private Charge(long[] size, boolean isAm, String label) {
       this.size = size;
       this.isAm = isAm;
+      this.label = label;
     }
   }
 

@@ -72,7 +72,7 @@ public abstract class ContainerLedger {
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
     attempt.application().charges().add(container.getContainerId(),
-        Amounts.of(container.getContainer().getResource()), isAm);
+        Amounts.of(container.getContainer().getResource()), isAm, node.getPartition());
     ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
         isAm, "recovered");
     entry.times().recovered(news.clock().fromWallMs(container.getCreationTime()));

@@ -47,6 +47,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
    * write lock.
    */
   private final Map<AskKey, SchedulerRequestKey> told = new HashMap<>();
+  private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
   private volatile boolean blacklistChanged;
   private volatile boolean registered;
@@ -103,6 +104,9 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
   public boolean updateResourceRequests(List<ResourceRequest> requests) {
     for (ResourceRequest request : requests) {
       changedAsks.add(SchedulerRequestKey.create(request));
+      if (request.getNodeLabelExpression() != null) {
+        labels.add(request.getNodeLabelExpression());
+      }
     }
     boolean updated = super.updateResourceRequests(requests);
     ledger.changed(this);
@@ -136,6 +140,11 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
 
   private static boolean isEmpty(List<String> names) {
     return names == null || names.isEmpty();
+  }
+
+  /** The labels of nodes that it has asked for; its queue's default before it has. */
+  public Set<String> labels() {
+    return labels.isEmpty() ? Collections.singleton(loomcardQueue().spec().defaultLabel) : labels;
   }
 
   /** The policy has to be told this ask anew. */
@@ -218,6 +227,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
       attemptResourceUsage.decUsed(from, container.getContainer().getResource());
       attemptResourceUsage.incUsed(to, container.getContainer().getResource());
     }
+    application.charges().relabel(container.getContainerId(), to);
   }
 
   @Override

@@ -2,10 +2,13 @@ package org.loomcard.yarn.bridge;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 
 /** One queue of a compiled set-up, immutable; docs/wire.md says what each field means. */
 public final class QueueSpec {
+  /** Where a limit is absent. */
+  public static final int NONE = -1;
   /** Its number: the place in {@link Setup#queues}. */
   public final int index;
   public final String path;
@@ -29,6 +32,23 @@ public final class QueueSpec {
   /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
   public final List<String> submit;
   public final List<String> administer;
+  /** {@code running}, {@code stopped} or {@code draining}. */
+  public final String state;
+  /** How many applications may be live here and below; {@link #NONE} without limit. */
+  public final int maximumApplications;
+  public final int maximumApplicationsPerUser;
+  /** The largest container that may be asked for, by resource; empty without limit. */
+  public final Map<String, Long> maximumAllocation;
+  /** In seconds; {@link #NONE} for none. */
+  public final int maximumLifetimeS;
+  /** Of applications that state none; in seconds. */
+  public final int defaultLifetimeS;
+  /** The node labels that may be asked for; null for all. */
+  public final List<String> labels;
+  /** The label of asks that name none. */
+  public final String defaultLabel;
+  /** By label, millionths of the parent's maximum on its nodes. */
+  public final Map<String, Long> labelMaximumPpm;
 
   private QueueSpec(int index, JsonCursor in) throws MessageException {
     Fields read = new Fields(index, in);
@@ -47,6 +67,15 @@ public final class QueueSpec {
     this.amSharePpm = read.amSharePpm;
     this.submit = Collections.unmodifiableList(read.submit);
     this.administer = Collections.unmodifiableList(read.administer);
+    this.state = read.state;
+    this.maximumApplications = read.maximumApplications;
+    this.maximumApplicationsPerUser = read.maximumApplicationsPerUser;
+    this.maximumAllocation = Collections.unmodifiableMap(read.maximumAllocation);
+    this.maximumLifetimeS = read.maximumLifetimeS;
+    this.defaultLifetimeS = read.defaultLifetimeS;
+    this.labels = read.labels == null ? null : Collections.unmodifiableList(read.labels);
+    this.defaultLabel = read.defaultLabel;
+    this.labelMaximumPpm = Collections.unmodifiableMap(read.labelMaximumPpm);
   }
 
   /** The last part of the path. */
@@ -79,6 +108,15 @@ public final class QueueSpec {
     private int amSharePpm = 1_000_000;
     private List<String> submit = Collections.emptyList();
     private List<String> administer = Collections.emptyList();
+    private String state = "running";
+    private int maximumApplications = NONE;
+    private int maximumApplicationsPerUser = NONE;
+    private TreeMap<String, Long> maximumAllocation = new TreeMap<>();
+    private int maximumLifetimeS = NONE;
+    private int defaultLifetimeS = NONE;
+    private List<String> labels;
+    private String defaultLabel = "";
+    private TreeMap<String, Long> labelMaximumPpm = new TreeMap<>();
 
     /** Reads one queue whose opening brace has been read. */
     private Fields(int index, JsonCursor in) throws MessageException {
@@ -107,6 +145,15 @@ public final class QueueSpec {
         case "am_share_ppm": amSharePpm = in.integer(place); break;
         case "submit": submit = in.strings(place); break;
         case "administer": administer = in.strings(place); break;
+        case "state": state = in.string(place); break;
+        case "maximum_applications": maximumApplications = in.integer(place); break;
+        case "maximum_applications_per_user": maximumApplicationsPerUser = in.integer(place); break;
+        case "maximum_allocation": maximumAllocation = amounts(in, place); break;
+        case "maximum_lifetime_s": maximumLifetimeS = in.integer(place); break;
+        case "default_lifetime_s": defaultLifetimeS = in.integer(place); break;
+        case "labels": labels = in.strings(place); break;
+        case "default_label": defaultLabel = in.string(place); break;
+        case "label_maximum_ppm": labelMaximumPpm = amounts(in, place); break;
         default: throw new MessageException(place
             + ": unknown key; this shim reads set-ups of schema "
             + Setup.SCHEMA);

@@ -3,8 +3,11 @@ package org.loomcard.yarn.queues;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.Priority;
@@ -47,6 +50,9 @@ public final class LoomcardQueue implements Queue {
   /** Null likewise. */
   private volatile long[] amLimit;
 
+  /** By label, where the queue states a maximum of its own. */
+  private volatile Map<String, long[]> labelCaps = Collections.emptyMap();
+
   LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
     this.path = path;
     this.parent = parent;
@@ -65,8 +71,12 @@ public final class LoomcardQueue implements Queue {
     administer = new QueueAcl(newSpec.administer);
   }
 
-  /** Computes this queue's amounts, and those of all below it, from its parent's. */
-  void resize(long[] parentGuaranteed, long[] parentMaximum) {
+  /**
+   * Computes this queue's amounts, and those of all below it, from its parent's.
+   *
+   * @param parentLabels the parent's maximum on the nodes of each label
+   */
+  void resize(long[] parentGuaranteed, long[] parentMaximum, Map<String, long[]> parentLabels) {
     guaranteed = amounts(spec.guaranteed, parentGuaranteed, 0);
     maximum = amounts(spec.maximum, parentMaximum, Long.MAX_VALUE);
     for (int i = 0; i < maximum.length; i++) {
@@ -76,8 +86,11 @@ public final class LoomcardQueue implements Queue {
     userLimit = part(spec.userLimitPpm);
     amLimit = part(spec.amSharePpm);
     metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
+    Map<String, long[]> labels = new HashMap<>(parentLabels);
+    labelCaps = Headroom.caps(spec.labelMaximumPpm, parentLabels, maximum.length);
+    labels.putAll(labelCaps);
     for (LoomcardQueue child : children) {
-      child.resize(guaranteed, maximum);
+      child.resize(guaranteed, maximum, labels);
     }
   }
 
@@ -103,8 +116,15 @@ public final class LoomcardQueue implements Queue {
    * forbids it: the maxima along the path, then the leaf's user limit, then its AM share. The rules
    * are the mirror's, to the letter.
    */
-  public String refusal(String user, long[] size, boolean isAm) {
+  public String refusal(String user, long[] size, boolean isAm, String label) {
+    if (!mayUse(label)) {
+      return Reasons.LABEL;
+    }
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      long[] labelCap = queue.labelCaps.get(label);
+      if (labelCap != null && !queue.usage.fitsLabel(label, size, labelCap)) {
+        return Reasons.QUEUE_MAX;
+      }
       if (queue.cap != null && !queue.usage.fits(size, queue.cap)) {
         return Reasons.QUEUE_MAX;
       }
@@ -121,25 +141,39 @@ public final class LoomcardQueue implements Queue {
    * @param change amounts that came, or went where they are negative
    * @param count containers that came, or went where it is negative
    */
-  public void charge(String user, long[] change, boolean isAm, int count) {
+  public void charge(String user, long[] change, boolean isAm, String label, int count) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      queue.usage.change(user, change, isAm, count);
+      queue.usage.change(user, change, isAm, label, count);
     }
   }
 
-  /**
-   * What the maxima along the path and the user's limits still leave to {@code user}; may be
-   * negative.
-   */
-  public long[] headroom(String user) {
-    long[] room = maximum.clone();
+  /** What a container holds is now on nodes of another label. */
+  public void relabel(long[] size, String from, String to) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      Amounts.narrow(room, queue.maximum, queue.usage.used());
+      queue.usage.relabel(size, from, to);
     }
-    if (userLimit != null) {
-      Amounts.narrow(room, userLimit, usage.usedBy(user));
+  }
+
+  /** So many more, or fewer, applications of a user live, here and in all queues above. */
+  public void countApplication(String user, int count) {
+    for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
+      queue.usage.changeApplications(user, count);
     }
-    return room;
+  }
+
+  /** Whether nodes of this label may be used; those without a label may always. */
+  public boolean mayUse(String label) {
+    return label.isEmpty() || spec.labels == null || spec.labels.contains(label);
+  }
+
+  /** What it states for the nodes of this label; {@code otherwise} where that is nothing. */
+  long[] labelCap(String label, long[] otherwise) {
+    return labelCaps.getOrDefault(label, otherwise);
+  }
+
+  /** Null: no limit but the queue's. */
+  long[] userLimit() {
+    return userLimit;
   }
 
   private long[] headroomOfQueue() {
@@ -202,6 +236,29 @@ public final class LoomcardQueue implements Queue {
     return usage.containers();
   }
 
+  /** How many applications live here and below. */
+  public int applications() {
+    return usage.applications();
+  }
+
+  public int applicationsOf(String user) {
+    return usage.applicationsOf(user);
+  }
+
+  /** What is held on the nodes of this label. */
+  public long[] usedOn(String label) {
+    return usage.usedOn(label);
+  }
+
+  /** As YARN has it: a stopped queue is draining until its last application has ended. */
+  public QueueState state() {
+    boolean open = parent == null || parent.state() == QueueState.RUNNING;
+    if (open && spec.state.equals("running")) {
+      return QueueState.RUNNING;
+    }
+    return applications() > 0 ? QueueState.DRAINING : QueueState.STOPPED;
+  }
+
   public long[] guaranteed() {
     return guaranteed.clone();
   }
@@ -244,8 +301,9 @@ public final class LoomcardQueue implements Queue {
     info.setMaximumCapacity(parent == null ? 1f : Amounts.dominantShare(maximum, parent.maximum));
     boolean promised = !Amounts.isZero(guaranteed);
     info.setCurrentCapacity(Amounts.dominantShare(usage.used(), promised ? guaranteed : maximum));
-    info.setQueueState(QueueState.RUNNING);
+    info.setQueueState(state());
     info.setAccessibleNodeLabels(getAccessibleNodeLabels());
+    info.setDefaultNodeLabelExpression(getDefaultNodeLabelExpression());
     info.setQueueStatistics(QueueFigures.of(metrics));
     List<QueueInfo> childInfos = new ArrayList<>();
     if (includeChildQueues) {
@@ -280,12 +338,13 @@ public final class LoomcardQueue implements Queue {
 
   @Override
   public Set<String> getAccessibleNodeLabels() {
-    return Collections.singleton(RMNodeLabelsManager.ANY);
+    return spec.labels == null ? Collections.singleton(RMNodeLabelsManager.ANY)
+        : new TreeSet<>(spec.labels);
   }
 
   @Override
   public String getDefaultNodeLabelExpression() {
-    return null;
+    return spec.defaultLabel.isEmpty() ? null : spec.defaultLabel;
   }
 
   /** Nothing: pending amounts are in the metrics and, for decisions, in the mirror. */

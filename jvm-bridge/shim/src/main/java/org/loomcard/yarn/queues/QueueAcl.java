@@ -41,9 +41,9 @@ final class QueueAcl {
     return !groups.isEmpty() && Arrays.stream(user.getGroupNames()).anyMatch(groups::contains);
   }
 
-  /** For messages: {@code alice, group:data}, or YARN's administrators. */
+  /** For messages: {@code alice, group:data}, or nobody. */
   @Override
   public String toString() {
-    return entries.isEmpty() ? "YARN's administrators" : String.join(", ", entries);
+    return entries.isEmpty() ? "nobody" : String.join(", ", entries);
   }
 }

@@ -25,6 +25,7 @@ public final class QueueTree {
   private volatile Setup setup;
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
+  private final Partitions partitions = new Partitions(types);
 
   public QueueTree(Configuration conf) {
     this.conf = conf;
@@ -55,7 +56,7 @@ public final class QueueTree {
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
     setup = next;
-    root().resize(cluster, cluster);
+    root().resize(cluster, cluster, partitions.all());
   }
 
   /** The set-up applied last. */
@@ -66,7 +67,12 @@ public final class QueueTree {
   /** Computes all amounts anew for a cluster of that size. */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
-    root().resize(cluster, cluster);
+    root().resize(cluster, cluster, partitions.all());
+  }
+
+  /** The capacity by node label; whoever changes it resizes the tree. */
+  public Partitions partitions() {
+    return partitions;
   }
 
   /** Brings the metrics of what is available up to date, unless that was just done. */
@@ -84,6 +90,12 @@ public final class QueueTree {
   /** All queues, depth-first. */
   public List<LoomcardQueue> queues() {
     return byNumber;
+  }
+
+  /** The path of the queue that a user means by {@code name}; null where {@link #find} is. */
+  public String pathOf(String name) {
+    LoomcardQueue queue = find(name);
+    return queue == null ? null : queue.path();
   }
 
   /**

@@ -4,14 +4,17 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the live containers of one queue and all queues below it use: in all, by user, and by AMs.
+ * What the live containers of one queue and all queues below it use: in all, by user, by node label, and by AMs.
  * Containers end on several of YARN's threads at once, so every method takes the object's own lock.
  */
 final class QueueUsage {
   private final Map<String, long[]> byUser = new HashMap<>();
+  private final Map<String, long[]> byLabel = new HashMap<>();
+  private final Map<String, Integer> applicationsByUser = new HashMap<>();
   private final long[] used;
   private final long[] usedByAms;
   private int containers;
+  private int applications;
 
   QueueUsage(int types) {
     used = new long[types];
@@ -19,17 +22,51 @@ final class QueueUsage {
   }
 
   /** Adds a change, which may be negative, and so many more or fewer containers. */
-  synchronized void change(String user, long[] change, boolean isAm, int count) {
+  synchronized void change(String user, long[] change, boolean isAm, String label, int count) {
     Amounts.add(used, change);
-    long[] ofUser = byUser.computeIfAbsent(user, name -> new long[used.length]);
-    Amounts.add(ofUser, change);
-    if (Amounts.isZero(ofUser)) {
-      byUser.remove(user);
-    }
+    change(byUser, user, change);
+    change(byLabel, label, change);
     containers += count;
     if (isAm) {
       Amounts.add(usedByAms, change);
     }
+  }
+
+  /** Moves a container's amounts from the nodes of one label to those of another. */
+  synchronized void relabel(long[] size, String from, String to) {
+    change(byLabel, from, Amounts.negative(size));
+    change(byLabel, to, size);
+  }
+
+  private static void change(Map<String, long[]> sums, String name, long[] change) {
+    long[] sum = sums.computeIfAbsent(name, unused -> new long[change.length]);
+    Amounts.add(sum, change);
+    if (Amounts.isZero(sum)) {
+      sums.remove(name);
+    }
+  }
+
+  /** So many more or fewer applications of a user live. */
+  synchronized void changeApplications(String user, int count) {
+    applications += count;
+    applicationsByUser.merge(user, count, Integer::sum);
+    applicationsByUser.remove(user, 0);
+  }
+
+  synchronized int applications() {
+    return applications;
+  }
+
+  synchronized int applicationsOf(String user) {
+    return applicationsByUser.getOrDefault(user, 0);
+  }
+
+  synchronized boolean fitsLabel(String label, long[] size, long[] limit) {
+    return Amounts.fits(byLabel.getOrDefault(label, new long[used.length]), size, limit);
+  }
+
+  synchronized long[] usedOn(String label) {
+    return byLabel.getOrDefault(label, new long[used.length]).clone();
   }
 
   synchronized boolean fits(long[] size, long[] maximum) {

@@ -1,0 +1,72 @@
+package org.loomcard.yarn.queues;
+
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.QueueState;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.loomcard.yarn.bridge.QueueSpec;
+
+/**
+ * What a queue and the queues above it allow applications: how many may come, how large their
+ * containers may be, and how long they may live. The words of a refusal are CapacityScheduler's.
+ */
+public final class Admission {
+  private Admission() {
+  }
+
+  /**
+   * Null when {@code queue} takes one more application of {@code user}; else why not.
+   *
+   * @param from the queue that the application leaves, where it is counted already; or null
+   */
+  public static String refusal(LoomcardQueue queue, LoomcardQueue from, String user,
+      ApplicationId id) {
+    if (queue.state() != QueueState.RUNNING && from != queue) {
+      return "Queue " + queue.path() + " is " + queue.state()
+          + ". Cannot accept submission of application: " + id;
+    }
+    for (LoomcardQueue limited = queue; limited != null; limited = limited.parent()) {
+      if (from != null && from.isWithin(limited)) {
+        return null;
+      }
+      QueueSpec spec = limited.spec();
+      int live = limited.applications();
+      if (spec.maximumApplications != QueueSpec.NONE && live >= spec.maximumApplications) {
+        return "Queue " + limited.path() + " already has " + live
+            + " applications, cannot accept submission of application: " + id;
+      }
+      int ofUser = limited.applicationsOf(user);
+      if (spec.maximumApplicationsPerUser != QueueSpec.NONE
+          && ofUser >= spec.maximumApplicationsPerUser) {
+        return "Queue " + limited.path() + " already has " + ofUser + " applications from user "
+            + user + " cannot accept submission of application: " + id;
+      }
+    }
+    return null;
+  }
+
+  /** The largest container that may be asked for in {@code queue}, of a cluster's {@code most}. */
+  public static Resource largest(LoomcardQueue queue, Resource most) {
+    long[] amounts = Amounts.of(most);
+    String[] names = Amounts.names();
+    for (LoomcardQueue above = queue; above != null; above = above.parent()) {
+      for (int i = 0; i < names.length; i++) {
+        Long stated = above.spec().maximumAllocation.get(names[i]);
+        amounts[i] = stated == null ? amounts[i] : Math.min(amounts[i], stated);
+      }
+    }
+    return Amounts.toResource(amounts);
+  }
+
+  /** Seconds that an application may live that asks for {@code asked}, or for none (not above 0). */
+  public static long lifetime(LoomcardQueue queue, long asked) {
+    if (queue == null) {
+      return asked;
+    }
+    long most = queue.spec().maximumLifetimeS;
+    if (asked <= 0) {
+      return queue.spec().defaultLifetimeS > 0 ? queue.spec().defaultLifetimeS
+          : most > 0 ? most : asked;
+    }
+    return most > 0 ? Math.min(most, asked) : asked;
+  }
+}

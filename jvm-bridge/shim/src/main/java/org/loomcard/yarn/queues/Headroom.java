@@ -1,0 +1,56 @@
+package org.loomcard.yarn.queues;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+
+/** What a queue still leaves to a user, on the nodes of some labels. */
+public final class Headroom {
+  private Headroom() {
+  }
+
+  /**
+   * What the maxima along the path, the user's limit and the nodes of these labels still leave to
+   * {@code user} in {@code leaf}; may be negative.
+   */
+  public static long[] of(LoomcardQueue leaf, String user, Collection<String> labels,
+      Partitions partitions) {
+    long[] room = new long[leaf.maximum().length];
+    for (String label : labels) {
+      if (leaf.mayUse(label)) {
+        Amounts.add(room, on(label, leaf, partitions.capacity(label)));
+      }
+    }
+    for (LoomcardQueue queue = leaf; queue != null; queue = queue.parent()) {
+      Amounts.narrow(room, queue.maximum(), queue.used());
+    }
+    if (leaf.userLimit() != null) {
+      Amounts.narrow(room, leaf.userLimit(), leaf.usedBy(user));
+    }
+    return room;
+  }
+
+  private static long[] on(String label, LoomcardQueue leaf, long[] capacity) {
+    long[] room = capacity.clone();
+    for (LoomcardQueue queue = leaf; queue != null; queue = queue.parent()) {
+      long[] cap = queue.labelCap(label, queue.parent() == null ? capacity : null);
+      if (cap != null) {
+        Amounts.narrow(room, cap, queue.usedOn(label));
+      }
+    }
+    return room;
+  }
+
+  /**
+   * The maxima that a queue states by label.
+   *
+   * @param ppm millionths of what the parent may use on the nodes of a label
+   */
+  static Map<String, long[]> caps(Map<String, Long> ppm, Map<String, long[]> parent, int types) {
+    Map<String, long[]> caps = new HashMap<>();
+    ppm.forEach((label, part) -> {
+      caps.put(label, Amounts.share(parent.getOrDefault(label, new long[types]), part));
+    });
+    return caps;
+  }
+}

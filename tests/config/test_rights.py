@@ -1,0 +1,102 @@
+"""What an operator limits by queue beside its capacity: applications, lifetimes, labels."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loomcard.config import Finding
+
+Queues = Callable[..., dict[str, dict[str, Any]]]
+Wrong = Callable[..., list[Finding]]
+HEAD = "version: 1\npolicy: drf\n"
+NEW = {
+    "state", "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
+    "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label", "label_maximum_ppm",
+}  # fmt: skip
+
+
+def test_defaults_are_left_out(queues: Queues) -> None:
+    """A configuration that states none of these compiles to what it was before they were."""
+    found = queues(HEAD + "queues: {a: {state: running, maximum_lifetime: unlimited}}")
+    assert not NEW & {key for queue in found.values() for key in queue}
+
+
+def test_what_is_stated_stands_at_its_queue(queues: Queues) -> None:
+    """Limits that hold for all below stand where they are stated, once."""
+    text = """\
+        version: 1
+        policy: drf
+        maximum_applications: 100
+        maximum_allocation: {vcores: 4, memory_mb: 8192}
+        state: draining
+        queues: {a: {maximum_applications_per_user: 3, state: stopped}}
+        """
+    found = queues(text)
+    assert {key: found["root"][key] for key in NEW & found["root"].keys()} == {
+        "maximum_applications": 100,
+        "maximum_allocation": {"memory_mb": 8192, "vcores": 4},
+        "state": "draining",
+    }
+    assert {key: found["root.a"][key] for key in NEW & found["root.a"].keys()} == {
+        "maximum_applications_per_user": 3,
+        "state": "stopped",
+    }
+
+
+def test_labels_and_lifetimes_are_inherited(queues: Queues) -> None:
+    """What is in force is resolved, so that no reader walks the tree."""
+    text = """\
+        version: 1
+        policy: drf
+        labels: [ssd, gpu]
+        default_label: ssd
+        maximum_lifetime: 600
+        queues:
+          a: {default_lifetime: 60, label_maximum: {gpu: 50%, ssd: 100%}}
+          b: {labels: [gpu], default_label: "", maximum_lifetime: 900}
+        """
+    found = queues(text)
+    assert (found["root.a"]["labels"], found["root.a"]["default_label"]) == (["gpu", "ssd"], "ssd")
+    assert found["root.a"]["label_maximum_ppm"] == {"gpu": 500_000}
+    assert found["root.a"]["default_lifetime_s"] == 60
+    assert found["root.b"]["labels"] == ["gpu"]
+    assert "default_label" not in found["root.b"]
+    assert found["root.b"]["maximum_lifetime_s"] == 600
+
+
+def test_the_only_queue_of_a_file_has_the_files_rights(queues: Queues) -> None:
+    """What counts applications stands at root alone, above the implied queue."""
+    found = queues(HEAD + "labels: []\nmaximum_applications: 5")
+    assert found["root.default"]["labels"] == []
+    assert "maximum_applications" not in found["root.default"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "path", "part"),
+    [
+        ("state: closed", 3, "state", "running"),
+        ("maximum_applications: 0", 3, "maximum_applications", "from 1 to"),
+        ("maximum_applications: true", 3, "maximum_applications", "unlimited"),
+        ("maximum_allocation: 50%", 3, "maximum_allocation", "unlimited"),
+        ("maximum_allocation: {memory_mb: 0}", 3, "maximum_allocation.memory_mb", "1"),
+        ("maximum_lifetime: 1h", 3, "maximum_lifetime", "whole number"),
+        ("maximum_lifetime: 60\ndefault_lifetime: 90", 4, "default_lifetime", "90 s is more"),
+        ('labels: ["a b"]', 3, "labels[0]", "node label"),
+        ("labels: [gpu]\ndefault_label: ssd", 4, "default_label", "may use gpu only"),
+        ("labels: []\nlabel_maximum: {gpu: 50%}", 4, "label_maximum.gpu", "may not use"),
+        ("labels: [a]\nqueues: {q: {labels: [b]}}", 4, "queues.q.labels[0]", "parent may not"),
+        ('labels: [a]\nqueues: {q: {labels: ["*"]}}', 4, "queues.q.labels", "parent may use a"),
+        (
+            "default_label: a\nqueues: {q: {labels: [b]}}",
+            4,
+            "queues.q.labels",
+            "asks go to the label a",
+        ),
+    ],
+)
+def test_what_cannot_be_is_found(wrong: Wrong, text: str, line: int, path: str, part: str) -> None:
+    """One finding each, at its place."""
+    (finding,) = wrong(HEAD + text)
+    assert (finding.line, finding.path) == (line, path)
+    assert part in finding.message

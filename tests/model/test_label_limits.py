@@ -1,0 +1,62 @@
+"""A policy does not decide what a queue's labels forbid, as the engine would refuse it."""
+
+from compiled import queue, setup
+from loomcard.testing.cluster import Cluster
+
+
+def labelled() -> Cluster:
+    """4 GB of nodes with the label gpu; root.a may use half of them, root.b no label at all."""
+    half = {"gpu": 500_000}
+    queues = setup(
+        queue("root", "fifo"),
+        queue("root.a", "fifo", labels=["gpu"], label_maximum_ppm=half),
+        queue("root.b", "fifo", labels=[]),
+        queue("root.c", "fifo"),
+    )
+    engine = Cluster(queues)
+    engine.add_node(1, 4096, 8)
+    engine.add_node(2, 2048, 8, label="gpu")
+    engine.add_node(3, 2048, 8, label="gpu")
+    return engine
+
+
+def test_a_queue_stays_below_its_maximum_on_a_label() -> None:
+    """The rest goes to whom it is not forbidden; an end makes room for one more."""
+    engine = labelled()
+    engine.add_app(1, "root.a")
+    engine.ask(1, 9, label="gpu")
+    assert len(engine.round()) == 2
+    engine.add_app(2, "root.c")
+    engine.ask(2, 1, label="gpu")
+    assert [granted.app for granted in engine.round()] == [2]
+    engine.complete(next(n for n, g in engine.containers.items() if g.app == 1))
+    assert [granted.app for granted in engine.round()] == [1]
+
+
+def test_a_queue_without_the_label_gets_none() -> None:
+    """It has the nodes without a label."""
+    engine = labelled()
+    engine.add_app(1, "root.b")
+    engine.ask(1, 2, label="gpu")
+    assert engine.round() == []
+    engine.ask(1, 2, priority=21)
+    assert len(engine.round()) == 2
+
+
+def test_the_maximum_follows_the_nodes() -> None:
+    """Half of what is left, after a node was lost."""
+    engine = labelled()
+    engine.lose_node(3)
+    engine.add_app(1, "root.a")
+    engine.ask(1, 9, label="gpu")
+    assert len(engine.round()) == 1
+
+
+def test_use_outlives_a_snapshot_and_a_move() -> None:
+    """What is held is counted afresh under the same limits."""
+    engine = labelled()
+    engine.add_app(1, "root.a")
+    engine.ask(1, 9, label="gpu")
+    assert len(engine.round()) == 2
+    engine.snapshot()
+    assert engine.round() == []
