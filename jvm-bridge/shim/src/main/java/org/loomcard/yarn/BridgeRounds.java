@@ -61,6 +61,13 @@ final class BridgeRounds implements Rounds {
   }
 
   @Override
+  public void signalDemand() {
+    if (!onHeartbeatsOnly) {
+      bridge.signalDemand();
+    }
+  }
+
+  @Override
   public void refresh() throws IOException {
     SwapResult result = bridge.refresh(UserGroupInformation.getCurrentUser().getShortUserName());
     if (!result.isApplied()) {

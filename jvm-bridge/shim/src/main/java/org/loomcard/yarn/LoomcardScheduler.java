@@ -349,7 +349,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     } finally {
       readLock.unlock();
     }
-    if (books.hasNews()) {
+    if (!asks.isEmpty()) {
+      rounds.signalDemand();
+    } else if (books.hasNews()) {
       rounds.signal();
     }
     return answer(attempt, asksForMaster

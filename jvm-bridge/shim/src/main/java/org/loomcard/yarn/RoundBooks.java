@@ -52,6 +52,11 @@ final class RoundBooks implements Books {
   }
 
   @Override
+  public boolean hasDemand() {
+    return resizes.areNews() || ledger.hasDemand();
+  }
+
+  @Override
   public boolean hasRefusals() {
     return outcomeIsNews && ready.getAsBoolean();
   }

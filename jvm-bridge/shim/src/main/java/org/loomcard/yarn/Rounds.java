@@ -12,6 +12,11 @@ interface Rounds {
   /** Something happened that the policy should see; returns at once. */
   void signal();
 
+  /** As {@link #signal}, where an AM asked for something and waits for it. */
+  default void signalDemand() {
+    signal();
+  }
+
   /** Reads the policy file again and applies it; an exception that says why it was not applied. */
   void refresh() throws IOException;
 

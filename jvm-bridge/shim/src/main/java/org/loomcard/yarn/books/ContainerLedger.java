@@ -20,7 +20,7 @@ import org.loomcard.yarn.queues.Amounts;
 public abstract class ContainerLedger {
   final News news;
   /** The sum over all attempts; guarded by the scheduler's write lock. */
-  long pending;
+  volatile long pending;
   private final AtomicLong lastContainer = new AtomicLong();
   private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
   private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();

@@ -272,6 +272,11 @@ public final class Ledger extends ContainerLedger {
     return number > 0 && number <= lastAttempt.get();
   }
 
+  /** Whether any ask may be outstanding; read without a lock, for the pace of rounds. */
+  public boolean hasDemand() {
+    return pending > 0 || !uncounted.isEmpty();
+  }
+
   // Batches; the caller holds the scheduler's write lock.
 
   /** Writes the news and the counts that hold after them. */

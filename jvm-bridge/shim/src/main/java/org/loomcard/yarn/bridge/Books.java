@@ -10,6 +10,9 @@ public interface Books {
   /** Whether anything happened, but for refusals, that is a reason to ask the policy. */
   boolean hasNews();
 
+  /** Whether an ask waits for a container, so that the next batch should not be held for long. */
+  boolean hasDemand();
+
   /** Whether decisions of the last plan were refused, of which the policy has not been told. */
   boolean hasRefusals();
 

@@ -82,6 +82,11 @@ public final class Bridge {
     loop.signal();
   }
 
+  /** As {@link #signal}, where an AM asked for something and waits for it. */
+  public void signalDemand() {
+    loop.signalDemand();
+  }
+
   /**
    * Replaces the set-up by what {@code yaml} says; waits for it, at most so long.
    *

@@ -138,7 +138,7 @@ public final class BridgeConfig {
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1500, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
-    roundHoldMs = number(conf, ROUND_HOLD_MS, 5, 0, 1000);
+    roundHoldMs = number(conf, ROUND_HOLD_MS, 2, 0, 1000);
     roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
     refusedRounds = (int) number(conf, ROUND_REFUSED, 10, 1, 1_000_000);
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);

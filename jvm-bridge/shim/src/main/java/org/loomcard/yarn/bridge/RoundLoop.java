@@ -81,6 +81,11 @@ final class RoundLoop implements Runnable {
     pace.signal();
   }
 
+  /** An AM asked for something. From any thread. */
+  void signalDemand() {
+    pace.signalDemand();
+  }
+
   AppliedSetup applied() {
     return applied;
   }
@@ -161,7 +166,7 @@ final class RoundLoop implements Runnable {
       serveWithout();
     } else if (mayAct() && rounds.isWanted()) {
       if (rounds.mayHold() && config.inlineWaitMs == 0) {
-        pace.hold(rounds.lastRecords());
+        pace.hold(rounds.lastRecords(), books::hasDemand);
       }
       round();
     }

@@ -53,7 +53,6 @@ public class OverdueTest extends BridgeTestBase {
   @Test
   public void aTracebackIsNotWaitedForLong() throws Exception {
     bridge = bridge(() -> text -> "garbage");
-    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     ask(3);
     Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
     Until.waitUntil("and another process is tried",

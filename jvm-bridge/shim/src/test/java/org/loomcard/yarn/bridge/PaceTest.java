@@ -6,12 +6,16 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 
 /** When rounds run: signals, holding back, wake-ups, and the waits of the breaker. */
 public class PaceTest {
   private static final long FOR_EVER_MS = 3_600_000;
+  private static final long SHORT_MS = 20;
 
   /** A signal that came before the wait ends it at once: none is lost in between. */
   @Test
@@ -36,14 +40,37 @@ public class PaceTest {
   public void holdsSmallBatchesOnly() throws Exception {
     Pace pace = new Pace(FOR_EVER_MS);
     pace.signal();
-    Thread held = started(() -> pace.hold(3));
+    Thread held = started(() -> pace.hold(3, () -> true));
     Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
     for (int i = 0; i < 100; i++) {
       pace.signal();
     }
     awaitEnd(held);
-    awaitEnd(started(() -> new Pace(FOR_EVER_MS).hold(500)));
-    awaitEnd(started(() -> new Pace(1).hold(3)));
+    awaitEnd(started(() -> new Pace(FOR_EVER_MS).hold(500, () -> true)));
+    awaitEnd(started(() -> new Pace(1).hold(3, () -> false)));
+  }
+
+  /** The hold counts from the batch before: after a quiet time an ask is sent at once. */
+  @Test
+  public void anAskAfterAQuietTimeIsNotHeld() throws Exception {
+    Pace pace = new Pace(SHORT_MS);
+    long after = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SHORT_MS);
+    Until.waitUntil("the hold is over", () -> System.nanoTime() > after);
+    AtomicInteger looks = new AtomicInteger();
+    pace.hold(3, () -> looks.getAndIncrement() == 0);
+    assertEquals("it looks once and does not wait", 1, looks.get());
+  }
+
+  /** What nobody waits for is held for longer, until somebody asks. */
+  @Test
+  public void demandEndsALongHold() throws Exception {
+    Pace pace = new Pace(0, FOR_EVER_MS);
+    AtomicBoolean asked = new AtomicBoolean();
+    Thread held = started(() -> pace.hold(3, asked::get));
+    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
+    asked.set(true);
+    pace.signalDemand();
+    awaitEnd(held);
   }
 
   /** One wake-up an instance: a new one replaces it, none removes it, others keep theirs. */

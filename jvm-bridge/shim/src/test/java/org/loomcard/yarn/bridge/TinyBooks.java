@@ -65,6 +65,11 @@ final class TinyBooks implements Books {
   }
 
   @Override
+  public synchronized boolean hasDemand() {
+    return wanted > 0;
+  }
+
+  @Override
   public synchronized boolean hasRefusals() {
     return !refusals.isEmpty();
   }
