@@ -503,7 +503,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     }
   }
 
-  /** What the lists of the queue say; YARN lets its administrators kill and change whatever runs. */
+  /** What the lists of the queue say; YARN lets its administrators change whatever runs. */
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
     LoomcardQueue queue = tree.find(name);

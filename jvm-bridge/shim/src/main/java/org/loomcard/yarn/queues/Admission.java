@@ -57,7 +57,7 @@ public final class Admission {
     return Amounts.toResource(amounts);
   }
 
-  /** Seconds that an application may live that asks for {@code asked}, or for none (not above 0). */
+  /** Seconds that an application may live that asks for {@code asked}; not above 0: for none. */
   public static long lifetime(LoomcardQueue queue, long asked) {
     if (queue == null) {
       return asked;

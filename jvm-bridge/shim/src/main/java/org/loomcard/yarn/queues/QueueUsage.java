@@ -4,8 +4,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the live containers of one queue and all queues below it use: in all, by user, by node label, and by AMs.
- * Containers end on several of YARN's threads at once, so every method takes the object's own lock.
+ * What the live containers of one queue and all queues below it use: in all, by user, by node label
+ * and by AMs; and how many applications live there. Containers end on several of YARN's threads at
+ * once, so every method takes the object's own lock.
  */
 final class QueueUsage {
   private final Map<String, long[]> byUser = new HashMap<>();
