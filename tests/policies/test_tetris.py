@@ -149,7 +149,8 @@ def test_whom_no_node_suits_takes_no_place_of_the_knob():
     engine.ask(1, 1)
     engine.round()
     engine.add_node(2, 1024, 1)
-    for app, keys in ((2, {"hosts": {"n1": 1}, "relax": False}), (3, {})):
+    rows = {"hosts": {"n1": 1}, "racks": {"/r": 1}, "strict_racks": ["/r"]}
+    for app, keys in ((2, {**rows, "relax": False}), (3, {})):
         engine.add_app(app)
         engine.ask(app, 1, **keys)
     assert [(g.attempt, g.node) for g in engine.round()] == [(3, 2)]

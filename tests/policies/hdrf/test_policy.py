@@ -317,7 +317,7 @@ def test_an_unfit_leaf_counts_as_blocked_after_a_time():
         wants(made, 3, "q", CPU)
         made.round()
         wants(made, 1, "p.x", CPU)
-        made.ask(1, 5, CPU, hosts={"n2": 5}, relax=False)
+        made.ask(1, 5, CPU, hosts={"n2": 5}, racks={"/r": 5}, strict_racks=["/r"], relax=False)
         for _ in range(40):
             churn(made, 1, 3, 2)
             made.now += 100

@@ -25,7 +25,7 @@ def test_room_is_made_only_where_the_task_may_go(host, due):
     made = grown("hdrf", FLAT, (1000, 5, 0), (1000, 5, 0), **QUICK)
     wants(made, 1, "a", CPU)
     made.round()
-    asks(made, 2, "b", hosts={host: 10_000}, relax=False)
+    asks(made, 2, "b", count=9_999, **strictly(host))
     taken = evictions(made, 120)
     assert held(made) == {1: 5, 2: due}
     assert len(taken) == due
@@ -106,6 +106,12 @@ def test_equals_pay_in_turn():
     assert held(made) == {1: 10, 2: 10, 3: 4}
 
 
+def strictly(host):
+    """On this host alone, by the rows that YARN's clients send."""
+    rows = {"hosts": {host: 9_999}, "racks": {"/r": 9_999}}
+    return {**rows, "strict_racks": ["/r"], "relax": False}
+
+
 LIMITS = st.sampled_from(
     [{}, {"user_limit": "20%"}, {"maximum": "30%"}, {"policy": "drf"},
      {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}]
@@ -114,12 +120,12 @@ COMES = st.tuples(
     st.sampled_from(["p.x", "p.y", "q"]),
     st.sampled_from([(0, 1, 0), (0, 1, 1), (0, 2, 0), (0, 0, 2)]),
     st.sampled_from([1, 9, 10_000]), st.sampled_from(["u", "v"]),
-    st.sampled_from([{}, {"hosts": {"n1": 9_999}, "relax": False}, {"hosts": {"n2": 2}},
-                     {"hosts": {"n2": 9_999}, "relax": False}]),
+    st.sampled_from([{}, strictly("n1"), {"hosts": {"n2": 2}},
+                     strictly("n2")]),
 )  # fmt: skip
 
 
-FULL, BOUND = ("q", (0, 1, 0), 10_000, "u", {}), {"hosts": {"n1": 9_999}, "relax": False}
+FULL, BOUND = ("q", (0, 1, 0), 10_000, "u", {}), strictly("n1")
 HOLDS_BACK = {"policy": "dress", "options": {"delta": 0.5, "dmin": 0.5}}
 
 

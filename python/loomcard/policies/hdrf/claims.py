@@ -123,7 +123,7 @@ def asks_of(leaf: Leaf, label: str, sizes: Collection[Resource]) -> dict[Ask, in
     for app in sorted(apps, key=lambda a: (-a.priority, a.submitted_ms, a.number)):
         for ask in app.asks:
             if ask.count > 0 and ask.label == label and ask.size in sizes:
-                where = () if ask.suits_all else (tuple(ask.hosts), tuple(ask.racks))
+                where = () if ask.suits_all else (*ask.hosts, *ask.racks, *ask.strict_racks)
                 kind = (
                     app.queue.path, app.user, ask.is_am, ask.size, where,
                     frozenset(ask.attempt.blacklist),
