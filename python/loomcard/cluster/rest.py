@@ -12,7 +12,7 @@ from requests.auth import AuthBase
 Document = dict[str, Any]
 
 _READ_S = 10.0
-_APPLY_S = 60.0  # an apply waits for the policy process to compile and for the round to end
+_APPLY_S = 120.0  # an apply waits for a process to start and compile, and for a round to end
 _PAUSES_S = (0.2, 0.5)  # before a GET is sent again
 _FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same where another ResourceManager may take over
 _PASSING = (502, 503, 504)  # a server or proxy that may answer in a moment

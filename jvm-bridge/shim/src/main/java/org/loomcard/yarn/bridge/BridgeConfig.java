@@ -108,7 +108,7 @@ public final class BridgeConfig {
   public final long startDeadlineMs;
   /** How often the policies' durable parts are asked for and written. */
   public final long savedEveryMs;
-  /** How long refreshQueues waits for a swap. */
+  /** How long each step of a swap may take: start of its process, compilation, next round. */
   public final long swapDeadlineMs;
   /** Whether set-ups are taken from anybody where {@code yarn.admin.acl} is {@code *}. */
   public final boolean applyAnyAdmin;

@@ -41,7 +41,8 @@ final class PolicyProcess implements RunningPolicy {
             + " before it was ready; its log lines say why");
       }
       if (System.nanoTime() > end) {
-        throw new IOException("the policy process was not ready within " + deadlineMs + " ms");
+        throw new IOException("the policy process was not ready within " + deadlineMs + " ms ("
+            + BridgeConfig.START_DEADLINE_MS + ")");
       }
       ready = folder.readReady();
     }

@@ -146,7 +146,8 @@ final class PolicyRounds {
     int byFallback = 0;
     standby.begin(config.roundDeadlineMs);
     try {
-      reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs);
+      reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs,
+          BridgeConfig.ROUND_HARD_DEADLINE_MS);
     } finally {
       byFallback = standby.end();
     }

@@ -6,7 +6,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One request to replace the set-up, from whoever asks to the round thread and back. */
+/**
+ * One request to replace the set-up, from whoever asks to the round thread and back. Each of its
+ * steps has the whole deadline: a process that starts slowly on a busy machine leaves no less time
+ * for policies that take long to import.
+ */
 final class Swap {
   private static final int WAITING = 0;
   private static final int APPLYING = 1;
@@ -15,7 +19,8 @@ final class Swap {
   final String name;
   /** Who asks for it; null where that is not known. */
   final String user;
-  private final long endNanos;
+  private final long deadlineMs;
+  private volatile Step step;
   private final AtomicInteger state = new AtomicInteger(WAITING);
   private final CompletableFuture<SwapResult> result = new CompletableFuture<>();
 
@@ -23,12 +28,23 @@ final class Swap {
     this.yaml = yaml;
     this.name = name;
     this.user = user;
-    this.endNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(deadlineMs);
+    this.deadlineMs = deadlineMs;
+    this.step = new Step("the swap before it", deadlineMs);
   }
 
-  /** Milliseconds left, at least 1. */
-  long leftMs() {
-    return Math.max(1, TimeUnit.NANOSECONDS.toMillis(endNanos - System.nanoTime()));
+  /** How long one step may take. */
+  long deadlineMs() {
+    return deadlineMs;
+  }
+
+  /**
+   * The next step begins; it may take the whole deadline.
+   *
+   * @param name what is done in it, for the answer
+   * @param moreMs what the requester waits beyond that, for an answer that says more than ours
+   */
+  void next(String name, long moreMs) {
+    step = new Step(name, deadlineMs + moreMs);
   }
 
   /** Asked by the round thread before anything is changed: false when nobody waits any more. */
@@ -60,20 +76,47 @@ final class Swap {
    */
   SwapResult await(AppliedSetup governing) {
     try {
-      return result.get(leftMs(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      if (state.compareAndSet(WAITING, GIVEN_UP)) {
-        return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE,
-            "the new configuration was not ready in time; nothing was changed, try again",
-            governing);
+      for (;;) {
+        Step now = step;
+        try {
+          return result.get(Math.max(1, now.leftMs()), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+          if (now == step) {
+            return giveUp(now, governing);
+          }
+        }
       }
-      return result.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       state.compareAndSet(WAITING, GIVEN_UP);
       return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "interrupted", governing);
     } catch (ExecutionException e) {
       throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  private SwapResult giveUp(Step late, AppliedSetup governing) {
+    if (!state.compareAndSet(WAITING, GIVEN_UP)) {
+      return result.join();
+    }
+    return SwapResult.plain(SwapResult.Outcome.UNAVAILABLE,
+        "the new configuration was not ready in time: " + late.name + " took longer than "
+        + deadlineMs + " ms; nothing was changed; try again, or raise "
+        + BridgeConfig.SWAP_DEADLINE_MS, governing);
+  }
+
+  /** What is being done for it, and until when it may be. */
+  private static final class Step {
+    private final String name;
+    private final long endNanos;
+
+    private Step(String name, long lastsMs) {
+      this.name = name;
+      this.endNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(lastsMs);
+    }
+
+    private long leftMs() {
+      return TimeUnit.NANOSECONDS.toMillis(endNanos - System.nanoTime());
     }
   }
 }

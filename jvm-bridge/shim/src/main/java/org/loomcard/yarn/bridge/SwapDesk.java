@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
  */
 final class SwapDesk {
   private static final Logger LOG = LoggerFactory.getLogger(SwapDesk.class);
-  /** The end of the requester's patience is left for the answer. */
-  private static final long ANSWER_MS = 500;
+  /** Beyond the deadline of the compilation, for its answer to come first. */
+  private static final long ANSWER_MS = 2000;
   private final Supervisor supervisor;
   private final Watchdog watchdog;
   private final Supplier<AppliedSetup> governing;
@@ -109,18 +109,25 @@ final class SwapDesk {
   private boolean prepare(Swap swap) throws InterruptedException {
     Supervisor.Started process;
     try {
+      swap.next("the start of a policy process for it", 0);
       process = supervisor.launch();
     } catch (IOException e) {
       refuse(swap, "no policy process could be started, and only it reads YAML: "
           + e.getMessage());
       return false;
     }
+    if (!swap.isWanted()) {
+      supervisor.endLater(process);
+      return false;
+    }
     SwapResult answer;
     try {
+      swap.next("reading the policy file and importing its policies", ANSWER_MS);
       CompileReply compiled = CompileReply.read(watchdog.ask(process.policy(),
-          CompileReply.request(swap.yaml, swap.name),
-          Math.max(1, swap.leftMs() - Math.min(ANSWER_MS, swap.leftMs() / 2))));
+          CompileReply.request(swap.yaml, swap.name), swap.deadlineMs(),
+          BridgeConfig.SWAP_DEADLINE_MS));
       if (compiled.setup != null) {
+        swap.next("the round under way", 0);
         prepared.set(new Prepared(swap, compiled.setup, process));
         return true;
       }

@@ -27,19 +27,20 @@ final class Watchdog {
   /**
    * Sends a request and waits for the reply, at most so long.
    *
+   * @param setting the key that says how long, for the message
    * @throws PolicyFailureException when there is none; the policy has then been killed if it was
    *     late
    */
-  String ask(RunningPolicy policy, String text, long deadlineMs) throws PolicyFailureException {
+  String ask(RunningPolicy policy, String text, long deadlineMs, String setting)
+      throws PolicyFailureException {
     Call call = new Call(policy, deadlineMs);
     calls.add(call);
     try {
       return policy.client().decide(text);
     } catch (PolicyFailureException e) {
       if (call.overdue) {
-        throw new PolicyFailureException("no reply within " + deadlineMs
-            + " ms; the policy process "
-            + "was killed", e);
+        throw new PolicyFailureException("no reply within " + deadlineMs + " ms ("
+            + setting + "); the policy process was killed", e);
       }
       throw e;
     } finally {

@@ -72,6 +72,8 @@ public class SwapTest extends BridgeTestBase {
     starts.release();
     assertEquals(SwapResult.Outcome.UNAVAILABLE, result.outcome);
     assertTrue(result.message, result.message.contains("not ready in time"));
+    assertTrue(result.message, result.message.contains("the start of a policy process"));
+    assertTrue(result.message, result.message.contains(BridgeConfig.SWAP_DEADLINE_MS));
     assertUnchanged(result);
   }
 
@@ -94,11 +96,7 @@ public class SwapTest extends BridgeTestBase {
   /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
   @Test
   public void aSlowImportStopsNothing() throws Exception {
-    File gate = new File(folder.getRoot(), "gate");
-    policyFile("import pathlib, time\n"
-        + "pathlib.Path('" + gate + ".reached').touch()\n"
-        + "while not pathlib.Path('" + gate + "').exists():\n    time.sleep(0.01)\n",
-        "return Plan(view)");
+    File gate = gatedPolicy();
     start(false);
     AtomicReference<SwapResult> result = new AtomicReference<>();
     Thread swap = new Thread(() -> result.set(bridge.swap(OWN, "own.yml", 80_000)));
@@ -112,6 +110,37 @@ public class SwapTest extends BridgeTestBase {
     assertTrue(String.valueOf(result.get()), result.get().isApplied());
     assertEquals(0, bridge.status().counters.grantedByFallback());
     assertEquals(0, bridge.status().counters.failures());
+  }
+
+  /** A process that starts slowly takes no time from the imports: each has the whole deadline. */
+  @Test
+  public void aSlowStartLeavesTimeForASlowImport() throws Exception {
+    File gate = gatedPolicy();
+    start(false);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    starts.acquire();
+    AtomicReference<SwapResult> result = new AtomicReference<>();
+    Thread swap = new Thread(() -> result.set(bridge.swap(OWN, "own.yml", 12_000)));
+    swap.start();
+    waitUntilOver(4000);
+    starts.release();
+    Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
+    waitUntilOver(9000);
+    assertTrue(gate.createNewFile());
+    swap.join(80_000);
+    assertTrue(String.valueOf(result.get()), result.get().isApplied());
+  }
+
+  /** An import without an end is ended, and the answer names the setting. */
+  @Test
+  public void anEndlessImportIsEnded() throws Exception {
+    gatedPolicy();
+    start(false);
+    SwapResult result = bridge.swap(OWN, "own.yml", 8000);
+    assertTrue(result.message, result.message.contains("no reply within 8000 ms ("
+        + BridgeConfig.SWAP_DEADLINE_MS + ")"));
+    assertUnchanged(result);
+    goesOnAsBefore();
   }
 
   /** A policy that raises in its first round never governs; the answer says what it raised. */
@@ -187,6 +216,21 @@ public class SwapTest extends BridgeTestBase {
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.resyncs());
+  }
+
+  private static void waitUntilOver(long ms) throws InterruptedException {
+    long end = System.nanoTime() + ms * 1_000_000;
+    Until.waitUntil(ms + " ms are over", () -> System.nanoTime() > end);
+  }
+
+  /** A policy whose import says that it has begun and waits for a file, which is returned. */
+  private File gatedPolicy() throws Exception {
+    File gate = new File(folder.getRoot(), "gate");
+    policyFile("import pathlib, time\n"
+        + "pathlib.Path('" + gate + ".reached').touch()\n"
+        + "while not pathlib.Path('" + gate + "').exists():\n    time.sleep(0.01)\n",
+        "return Plan(view)");
+    return gate;
   }
 
   private void policyFile(String head, String body) throws Exception {
