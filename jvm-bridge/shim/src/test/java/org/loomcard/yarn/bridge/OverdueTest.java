@@ -144,7 +144,7 @@ public class OverdueTest extends BridgeTestBase {
     @Override
     public String decide(String text) {
       return text.startsWith("[\"hello\"")
-          ? "[\"hello\"," + Setup.SCHEMA + ",\"3\",\"0\",[]]" : answer.apply(text);
+          ? "[\"hello\"," + Handshake.SCHEMA + ",\"3\",\"0\",[]]" : answer.apply(text);
     }
 
     @Override
