@@ -36,6 +36,20 @@ def test_twenty_faults_break_nothing(tmp_path: Path) -> None:
     assert report["comparisons"] >= 4
 
 
+@pytest.mark.cluster
+def test_fail_overs_break_nothing(tmp_path: Path) -> None:
+    """Each time the active ResourceManager is killed, the other takes its place in full."""
+    options = ["--ha", "--seed", "301", "--kinds", "rm,policy.kill,swap.good", "--faults", "6"]
+    status, report, said = chaos(tmp_path, *options, "--every", "3")
+    assert report["named"] == [], said
+    assert status == 0
+    assert report["kinds"]["rm.failover"]["faults"] == 2
+    assert report["kinds"]["rm.failover"]["not_done"] == 0, said
+    log = (tmp_path / "log.jsonl").read_text()
+    assert '"rm2 after rm1"' in log, log
+    assert '"rm1 after rm2"' in log, log
+
+
 BREAKS = {
     "grant-twice": "granted twice",
     "freeze": "stall",

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from loomcard.suite.chaos_faults import KINDS
-from loomcard.suite.chaos_schedule import PLAIN_KINDS, fault
+from loomcard.suite.chaos_schedule import PAIR_KINDS, PLAIN_KINDS, fault
 
 
 def test_the_same_seed_gives_the_same_faults() -> None:
@@ -37,4 +37,4 @@ def test_only_the_wanted_kinds_come() -> None:
 
 def test_each_kind_of_the_schedule_can_be_done() -> None:
     """The schedule names nothing that nobody carries out."""
-    assert set(PLAIN_KINDS) == set(KINDS)
+    assert set(PLAIN_KINDS) | set(PAIR_KINDS) == set(KINDS)

@@ -17,11 +17,12 @@ import typer
 from rich.console import Console
 
 from loomcard.suite.chaos_cluster import Cluster, read_lines, wait_until
-from loomcard.suite.chaos_conf import prepare, unmount
+from loomcard.suite.chaos_conf import RM_IDS, prepare, unmount
 from loomcard.suite.chaos_jvm import ChaosError, of_folder
+from loomcard.suite.chaos_pair import PairCluster
 from loomcard.suite.chaos_report import summary, table
 from loomcard.suite.chaos_run import Log, Run
-from loomcard.suite.chaos_schedule import PLAIN_KINDS
+from loomcard.suite.chaos_schedule import PAIR_KINDS, PLAIN_KINDS
 
 BREAKS = (
     "grant-twice", "forget-release", "skip-usage", "return-twice", "freeze", "lose-ask",
@@ -30,18 +31,17 @@ BREAKS = (
 """What the broken build can do wrong; each is there so that a check is seen to fail."""
 
 
+JVM_LOGS = ("rm.log", "load.log", "zookeeper.log", *(f"{rm_id}.log" for rm_id in RM_IDS))
 LAST_WORDS_S = 15
 """How long a policy process may live after its ResourceManager."""
 
 
-def kinds_of(wanted: str) -> tuple[str, ...]:
-    """The kinds of faults whose name begins with one of the words; all for an empty text."""
+def kinds_of(wanted: str, known: tuple[str, ...] = PLAIN_KINDS) -> tuple[str, ...]:
+    """The known kinds whose name begins with one of the words; all for an empty text."""
     words = tuple(word for word in wanted.split(",") if word)
-    found = tuple(kind for kind in PLAIN_KINDS if not words or kind.startswith(words))
+    found = tuple(kind for kind in known if not words or kind.startswith(words))
     if not found:
-        raise ChaosError(
-            f"no kind of fault begins with {wanted!r}; known: {', '.join(PLAIN_KINDS)}"
-        )
+        raise ChaosError(f"no kind of fault begins with {wanted!r}; known: {', '.join(known)}")
     return found
 
 
@@ -50,7 +50,7 @@ def first_fault(out: Path, seed: int, resume: bool) -> int:
     log = out / "log.jsonl"
     if not resume:
         out.mkdir(parents=True, exist_ok=True)
-        for name in ("log.jsonl", "report.json", "rm.log", "load.log"):
+        for name in ("log.jsonl", "report.json", *JVM_LOGS):
             (out / name).unlink(missing_ok=True)
         return 0
     lines = read_lines(log)
@@ -61,7 +61,7 @@ def first_fault(out: Path, seed: int, resume: bool) -> int:
 
 def run(
     seed: int, faults: int, minutes: float, out: Path, first: int, every: int,
-    kinds: tuple[str, ...], broken: str, patience: float,
+    kinds: tuple[str, ...], broken: str, patience: float, pair: bool,
 ) -> None:  # fmt: skip
     """Makes a cluster, does the faults, ends the cluster. Whatever happens, nothing of it stays."""
     console = Console(stderr=True)
@@ -72,9 +72,9 @@ def run(
 
     work = Run(log, seed, kinds, show, patience)
     end = time.monotonic() + 60 * minutes
-    files = prepare(out, broken)
+    files = prepare(out, broken, pair)
     try:
-        work.cluster = Cluster(files, seed, work.event)
+        work.cluster = (PairCluster if pair else Cluster)(files, seed, work.event)
         work.cluster.start()
         work.go(first, faults, every, end)
     finally:
@@ -102,20 +102,23 @@ def main(
     patience: Annotated[
         float, typer.Option(help="Factor on how long a check waits for agreement.", min=0.01)
     ] = 1,
+    ha: Annotated[
+        bool, typer.Option("--ha", help="Two ResourceManagers and ZooKeeper; rm.failover.")
+    ] = False,
 ) -> None:
     """Do the faults of a seed and check; the last line is JSON, the status 1 after a violation."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    out = out.resolve()
+    out, known = out.resolve(), PAIR_KINDS if ha else PLAIN_KINDS
     try:
         unknown = [word for word in broken.split(",") if word and word not in BREAKS]
         if unknown:
             raise ChaosError(f"--break: unknown {unknown}; known: {', '.join(BREAKS)}")
-        first, wanted = first_fault(out, seed, resume), kinds_of(kinds)
+        first, wanted = first_fault(out, seed, resume), kinds_of(kinds, known)
     except ChaosError as error:
         typer.echo(f"chaos: {error}", err=True)
         raise typer.Exit(2) from None
     try:
-        run(seed, faults, minutes, out, first, every, wanted, broken, patience)
+        run(seed, faults, minutes, out, first, every, wanted, broken, patience, ha)
     except ChaosError as error:
         typer.echo(f"chaos: {error}; the logs lie in {out}", err=True)
         raise typer.Exit(1) from None

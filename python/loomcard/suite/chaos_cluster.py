@@ -73,6 +73,9 @@ class Cluster:
         wait_until("the ResourceManager to be back", self._is_ready, START_S)
         self.down.append((begin, now_ms()))
 
+    def make_whole(self) -> None:
+        """Starts again what was killed and is not back; ``kill_rm`` has done so here."""
+
     def _is_ready(self) -> bool:
         figures = self.ask_rm("figures")
         state = self.load.ask("state")

@@ -18,6 +18,10 @@ NODE_MB = 8192
 NODE_VCORES = 16
 DISK_MB = 24
 EXPIRY_MS = 6000
+RM_IDS = ("rm1", "rm2")
+"""The ResourceManagers of a pair."""
+SESSION_MS = 6000
+"""So long after its last word the active one counts as gone; the machine may stand still, too."""
 FIRST = "good-drf.yml"
 
 _QUEUES = """\
@@ -108,9 +112,15 @@ class Files:
         """The policy process's journal."""
         return self.disk / "journal"
 
+    def conf_of(self, rm_id: str) -> Path:
+        """The configuration of one ResourceManager of a pair."""
+        return self.conf.parent / rm_id / self.conf.name
 
-def prepare(out: Path, broken: str = "") -> Files:
-    """Makes the files of a run; ``broken`` names what the scheduler is to do wrong."""
+
+def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
+    """Makes the files of a run with one ResourceManager, or with a pair of them; ``broken`` names
+    what the scheduler is to do wrong.
+    """
     cluster = out / "cluster"
     unmount(cluster / "disk")
     shutil.rmtree(cluster, ignore_errors=True)
@@ -132,28 +142,53 @@ def prepare(out: Path, broken: str = "") -> Files:
         f"exec '{sys.executable}' -P -m loomcard.suite.chaos_process \"$@\"\n"
     )
     python.chmod(0o755)
-    settings = _hadoop(cluster) | {
-        "loomcard.setup.path": str(setup),
-        "loomcard.state.dir": str(files.state),
-        "loomcard.journal.dir": str(files.journal),
-        "loomcard.policy.path": str(files.policies),
-        "loomcard.policy.file": str(cluster / "policy.yml"),
-        "loomcard.python": str(python),
-        # Faults come every few seconds: the process is to be back before the next one.
-        "loomcard.restart.backoff-ms": "200",
-        "loomcard.restart.backoff-max-ms": "1000",
-        "loomcard.start.grace-ms": "1000",
-    }
+    settings = (
+        _hadoop(cluster)
+        | (_pair(cluster) if pair else _addresses())
+        | {
+            "loomcard.setup.path": str(setup),
+            "loomcard.state.dir": str(files.state),
+            "loomcard.journal.dir": str(files.journal),
+            "loomcard.policy.path": str(files.policies),
+            "loomcard.policy.file": str(cluster / "policy.yml"),
+            "loomcard.python": str(python),
+            # Faults come every few seconds: the process is to be back before the next one.
+            "loomcard.restart.backoff-ms": "200",
+            "loomcard.restart.backoff-max-ms": "1000",
+            "loomcard.start.grace-ms": "1000",
+        }
+    )
     if broken:
         settings["yarn.resourcemanager.scheduler.class"] = "org.loomcard.yarn.chaos.BrokenScheduler"
         settings["loomcard.chaos.break"] = broken
     files.conf.write_text(_xml(settings))
+    for rm_id in RM_IDS if pair else ():
+        conf = files.conf_of(rm_id)
+        conf.parent.mkdir()
+        conf.write_text(_xml(settings | _own(files, rm_id)))
     return files
+
+
+def _own(files: Files, rm_id: str) -> dict[str, str]:
+    """What differs between the two: they share ZooKeeper, node labels and the exclude file."""
+    folder = files.conf.parents[1] / rm_id
+    state, journal = files.state / rm_id, files.journal / rm_id
+    for each in (folder, journal, state):
+        each.mkdir()
+    state.chmod(0o700)
+    return {
+        "yarn.resourcemanager.ha.id": rm_id,
+        "hadoop.tmp.dir": str(folder / "tmp"),
+        "yarn.node-attribute.fs-store.root-dir": f"file://{folder}/attributes",
+        "loomcard.state.dir": str(state),
+        "loomcard.journal.dir": str(journal),
+        "loomcard.policy.file": str(folder / "policy.yml"),
+    }
 
 
 def _hadoop(cluster: Path) -> dict[str, str]:
     rm = "yarn.resourcemanager."
-    settings = {
+    return {
         "hadoop.tmp.dir": str(cluster / "tmp"),
         "yarn.node-attribute.fs-store.root-dir": f"file://{cluster}/attributes",
         "yarn.node-labels.enabled": "true",
@@ -175,11 +210,37 @@ def _hadoop(cluster: Path) -> dict[str, str]:
         "yarn.scheduler.minimum-allocation-mb": "64",
         "yarn.scheduler.maximum-allocation-mb": "65536",
     }
-    names = ("address", "scheduler.address", "admin.address", "resource-tracker.address")
+
+
+def _addresses(suffix: str = "") -> dict[str, str]:
+    names = (
+        "address", "scheduler.address", "admin.address", "resource-tracker.address",
+        "webapp.address",
+    )  # fmt: skip
     ports = _free_ports(len(names))
-    return settings | {
-        rm + name: f"127.0.0.1:{port}" for name, port in zip(names, ports, strict=True)
+    return {
+        f"yarn.resourcemanager.{name}{suffix}": f"127.0.0.1:{port}"
+        for name, port in zip(names, ports, strict=True)
     }
+
+
+def _pair(cluster: Path) -> dict[str, str]:
+    rm = "yarn.resourcemanager."
+    settings = {
+        rm + "ha.enabled": "true",
+        rm + "cluster-id": "chaos",
+        rm + "ha.rm-ids": ",".join(RM_IDS),
+        rm + "store.class": (
+            "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
+        ),
+        rm + "zk-timeout-ms": str(SESSION_MS),
+        "hadoop.zk.timeout-ms": str(SESSION_MS),
+        "hadoop.zk.address": f"127.0.0.1:{_free_ports(1)[0]}",
+        "loomcard.chaos.zookeeper.dir": str(cluster / "zookeeper"),
+    }
+    for rm_id in RM_IDS:
+        settings |= _addresses(f".{rm_id}")
+    return settings
 
 
 def _xml(settings: Mapping[str, str]) -> str:

@@ -193,6 +193,12 @@ def _kill_rm(cluster: Cluster, _: Fault) -> Done:
     return f"back after {end - begin} ms", None
 
 
+def _fail_over(cluster: Cluster, _: Fault) -> Done:
+    cluster.kill_rm()
+    begin, end = cluster.down[-1]
+    return f"the other one serves after {end - begin} ms", cluster.make_whole
+
+
 def _swap(cluster: Cluster, yaml: str, name: str) -> Done:
     outcome, message = cluster.ask_rm("swap", timeout_s=90, yaml=yaml, name=name)
     return f"{name}: {outcome}: {message[:160]}", None
@@ -244,6 +250,7 @@ KINDS: dict[str, Kind] = {
     "nodes.relabel": _relabel,
     "nodes.decommission": _decommission,
     "rm.kill": _kill_rm,
+    "rm.failover": _fail_over,
     "swap.good": _swap_good,
     "swap.broken": _swap_broken,
     "swap.raising": _swap_raising,

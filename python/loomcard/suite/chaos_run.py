@@ -79,6 +79,8 @@ class Run:
             self.violation(said["kind"], said["text"])
         elif said["event"] == "greedy":
             self.log.write("greedy", kind=said["kind"], what=said["what"])
+        elif said["event"] == "active":
+            self.log.write("active", what=said["what"])
 
     def violation(self, kind: str, text: str) -> None:
         """Something that must never happen; ``index`` is the last fault before it was seen."""
@@ -102,7 +104,7 @@ class Run:
         self._faults.append(facts)
         undo = None
         try:
-            if one.kind == "rm.kill":
+            if one.kind.startswith("rm."):
                 with self._one_kill:
                     facts["what"], undo = KINDS[one.kind](self.cluster, one)
             else:

@@ -64,8 +64,6 @@ public final class ChaosResourceManager extends ResourceManager {
     ChaosResourceManager manager = new ChaosResourceManager();
     manager.init(conf);
     manager.start();
-    manager.admin().addToClusterNodeLabels(AddToClusterNodeLabelsRequest.newInstance(
-        Collections.singletonList(NodeLabel.newInstance(LABEL))));
     Map<String, Object> facts = new LinkedHashMap<>();
     facts.put("epoch_ms", ResourceManager.getClusterTimeStamp());
     commands.event("started", facts);
@@ -85,6 +83,7 @@ public final class ChaosResourceManager extends ResourceManager {
     switch (name) {
       case "state": return new SchedulerState(loomcard(), getRMContext()).read();
       case "ends": return new SchedulerState(loomcard(), getRMContext()).ends();
+      case "role": return getRMContext().getHAServiceState().toString();
       case "figures": return figures(command.path("collect").asBoolean());
       case "pauses": return machine.drain();
       case "quiet": return loomcard().bridge().awaitQuiet(command.path("ms").asLong());
@@ -113,6 +112,8 @@ public final class ChaosResourceManager extends ResourceManager {
   private Object relabel(JsonNode command) throws Exception {
     NodeId node = NodeId.fromString(command.path("node").asText());
     String label = command.path("label").asText();
+    admin().addToClusterNodeLabels(AddToClusterNodeLabelsRequest.newInstance(
+        Collections.singletonList(NodeLabel.newInstance(LABEL))));
     admin().replaceLabelsOnNode(ReplaceLabelsOnNodeRequest.newInstance(Collections.singletonMap(
         node, label.isEmpty() ? Collections.emptySet() : Collections.singleton(label))));
     return true;
