@@ -3,6 +3,7 @@ package org.loomcard.yarn.bridge;
 import java.io.File;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -97,6 +98,7 @@ final class PolicyProcess implements RunningPolicy {
   static final class Launcher implements PolicyLauncher {
     private final BridgeConfig config;
     private final String[] program;
+    private final AtomicBoolean alone = new AtomicBoolean();
 
     /** @param program what follows the interpreter, before the two files' options */
     Launcher(BridgeConfig config, String... program) {
@@ -106,6 +108,9 @@ final class PolicyProcess implements RunningPolicy {
 
     @Override
     public RunningPolicy launch(Runnable onEnd) throws IOException, InterruptedException {
+      if (alone.compareAndSet(false, true)) {
+        LeftProcesses.end(config.stateDir);
+      }
       PrivateFolder folder = PrivateFolder.in(config.stateDir);
       PolicyProcess started = null;
       try {

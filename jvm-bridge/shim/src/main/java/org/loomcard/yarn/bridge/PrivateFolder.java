@@ -2,6 +2,7 @@ package org.loomcard.yarn.bridge;
 
 import java.io.File;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -12,6 +13,7 @@ import java.security.SecureRandom;
 /** A folder that only we may enter, for the secret and the ready file of one policy process. */
 final class PrivateFolder {
   private static final long READY_BYTES = 4096;
+  private static final String PREFIX = "policy-process-";
   private static final SecureRandom RANDOM = new SecureRandom();
   private final Path path;
   private final String secret;
@@ -21,10 +23,15 @@ final class PrivateFolder {
     this.secret = secret;
   }
 
-  /** Makes a fresh one with a fresh secret. */
+  /** Makes a fresh one with a fresh secret, which this JVM owns. */
   static PrivateFolder in(File parent) throws IOException {
+    return in(parent, ManagementFactory.getRuntimeMXBean().getName().split("@")[0]);
+  }
+
+  /** Makes a fresh one that the JVM of this process id owns. */
+  static PrivateFolder in(File parent, String owner) throws IOException {
     Files.createDirectories(parent.toPath());
-    Path path = Files.createTempDirectory(parent.toPath(), "policy-process-",
+    Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     byte[] bytes = new byte[32];
     RANDOM.nextBytes(bytes);
@@ -37,6 +44,17 @@ final class PrivateFolder {
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     Files.write(folder.secretFile().toPath(), folder.secret.getBytes(StandardCharsets.US_ASCII));
     return folder;
+  }
+
+  /** One that was made before, by whichever JVM; null where the path cannot be one. */
+  static PrivateFolder existing(Path path) {
+    return path.getFileName().toString().matches(PREFIX + "\\d+-\\d+")
+        ? new PrivateFolder(path, "") : null;
+  }
+
+  /** The process id of the JVM that made it. */
+  String owner() {
+    return path.getFileName().toString().substring(PREFIX.length()).split("-")[0];
   }
 
   String secret() {
