@@ -43,8 +43,8 @@ policy: fifo
 submit: []
 administer: [root_admin]
 queues:
-  queueA: {submit: [queueA_user, common_user], administer: [queueA_admin]}
-  queueB: {submit: [queueB_user, common_user], administer: [queueB_admin]}
+  queueA: {submit: [queueA_user, common_user], administer: [queueA_admin, root_admin]}
+  queueB: {submit: [queueB_user, common_user], administer: [queueB_admin, root_admin]}
 """
 
 

@@ -4,18 +4,23 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.ha.HAServiceProtocol.HAServiceState;
+import org.apache.hadoop.test.GenericTestUtils;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
  * YARN's tests of queue ACLs for a scheduler whose queues are those of a policy file: the file is
  * written anew for each tree, and {@code reinitialize} reads it. A scheduler without queues of its
  * own keeps those that it has.
+ *
+ * <p>Under Capacity a right on a queue is a right on those below it. A list of Loomcard's replaces
+ * that of the queue above, so each list here names those of the queues above, too.
  */
 public class TestAnyQueueACLs extends QueueACLsTestBase {
-  private static final String TWO = "  " + QUEUEA + ": {submit: [" + QUEUE_A_USER + ", "
-      + COMMON_USER + "], administer: [" + QUEUE_A_ADMIN + "]}\n  " + QUEUEB + ": {submit: ["
-      + QUEUE_B_USER + ", " + COMMON_USER + "], administer: [" + QUEUE_B_ADMIN + "]}\n";
+  private static final String TWO = two(QUEUEA, QUEUE_A_USER, QUEUE_A_ADMIN)
+      + two(QUEUEB, QUEUE_B_USER, QUEUE_B_ADMIN);
 
   @Override
   protected Configuration createConfiguration() throws IOException {
@@ -45,10 +50,35 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
   @Override
   public void updateConfigWithDAndD1Queues(String rootAcl, String queueDAcl, String queueD1Acl)
       throws IOException {
+    String dAcl = either(rootAcl, queueDAcl);
     write(getConf(), keys(rootAcl, "\n") + "queues:\n" + TWO + "  " + QUEUED + ":\n    "
-        + keys(queueDAcl, "\n    ") + "queues:\n      " + QUEUED1 + ": {" + keys(queueD1Acl, ", ")
-        + "weight: 1}\n");
+        + keys(dAcl, "\n    ") + "queues:\n      " + QUEUED1 + ": {"
+        + keys(either(dAcl, queueD1Acl), ", ") + "weight: 1}\n");
+    awaitActive();
     resourceManager.getResourceScheduler().reinitialize(getConf(), resourceManager.getRMContext());
+  }
+
+  /**
+   * YARN's set-up of these tests goes on as soon as the start of the ResourceManager has begun, and
+   * no administrator can refresh queues before it is active.
+   */
+  private void awaitActive() throws IOException {
+    try {
+      GenericTestUtils.waitFor(() -> resourceManager.getRMContext().getHAServiceState()
+          == HAServiceState.ACTIVE, 20, 30_000);
+    } catch (TimeoutException | InterruptedException e) {
+      throw new IOException("the ResourceManager is not active", e);
+    }
+  }
+
+  private static String two(String queue, String user, String admin) {
+    return "  " + queue + ": {submit: [" + user + ", " + COMMON_USER + "], administer: [" + admin
+        + ", " + ROOT_ADMIN + "]}\n";
+  }
+
+  /** Everyone where the queue or the one above admits everyone. */
+  private static String either(String above, String own) {
+    return "*".equals(above) ? above : own;
   }
 
   private static String keys(String acl, String end) {
