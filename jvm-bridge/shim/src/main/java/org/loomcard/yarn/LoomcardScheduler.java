@@ -454,11 +454,13 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     ledger.containerStarted(id);
   }
 
-  /** Meant for tests that simulate the failure of an AM. */
+  /**
+   * Meant for tests that take an AM's container away. Whatever this scheduler takes back ends as
+   * preempted, and so does this.
+   */
   @Override
   public void killContainer(RMContainer container) {
-    endContainer(container, SchedulerUtils.createKilledContainerStatus(container.getContainerId(),
-        "Killed by RM to simulate an AM container failure"), RMContainerEventType.KILL);
+    endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
   }
 
   private void preempt(ContainerEntry container, long graceMs, String reason) {

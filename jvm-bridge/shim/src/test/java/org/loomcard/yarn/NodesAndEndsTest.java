@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -107,6 +108,22 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals("[1,1,1,1,[7168,8]]", batch.check.toString());
     rounds.commit(new PlanMessage.Preempt(number, 0, "again", 0));
     assertEquals("STALE", read().one("outcomes").get(5).get(0).get(2).asText());
+  }
+
+  /** What YARN's own tests kill with ends as whatever else this scheduler takes back. */
+  @Test
+  public void aContainerThatTheSchedulerKillsEndsAsPreempted() throws Exception {
+    start();
+    Container container = granted(1).get(0);
+    report(container, ContainerState.RUNNING);
+    scheduler.killContainer(scheduler.getRMContainer(container.getId()));
+    rm.drainEvents();
+    AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(),
+        new ArrayList<ContainerId>());
+    assertEquals(ContainerExitStatus.PREEMPTED,
+        response.getCompletedContainersStatuses().get(0).getExitStatus());
+    report(container, ContainerState.COMPLETE);
+    assertEquals("preempted", read().one("container_completed").get(3).asText());
   }
 
   /**
