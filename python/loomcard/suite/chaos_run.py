@@ -140,9 +140,8 @@ class Run:
         cluster = self.cluster
         assert cluster is not None
         begin = time.monotonic()
-        self._calm_down(cluster)
-        if not cluster.is_calm():
-            return  # said by _calm_down
+        if not self._calm_down(cluster):
+            return
         cluster.load.ask("close" if last else "freeze", on=True)
         try:
             if last:
@@ -161,7 +160,8 @@ class Run:
         self.log.write("check", index=self._index, seconds=seconds, last=last)
         self.show(f"check after fault {self._index}: {seconds} s")
 
-    def _calm_down(self, cluster: Cluster) -> None:
+    def _calm_down(self, cluster: Cluster) -> bool:
+        """Ends all faults; whether all was back in time. A violation says so if it was not."""
         for thread in self._threads:
             thread.join(timeout=120)
         self._threads.clear()
@@ -178,8 +178,9 @@ class Run:
         try:
             wait_until("policy and nodes to be back", calm, CALM_S * self.patience)
         except ChaosError as error:
-            figures = cluster.ask_rm("figures")
-            self.violation("not back", f"{error}; the bridge: {figures}")
+            self.violation("not back", f"{error}; the bridge: {_figures(cluster)}")
+            return False
+        return True
 
     def _await_end(self, cluster: Cluster) -> None:
         def ended() -> bool:
@@ -268,6 +269,13 @@ class Run:
         self.check()
         self.check(last=True)
         return index
+
+
+def _figures(cluster: Cluster) -> str:
+    try:
+        return str(cluster.ask_rm("figures"))
+    except ChaosError as error:
+        return str(error)
 
 
 def _settled(count: Callable[[], int]) -> int:
