@@ -228,20 +228,49 @@ STATES = ("RUNNING", "ACCEPTED", "FINISHED", "KILLED")
 
 
 def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:
-    """The set-up is compiled and compared with the cluster; nothing is sent to it."""
+    """The set-up is compared with the cluster here, and then tried there, but not applied."""
     cluster = {"capacity": {"memory_mb": 10240}}
     app = {"queue": "root.gone", "state": "RUNNING", "startedTime": 1, "id": "a"}
     rm.documents = {
         "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"cluster": cluster}}},
         "/ws/v1/cluster/apps": {"apps": {"app": app}},
+        "/ws/v1/cluster/loomcard/policy": {"version": 6, "features": ["dry_run"]},
     }
-    refused = run(policy, ["apply", good(), "--rm", rm.url, "--dry-run"])
+    dry_run = ["apply", good(), "--rm", rm.url, "--user", "yarn", "--dry-run"]
+    refused = run(policy, dry_run)
     assert refused.exit_code == 2
     assert "1 application lives in root.gone" in refused.output
+    assert rm.calls == []
     rm.documents["/ws/v1/cluster/apps"] = {"apps": {}}
-    tried = run(policy, ["apply", good(), "--rm", rm.url, "--dry-run"])
-    assert tried.exit_code == 0
-    assert "nothing was changed" in tried.output
+    tried = run(policy, dry_run)
+    assert tried.exit_code == 0, tried.output
+    said = f"{good()}: would be applied as version 7, hash abc; nothing was changed"
+    assert tried.output.splitlines()[-1] == said
+    asked = "/ws/v1/cluster/loomcard/policy?name=queues.yml&dry_run=true&user.name=yarn"
+    assert rm.calls == [(asked, Path(good()).read_text())]
+    as_json = json.loads(run(policy, [*dry_run, "--json"]).output)
+    assert as_json["applied"] is None
+    assert as_json["would_apply"] == {"version": 7, "hash": "abc"}
+
+
+def test_a_dry_run_tells_what_the_server_found(rm: ResourceManager) -> None:
+    """A policy that raises there is one line; a server that would apply is sent nothing."""
+    rm.documents = {
+        "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"cluster": {}}}},
+        "/ws/v1/cluster/metrics": {"clusterMetrics": {}},
+        "/ws/v1/cluster/apps": {"apps": {}},
+        "/ws/v1/cluster/loomcard/policy": {"version": 6, "features": ["dry_run"]},
+    }
+    rm.answer = 500, {"message": "the policy of queue root raised: ValueError", "hint": "mend it"}
+    dry_run = ["apply", good(), "--rm", rm.url, "--dry-run"]
+    raised = run(policy, dry_run)
+    assert raised.exit_code == 1
+    assert raised.output == "error: the policy of queue root raised: ValueError (mend it)\n"
+    rm.documents["/ws/v1/cluster/loomcard/policy"] = {"version": 6}
+    rm.calls.clear()
+    older = run(policy, dry_run)
+    assert older.exit_code == 1
+    assert "is older and has no dry run" in older.output
     assert rm.calls == []
 
 

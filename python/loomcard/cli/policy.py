@@ -116,51 +116,55 @@ def apply(
     ] = True,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Compare the file with the cluster and change nothing."),
+        typer.Option(
+            "--dry-run",
+            help="Let the cluster try the file and say what it found; nothing is changed.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
-    if dry_run:
-        _try(file, ResourceManagerClient(rm or default_url(), user or getuser()), as_json)
-        return
     text = _read(file)
-    findings = _errors(_check(file, None)["findings"]) if local_check else []
+    client = _client(rm, user)
+    facts = of_resource_manager(client) if dry_run and local_check else None
+    found = _check(file, None, facts)["findings"] if local_check else []
+    findings = _errors(found)
     applied: dict[str, Any] = {}
     if not findings:
         try:
-            client = ResourceManagerClient(rm or default_url(), user or getuser())
-            with waiting(f"applying {file.name}"):
-                applied = client.apply_policy(text, file.name)
+            with waiting(f"{'trying' if dry_run else 'applying'} {file.name}"):
+                send = client.try_policy if dry_run else client.apply_policy
+                applied = send(text, file.name)
         except RestError as error:
             findings = error.body.get("findings") or []
             if not findings:
-                bad = isinstance(error, AddressError)
-                _fail(str(error), error.hint, BAD_INPUT if bad else FAILED)
+                _fail(str(error), error.hint, FAILED)
     if findings:
         if as_json:
             print_json({"applied": None, "findings": findings})
         else:
             _show_findings(file, findings, err=True)
         raise typer.Exit(BAD_INPUT)
+    warnings = found if dry_run else []
     if as_json:
-        print_json({"applied": applied, "findings": []})
+        done = {"applied": None, "would_apply": applied} if dry_run else {"applied": applied}
+        print_json(done | {"findings": warnings})
+        return
+    if warnings:
+        _show_findings(file, warnings)
+    version, digest = applied.get("version"), str(applied.get("hash", ""))[:12]
+    if dry_run:
+        said = f"would be applied as version {version}, hash {digest}; nothing was changed"
     else:
-        version, digest = applied.get("version"), str(applied.get("hash", ""))[:12]
-        typer.echo(f"{file}: applied as version {version}, hash {digest}")
+        said = f"applied as version {version}, hash {digest}"
+    typer.echo(f"{file}: {said}")
 
 
-def _try(file: Path, client: ResourceManagerClient, as_json: bool) -> None:
-    """What an apply would find, by what the running cluster says of itself."""
-    result = _check(file, None, of_resource_manager(client))
-    if as_json:
-        print_json({"applied": None, "findings": result["findings"]})
-    else:
-        _show_findings(file, result["findings"])
-    if _errors(result["findings"]):
-        raise typer.Exit(BAD_INPUT)
-    if not as_json:
-        typer.echo(f"{file}: would be applied, hash {result['hash'][:12]}; nothing was changed")
+def _client(rm: str | None, user: str | None) -> ResourceManagerClient:
+    try:
+        return ResourceManagerClient(rm or default_url(), user or getuser())
+    except AddressError as error:
+        _fail(str(error), error.hint, BAD_INPUT)
 
 
 def _read(file: Path) -> str:

@@ -115,14 +115,28 @@ class ResourceManagerClient:
 
     def apply_policy(self, text: str, name: str) -> Document:
         """Swaps the set-up; returns the applied version and hash."""
+        return self._put_policy(text, {"name": name})
+
+    def _put_policy(self, text: str, params: dict[str, str]) -> Document:
         return self._ask(
             "PUT",
             "cluster/loomcard/policy",
             timeout=_APPLY_S,
-            params={"name": name},
+            params=params,
             data=text.encode(),
             headers={"Content-Type": "text/plain; charset=utf-8"},
         )
+
+    def try_policy(self, text: str, name: str) -> Document:
+        """What an apply would come to; nothing is changed: the version and hash that would govern.
+        An older ResourceManager, which would apply it, is not sent anything.
+        """
+        if "dry_run" not in (self.policy().get("features") or []):
+            raise RestError(
+                f"the ResourceManager at {self.url} is older and has no dry run",
+                "compare the file with it by `loomcard policy check FILE --rm URL`",
+            )
+        return self._put_policy(text, {"name": name, "dry_run": "true"})
 
     def policy_history(self) -> list[Document]:
         """The versions that are still kept, newest first; the first one governs. Loomcard only."""

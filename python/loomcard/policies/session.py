@@ -29,14 +29,16 @@ class Session:
     def __init__(
         self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None
     ) -> None:
-        """``copies``: where the texts of policies' files are kept that were applied."""
+        """``copies``: where the texts of policies' files are kept that were applied, but for a dry
+        run's.
+        """
         settings = hello.settings
         self.hello = hello
         self.mirror = Mirror(hello.resource_types)
         self.tree: PolicyTree | None = None
         paths = settings.get("policy_path")
         self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]
-        self._copies = copies
+        self._copies = None if settings.get("dry_run") else copies
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")

@@ -143,6 +143,16 @@ final class RoundBooks implements Books {
     }
   }
 
+  @Override
+  public void check(Setup setup) throws SetupRefusedException {
+    writeLock.lock();
+    try {
+      refuseIfInTheWay(setup);
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
   private void refuseIfInTheWay(Setup setup) throws SetupRefusedException {
     List<String> inTheWay = new ArrayList<>();
     List<String> queues = new ArrayList<>();

@@ -113,6 +113,11 @@ final class SchedulerStatus implements StatusSource {
     return scheduler.bridge().swap(yaml, name, user, config.swapDeadlineMs);
   }
 
+  @Override
+  public SwapResult dryRun(String yaml, String name) {
+    return scheduler.bridge().dryRun(yaml, name, config.swapDeadlineMs);
+  }
+
   /** The current attempts of all live applications, in order of submission. */
   private Collection<LoomcardAttempt> attempts() {
     List<LoomcardAttempt> attempts = new ArrayList<>();

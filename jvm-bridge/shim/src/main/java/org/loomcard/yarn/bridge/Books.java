@@ -58,6 +58,13 @@ public interface Books {
   void apply(Setup setup, int version) throws SetupRefusedException;
 
   /**
+   * Whether {@link #apply} would take it; changes nothing. From any thread.
+   *
+   * @throws SetupRefusedException when it would not
+   */
+  void check(Setup setup) throws SetupRefusedException;
+
+  /**
    * Forgets what was kept for the next batch, and what the policy told AMs as their headroom: the
    * fallback is serving, and a snapshot will follow.
    */

@@ -109,6 +109,14 @@ public final class Bridge {
     return result;
   }
 
+  /**
+   * What {@link #swap} would come to: compiled in a process of its own, checked by the books, its
+   * first round tried on an empty cluster. Nothing is changed or kept.
+   */
+  public SwapResult dryRun(String yaml, String name, long deadlineMs) {
+    return loop.swap(new Swap(yaml, name, null, deadlineMs, true));
+  }
+
   /** What was applied and is still kept, newest first; the first one governs. */
   public List<AppliedSetup> history() {
     return store.history();

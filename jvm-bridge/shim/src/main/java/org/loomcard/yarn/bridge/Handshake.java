@@ -13,7 +13,10 @@ public final class Handshake {
   static final List<String> FEATURES = Collections.unmodifiableList(
       Arrays.asList("heartbeats", "preempt", "headroom", "saved"));
 
-  private final String hello;
+  private final int types;
+  private final String head;
+  private final String journalDir;
+  private final String rest;
 
   /**
    * @param epochMs the cluster timestamp of the ResourceManager
@@ -21,24 +24,41 @@ public final class Handshake {
    */
   public Handshake(BridgeConfig config, long epochMs, String shimVersion, String hadoopVersion,
       List<String> resourceTypes) {
+    types = resourceTypes.size();
     StringBuilder out = new StringBuilder("[\"hello\",");
     out.append(SCHEMA).append(',').append(epochMs).append(',');
     JsonText.quote(out, shimVersion).append(',');
     JsonText.quote(out, hadoopVersion).append(',');
     JsonText.quoteAll(out, resourceTypes).append(',');
-    JsonText.quoteAll(out, FEATURES).append(",{\"journal_dir\":");
-    JsonText.quote(out, config.journalDir == null ? null : config.journalDir.getPath());
+    JsonText.quoteAll(out, FEATURES).append(",{");
+    this.head = out.toString();
+    this.journalDir = config.journalDir == null ? null : config.journalDir.getPath();
+    out.setLength(0);
     out.append(",\"journal_max_mb\":").append(config.journalMaxMb);
     out.append(",\"journal_segment_rounds\":").append(config.journalSegmentRounds);
     JsonText.quoteAll(out.append(",\"policy_path\":"), config.policyPath);
     out.append(",\"round_containers\":").append(config.roundMaxContainers);
     out.append(",\"saved_every_ms\":").append(config.savedEveryMs).append("}]");
-    this.hello = out.toString();
+    this.rest = out.toString();
   }
 
-  /** The request. */
-  String hello() {
-    return hello;
+  /**
+   * The request.
+   *
+   * @param dryRun the process writes no journal and keeps no file, whatever the settings say
+   */
+  String hello(boolean dryRun) {
+    StringBuilder out = new StringBuilder(head);
+    if (dryRun) {
+      out.append("\"dry_run\":true,");
+    }
+    return JsonText.quote(out.append("\"journal_dir\":"), dryRun ? null : journalDir).append(rest)
+        .toString();
+  }
+
+  /** How many types of resources there are. */
+  int resourceTypes() {
+    return types;
   }
 
   /**

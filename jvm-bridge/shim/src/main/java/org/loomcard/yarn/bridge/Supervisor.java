@@ -193,7 +193,7 @@ final class Supervisor {
 
   private void start() {
     try {
-      ready.set(launch());
+      ready.set(launch(false));
       onNews.run();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the bridge is stopping
@@ -205,9 +205,10 @@ final class Supervisor {
   /**
    * Starts one and shakes hands, on the caller's thread.
    *
+   * @param dryRun it is only to try something, and writes nothing
    * @throws IOException when it did not get so far; nothing is left running then
    */
-  Started launch() throws IOException, InterruptedException {
+  Started launch(boolean dryRun) throws IOException, InterruptedException {
     Started started = new Started();
     started.policy = launcher.launch(() -> {
       started.ended = true;
@@ -218,7 +219,8 @@ final class Supervisor {
       if (stopped) {
         throw new IOException("the bridge is stopping");
       }
-      String reply = watchdog.ask(started.policy, handshake.hello(), config.startDeadlineMs,
+      String reply = watchdog.ask(started.policy, handshake.hello(dryRun),
+          config.startDeadlineMs,
           BridgeConfig.START_DEADLINE_MS);
       LOG.info("Policy process {} is ready: {}", started.policy.describe(), Handshake.read(reply));
       return started;

@@ -19,12 +19,19 @@ final class Swap {
   final String name;
   /** Who asks for it; null where that is not known. */
   final String user;
+  /** Whether it is only tried, and nothing is changed. */
+  final boolean dryRun;
   private final long deadlineMs;
   private volatile Step step;
   private final AtomicInteger state = new AtomicInteger(WAITING);
   private final CompletableFuture<SwapResult> result = new CompletableFuture<>();
 
   Swap(String yaml, String name, String user, long deadlineMs) {
+    this(yaml, name, user, deadlineMs, false);
+  }
+
+  Swap(String yaml, String name, String user, long deadlineMs, boolean dryRun) {
+    this.dryRun = dryRun;
     this.yaml = yaml;
     this.name = name;
     this.user = user;

@@ -19,6 +19,7 @@ final class SwapDesk {
   private static final long ANSWER_MS = 2000;
   private final Supervisor supervisor;
   private final Watchdog watchdog;
+  private final DryRun dryRun;
   private final Supplier<AppliedSetup> governing;
   private final Runnable onPrepared;
   private final LinkedBlockingQueue<Swap> requests = new LinkedBlockingQueue<>();
@@ -43,10 +44,11 @@ final class SwapDesk {
    * @param governing the configuration in force, for answers
    * @param onPrepared called when there is something to {@link #take}
    */
-  SwapDesk(Supervisor supervisor, Watchdog watchdog, Supplier<AppliedSetup> governing,
-      Runnable onPrepared) {
+  SwapDesk(Supervisor supervisor, Watchdog watchdog, DryRun dryRun,
+      Supplier<AppliedSetup> governing, Runnable onPrepared) {
     this.supervisor = supervisor;
     this.watchdog = watchdog;
+    this.dryRun = dryRun;
     this.governing = governing;
     this.onPrepared = onPrepared;
     thread.setDaemon(true);
@@ -110,7 +112,7 @@ final class SwapDesk {
     Supervisor.Started process;
     try {
       swap.next("the start of a policy process for it", 0);
-      process = supervisor.launch();
+      process = supervisor.launch(swap.dryRun);
     } catch (IOException e) {
       refuse(swap, "no policy process could be started, and only it reads YAML: "
           + e.getMessage());
@@ -126,12 +128,13 @@ final class SwapDesk {
       CompileReply compiled = CompileReply.read(watchdog.ask(process.policy(),
           CompileReply.request(swap.yaml, swap.name), swap.deadlineMs(),
           BridgeConfig.SWAP_DEADLINE_MS));
-      if (compiled.setup != null) {
+      if (compiled.setup != null && !swap.dryRun) {
         swap.next("the round under way", 0);
         prepared.set(new Prepared(swap, compiled.setup, process));
         return true;
       }
-      answer = compiled.error == null ? SwapResult.findings(compiled.findings, governing.get())
+      answer = compiled.setup != null ? tried(swap, compiled.setup, process)
+          : compiled.error == null ? SwapResult.findings(compiled.findings, governing.get())
           : failed("compiling the policy file: " + compiled.error);
     } catch (PolicyFailureException | MessageException e) {
       answer = failed("compiling the policy file: " + e.getMessage() + "; nothing was changed");
@@ -139,6 +142,12 @@ final class SwapDesk {
     supervisor.endLater(process);
     swap.finish(answer);
     return false;
+  }
+
+  private SwapResult tried(Swap swap, Setup setup, Supervisor.Started process) {
+    AppliedSetup now = governing.get();
+    swap.next("the first round, on an empty cluster,", 0);
+    return dryRun.of(process.policy(), new AppliedSetup(setup, now.version + 1, swap.yaml), now);
   }
 
   private SwapResult failed(String message) {

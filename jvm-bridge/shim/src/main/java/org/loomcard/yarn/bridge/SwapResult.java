@@ -10,6 +10,8 @@ public final class SwapResult {
   public enum Outcome {
     /** The new set-up governs. */
     APPLIED,
+    /** A dry run found nothing against it; version and hash are those that would govern. */
+    WOULD_APPLY,
     /** The YAML has errors; see {@link SwapResult#findings}. */
     FINDINGS,
     /** Queues with live applications would vanish; see {@link SwapResult#applications}. */

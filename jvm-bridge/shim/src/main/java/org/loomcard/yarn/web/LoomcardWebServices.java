@@ -87,14 +87,15 @@ public final class LoomcardWebServices extends RMWebServices {
     return Response.ok(SchedulerDocument.policy(status()).toString(), JSON).build();
   }
 
-  /** Puts the YAML of the body in. */
+  /** Puts the YAML of the body in, or, as a dry run, says what would become of it. */
   @PUT
   @Path("loomcard/policy")
   @Produces(JSON)
   public Response applyPolicy(@QueryParam("name") @DefaultValue("policy.yml") String name,
+      @QueryParam("dry_run") @DefaultValue("false") String dryRun,
       @Context HttpServletRequest request, InputStream body) throws IOException {
     PolicyUpload upload = new PolicyUpload(conf, status());
-    PolicyUpload.Reply reply = upload.put(Caller.of(conf, request), name, body);
+    PolicyUpload.Reply reply = upload.put(Caller.of(conf, request), name, dryRun, body);
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
   }
 

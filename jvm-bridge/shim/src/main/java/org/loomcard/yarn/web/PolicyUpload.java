@@ -49,9 +49,10 @@ final class PolicyUpload {
 
   /**
    * @param name the file's name
+   * @param dryRun {@code true}: only say what would become of it; {@code false}: put it in
    * @param body YAML in UTF-8
    */
-  Reply put(Caller caller, String name, InputStream body) throws IOException {
+  Reply put(Caller caller, String name, String dryRun, InputStream body) throws IOException {
     PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, caller);
     if (denial != null) {
       LOG.warn("A policy of {} was not applied: {}", printable(caller.user),
@@ -61,6 +62,10 @@ final class PolicyUpload {
     if (name.length() > LONGEST_NAME || !printable(name).equals(name)) {
       return new Reply(BAD, problem("The name of the file is longer than " + LONGEST_NAME
           + " characters, or holds one that cannot be printed.", "Give it as name=policy.yml."));
+    }
+    if (!dryRun.equals("true") && !dryRun.equals("false")) {
+      return new Reply(BAD, problem("dry_run is neither true nor false.",
+          "With dry_run=true nothing is changed."));
     }
     byte[] bytes = read(body);
     if (bytes.length > LONGEST) {
@@ -76,6 +81,9 @@ final class PolicyUpload {
     if (yaml.trim().isEmpty()) {
       return new Reply(BAD, problem("The body is empty.",
           "Send the YAML text of the policy as the body."));
+    }
+    if (dryRun.equals("true")) {
+      return tried(source.dryRun(yaml, name), name);
     }
     SwapResult answer = source.apply(yaml, name, caller.user);
     LOG.info("Policy {} of {}: {} ({})", name, printable(caller.user), answer.outcome,
@@ -114,6 +122,13 @@ final class PolicyUpload {
     String known = String.valueOf(text);
     return UNPRINTABLE.matcher(known.substring(0, Math.min(known.length(), LONGEST_LOGGED)))
         .replaceAll("?");
+  }
+
+  private Reply tried(SwapResult answer, String name) {
+    return answer.outcome != SwapResult.Outcome.WOULD_APPLY ? reply(answer)
+        : new Reply(OK, JSON.createObjectNode().put("message", answer.message)
+            .put("dry_run", true).put("version", answer.version).put("hash", answer.hash)
+            .put("source", name));
   }
 
   private Reply reply(SwapResult answer) {

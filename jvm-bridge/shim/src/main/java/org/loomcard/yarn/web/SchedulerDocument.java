@@ -77,7 +77,9 @@ public final class SchedulerDocument {
   /** The policy in force: version, hash, source and its YAML. */
   public static ObjectNode policy(StatusSource source) {
     AppliedSetup applied = source.bridge().applied;
-    return applied(applied).put("yaml", applied.yaml);
+    ObjectNode document = applied(applied).put("yaml", applied.yaml);
+    document.putArray("features").add("dry_run"); // an older one would apply what is to be tried
+    return document;
   }
 
   /** Version, hash and source of a set-up. */

@@ -9,7 +9,8 @@ import org.loomcard.yarn.bridge.SwapResult;
 
 /**
  * What the scheduler tells about itself, and the one thing that can be asked of it over the web.
- * Called on web threads, any number at a time; every method but {@link #apply} answers at once.
+ * Called on web threads, any number at a time; every method answers at once, but {@link #apply} and
+ * {@link #dryRun}.
  * Resources are amounts by name ({@code memory_mb}, {@code vcores}, ...).
  */
 public interface StatusSource {
@@ -53,4 +54,7 @@ public interface StatusSource {
    * @param user who asks for it, for the history; null where that is not known
    */
   SwapResult apply(String yaml, String name, String user);
+
+  /** What {@link #apply} would come to; changes nothing. It waits as long. */
+  SwapResult dryRun(String yaml, String name);
 }

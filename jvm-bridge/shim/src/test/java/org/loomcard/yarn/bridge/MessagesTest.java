@@ -59,7 +59,8 @@ public class MessagesTest {
     conf.set(BridgeConfig.POLICY_PATH, "/etc/loomcard/policies");
     Handshake handshake = new Handshake(new BridgeConfig(conf), 1763769600000L, "0.1.0", "3.4.2",
         Arrays.asList("memory_mb", "vcores", "gpu"));
-    assertEquals(Golden.message("hello"), handshake.hello());
+    assertEquals(Golden.message("hello"), handshake.hello(false));
+    assertTrue(handshake.hello(true).contains("{\"dry_run\":true,\"journal_dir\":null,"));
   }
 
   /** The request to compile is the golden one. */

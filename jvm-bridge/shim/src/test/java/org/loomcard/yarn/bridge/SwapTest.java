@@ -1,6 +1,7 @@
 package org.loomcard.yarn.bridge;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
@@ -194,6 +195,61 @@ public class SwapTest extends BridgeTestBase {
     assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.grantedByFallback());
+  }
+
+  /** A dry run says what would govern, and changes and keeps nothing. */
+  @Test
+  public void aDryRunChangesNothing() throws Exception {
+    conf.set(BridgeConfig.JOURNAL_DIR, new File(folder.getRoot(), "journal").getPath());
+    policyFile("", "return Plan(view)");
+    start(false);
+    ask(1);
+    Until.waitUntil("granted", () -> books.running("policy") == 1);
+    String journal = journal();
+    SwapResult tried = bridge.dryRun(OWN, "own.yml", 30_000);
+    assertEquals(tried.toString(), SwapResult.Outcome.WOULD_APPLY, tried.outcome);
+    assertEquals(2, tried.version);
+    assertTrue(tried.message, tried.message.contains("nothing was changed"));
+    assertEquals("no round of the trial is in it", journal, journal());
+    File kept = new File(folder.getRoot(), "state/applied-policies");
+    assertFalse("the policy's text is not kept", kept.exists());
+    goesOnAsBefore();
+    SwapResult applied = bridge.swap(OWN, "own.yml", 30_000);
+    assertEquals("it governs as was said", tried.hash, applied.hash);
+    assertTrue(kept.exists());
+    assertEquals(2, applied.version);
+  }
+
+  /** It finds what an apply would: errors in the file, a first round that raises, queues in use. */
+  @Test
+  public void aDryRunFindsWhatAnApplyWould() throws Exception {
+    policyFile("", "raise ValueError('not today')");
+    start(false);
+    SwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml", 30_000);
+    assertEquals(SwapResult.Outcome.FINDINGS, wrong.outcome);
+    assertUnchanged(wrong);
+    SwapResult raising = bridge.dryRun(OWN, "own.yml", 30_000);
+    assertEquals(SwapResult.Outcome.FAILED, raising.outcome);
+    assertTrue(raising.message, raising.message.contains("root") && raising.message.contains(
+        "ValueError: not today; nothing was changed"));
+    assertUnchanged(raising);
+    books.refuseSetups();
+    SwapResult inUse = bridge.dryRun(OWN, "own.yml", 30_000);
+    assertEquals(SwapResult.Outcome.REFUSED, inUse.outcome);
+    assertEquals(Arrays.asList("application_1_0001"), inUse.applications);
+    assertTrue(inUse.message, inUse.message.contains("ValueError: not today"));
+    assertUnchanged(inUse);
+    goesOnAsBefore();
+  }
+
+  /** The journal as it is now: its segments and how long they are. */
+  private String journal() {
+    StringBuilder text = new StringBuilder();
+    File[] segments = new File(folder.getRoot(), "journal").listFiles();
+    for (File segment : segments == null ? new File[0] : segments) {
+      text.append(segment.getName()).append(' ').append(segment.length()).append('\n');
+    }
+    return text.toString();
   }
 
   private void takesBack(String reason) throws Exception {

@@ -172,11 +172,16 @@ final class TinyBooks implements Books {
   }
 
   @Override
-  public synchronized void apply(Setup next, int version) throws SetupRefusedException {
+  public synchronized void check(Setup next) throws SetupRefusedException {
     if (refuseSetups) {
       throw new SetupRefusedException("queue root.default has live applications",
           Collections.singletonList("application_1_0001"));
     }
+  }
+
+  @Override
+  public synchronized void apply(Setup next, int version) throws SetupRefusedException {
+    check(next);
     setup = next;
   }
 

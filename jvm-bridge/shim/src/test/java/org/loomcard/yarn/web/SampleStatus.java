@@ -35,6 +35,7 @@ final class SampleStatus implements StatusSource {
   static final AppliedSetup GOVERNING = governing();
 
   final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
+  final List<String> tried = Collections.synchronizedList(new ArrayList<String>());
   final List<String> users = Collections.synchronizedList(new ArrayList<String>());
   final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
   volatile SwapResult answer;
@@ -121,6 +122,12 @@ final class SampleStatus implements StatusSource {
   public SwapResult apply(String yaml, String name, String user) {
     users.add(user);
     applied.add(name + ": " + yaml);
+    return answer;
+  }
+
+  @Override
+  public SwapResult dryRun(String yaml, String name) {
+    tried.add(name + ": " + yaml);
     return answer;
   }
 

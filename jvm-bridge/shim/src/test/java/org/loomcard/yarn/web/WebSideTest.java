@@ -40,6 +40,7 @@ public final class WebSideTest {
   @Before
   public void forget() {
     STATUS.applied.clear();
+    STATUS.tried.clear();
     STATUS.answer = BridgeSamples.applied(SampleStatus.GOVERNING);
   }
 
@@ -185,7 +186,7 @@ public final class WebSideTest {
     RunningRm.Answer answer = manager.get(POLICY, "application/json");
     assertEquals(200, answer.status);
     assertEquals("{\"version\":3,\"hash\":\"9f2c4e\",\"source\":\"two.yml\","
-        + "\"yaml\":\"policy: drf\\n\"}", answer.body);
+        + "\"yaml\":\"policy: drf\\n\",\"features\":[\"dry_run\"]}", answer.body);
   }
 
   /** Every version that is kept comes with who applied it when, and which one governs. */
@@ -230,6 +231,26 @@ public final class WebSideTest {
     assertEquals(409, compiled.status);
     assertTrue(compiled.body, compiled.body.contains("no YAML text is kept"));
     assertEquals(403, manager.post(POLICY + "/rollback?user.name=bob").status);
+    assertEquals(Collections.emptyList(), STATUS.applied);
+  }
+
+  /** A dry run says what would govern, or what is against it; nothing is applied. */
+  @Test
+  public void dryRunAppliesNothing() throws Exception {
+    String path = POLICY + "?user.name=admin&name=drf.yml&dry_run=";
+    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.WOULD_APPLY,
+        "would apply it; nothing was changed", SampleStatus.GOVERNING);
+    RunningRm.Answer good = manager.put(path + "true", "policy: drf\n");
+    assertEquals(good.body, 200, good.status);
+    assertEquals("{\"message\":\"would apply it; nothing was changed\",\"dry_run\":true,"
+        + "\"version\":3,\"hash\":\"9f2c4e\",\"source\":\"drf.yml\"}", good.body);
+    STATUS.answer = BridgeSamples.refused("root.a has live applications.",
+        Arrays.asList("application_1_0001"), SampleStatus.GOVERNING);
+    assertEquals(409, manager.put(path + "true", "policy: drf\n").status);
+    assertEquals(2, STATUS.tried.size());
+    assertEquals(400, manager.put(path + "perhaps", "policy: drf\n").status);
+    assertEquals(403, manager.put(POLICY + "?user.name=bob&dry_run=true", "policy: drf\n").status);
+    assertEquals(2, STATUS.tried.size());
     assertEquals(Collections.emptyList(), STATUS.applied);
   }
 
