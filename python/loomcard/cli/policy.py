@@ -1,6 +1,6 @@
 """``loomcard policy``: list the policies, check a set-up, print its schema, apply it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -131,14 +131,9 @@ def apply(
     findings = _errors(found)
     applied: dict[str, Any] = {}
     if not findings:
-        try:
-            with waiting(f"{'trying' if dry_run else 'applying'} {file.name}"):
-                send = client.try_policy if dry_run else client.apply_policy
-                applied = send(text, file.name)
-        except RestError as error:
-            findings = error.body.get("findings") or []
-            if not findings:
-                _fail(str(error), error.hint, FAILED)
+        with waiting(f"{'trying' if dry_run else 'applying'} {file.name}"):
+            send = client.try_policy if dry_run else client.apply_policy
+            applied, findings = _sent(send, text, file.name)
     if findings:
         if as_json:
             print_json({"applied": None, "findings": findings})
@@ -158,6 +153,19 @@ def apply(
     else:
         said = f"applied as version {version}, hash {digest}"
     typer.echo(f"{file}: {said}")
+
+
+def _sent(
+    send: Callable[[str, str], dict[str, Any]], text: str, name: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer, or what the ResourceManager found; ends the command where it said no."""
+    try:
+        return send(text, name), []
+    except RestError as error:
+        findings: list[dict[str, Any]] = error.body.get("findings") or []
+        if not findings:
+            _fail(str(error), error.hint, FAILED)
+        return {}, findings
 
 
 def _client(rm: str | None, user: str | None) -> ResourceManagerClient:

@@ -50,9 +50,8 @@ final class RoundLoop implements Runnable {
     this.pace = new Pace(config.roundHoldMs);
     this.standby = new Standby(books, counters, this::overdue);
     this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker, pace::signal);
-    this.swaps = new SwapDesk(supervisor, watchdog,
-        new DryRun(config, books, watchdog, handshake.resourceTypes()), this::applied,
-        pace::signal);
+    this.swaps = new SwapDesk(supervisor, watchdog, new DryRun(config, books, watchdog,
+        handshake.resourceTypes()), this::applied, pace::signal);
     this.rounds = new PolicyRounds(config, clock, books, watchdog, standby, counters);
     this.trial = new SwapTrial(config, books, store, rounds, standby);
     thread.setDaemon(true);
