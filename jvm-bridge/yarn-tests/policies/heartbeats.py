@@ -1,5 +1,6 @@
 """First in, first out, bound to heartbeats: as YARN's own schedulers, which grant on the node that
-has just sent its heartbeat and nowhere else. Some of YARN's tests expect no less.
+has just sent its heartbeat and nowhere else, and as Capacity by default, at most one container a
+heartbeat that is not near to what its ask named. Some of YARN's tests expect no less.
 """
 
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from loomcard.model.events import NodeHeartbeat
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 
+FAR = 2  # what Ask.reach calls a node that the ask did not name
+
 
 @dataclass(frozen=True)
 class HeartbeatFifo:
-    """Serve asks in order on each node that sent its heartbeat, as far as it holds them."""
+    """Serve asks in order on each node that sent its heartbeat, up to the first far container."""
 
     leaf_only = True
     asks_again = True
@@ -23,16 +26,23 @@ class HeartbeatFifo:
         plan = Plan(view)
         for event in view.changes_of(NodeHeartbeat):
             for ask in plan.pending(order=lambda ask: ask.priority):
-                serve(plan, ask, event.node)
+                if serve(plan, ask, event.node):
+                    break
         return plan
 
 
-def serve(plan: Plan, ask: Ask, node: Node) -> None:
-    """As many containers of the ask as the node may hold."""
+def serve(plan: Plan, ask: Ask, node: Node) -> bool:
+    """As many containers of the ask as the node may hold; True, and no more, after one on a node
+    that is neither a host nor in a rack that the ask named.
+    """
     while (
         ask.count > 0
         and plan.allows(ask)
         and plan.limited(ask) is None
         and plan.why_not(ask, node) is None
     ):
+        far = ask.reach(node) == FAR
         plan.allocate(ask, node)
+        if far:
+            return True
+    return False
