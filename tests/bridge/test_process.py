@@ -16,6 +16,7 @@ import pytest
 from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_setup
+from loomcard.experiments.replay import compare_rounds, recorded_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, read_segment, segments
 from loomcard.policies import registry
@@ -323,3 +324,45 @@ def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
     again = compile_setup(yaml, "f.yml", policy_path=[tmp_path])
     assert again["hash"] != compiled["hash"]
     assert reported(process(), 4, again) == {"text": "edited"}
+
+
+RAISING = """
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Raising:
+    def decide(self, view):
+        raise ValueError("not today")
+"""
+
+
+def test_a_swap_that_was_taken_back_replays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its one round is a segment between the old process's; the old set-up is the recorded one.
+
+    So it is where the candidate answered with a fault, and where it gave no plan at all.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path("raising.py").write_text(RAISING)
+    settings = {"journal_dir": "journal", "policy_path": [str(tmp_path)], "saved_every_ms": 5000}
+    live, raising, dying = (PolicyService(Session, compile_request) for _ in range(3))
+    for one in (live, raising, dying):
+        ask(one, hello(settings=settings))
+    bad = compile_setup("version: 1\npolicy: raising.py:Raising\n", "b.yml", policy_path=[tmp_path])
+    lost = json.loads(json.dumps(bad).replace("raising.py", "lost.py"))
+    first, plans = 1, []
+    rounds = ((live, FIFO), (raising, bad), (live, FIFO), (dying, lost), (live, FIFO))
+    for number, (process, compiled) in enumerate(rounds, 1):
+        _, _, _, at, check, told = json.loads(snapshot(number, compiled=compiled))
+        text = json.dumps(["batch", number, first, at, check, told])
+        plans.append(records.read_reply(process.decide(text)))
+        first += len(told)
+    assert isinstance(plans[1], records.PlanReply)
+    assert plans[1].faults[0][1].endswith("ValueError: not today")
+    assert isinstance(plans[3], records.Failure)
+    found = [len(read_segment(path).rounds) for path in segments(Path("journal"))]
+    assert found == [1, 1, 1, 0, 1]
+    assert replay(Path("journal")) == []
+    assert compare_rounds(Path("journal"), FIFO).rounds == 4
+    assert recorded_setup(Path("journal"))["hash"] == FIFO["hash"]
