@@ -18,6 +18,7 @@ from loomcard.suite.chaos_conf import (
     Files,
 )
 from loomcard.suite.chaos_jvm import ChaosError, Jvm, children
+from loomcard.suite.chaos_watch import ProcessorWatch
 
 APPLICATIONS = 10
 RM_HEAP = "512m"
@@ -43,6 +44,8 @@ class Cluster:
         self._start_rm()
         self.load = Jvm("ChaosLoad", files.conf, LOAD_HEAP, files.out / "load.log", on_event)
         self._seed = seed
+        self._processor = ProcessorWatch(self.policy_pids)
+        self._processor.start()
 
     def start(self) -> None:
         """Returns when the load runs."""
@@ -73,6 +76,10 @@ class Cluster:
         wait_until("the ResourceManager to be back", self._is_ready, START_S)
         self.down.append((begin, now_ms()))
 
+    def stop_rm(self) -> None:
+        """Stops the active one of a pair until the other serves; raises as there is no other."""
+        raise ChaosError("there is one ResourceManager only")
+
     def make_whole(self) -> None:
         """Starts again what was killed and is not back; ``kill_rm`` has done so here."""
 
@@ -88,6 +95,7 @@ class Cluster:
 
     def collect_pauses(self) -> None:
         """Fetches the machine's pauses; they are lost with a JVM that is killed."""
+        self.pauses += self._processor.drain()
         for jvm in (self.rm, self.load):
             if jvm is not None and jvm.is_alive():
                 try:

@@ -233,6 +233,8 @@ def _pair(cluster: Path) -> dict[str, str]:
         rm + "store.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
         ),
+        # Nodes and masters turn to the other one though the connection to a stopped one stands.
+        "ipc.client.rpc-timeout.ms": str(SESSION_MS),
         rm + "zk-timeout-ms": str(SESSION_MS),
         "hadoop.zk.timeout-ms": str(SESSION_MS),
         "hadoop.zk.address": f"127.0.0.1:{_free_ports(1)[0]}",

@@ -199,6 +199,12 @@ def _fail_over(cluster: Cluster, _: Fault) -> Done:
     return f"the other one serves after {end - begin} ms", cluster.make_whole
 
 
+def _fence(cluster: Cluster, _: Fault) -> Done:
+    cluster.stop_rm()
+    begin, end = cluster.down[-1]
+    return f"the other one serves after {end - begin} ms; the stopped one is standby", None
+
+
 def _swap(cluster: Cluster, yaml: str, name: str) -> Done:
     outcome, message = cluster.ask_rm("swap", timeout_s=90, yaml=yaml, name=name)
     return f"{name}: {outcome}: {message[:160]}", None
@@ -251,6 +257,7 @@ KINDS: dict[str, Kind] = {
     "nodes.decommission": _decommission,
     "rm.kill": _kill_rm,
     "rm.failover": _fail_over,
+    "rm.fence": _fence,
     "swap.good": _swap_good,
     "swap.broken": _swap_broken,
     "swap.raising": _swap_raising,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +23,7 @@ class PairCluster(Cluster):
     def __init__(self, files: Files, seed: int, on_event: Callable[[Any], None]) -> None:
         self._pair: dict[str, Jvm] = {}
         self._last = ""
+        self._stopped = ""
         self._whole = threading.RLock()
         super().__init__(files, seed, on_event)
 
@@ -47,7 +50,7 @@ class PairCluster(Cluster):
         found = {}
         for name, jvm in list(self._pair.items()):
             try:
-                if jvm.is_alive():
+                if jvm.is_alive() and name != self._stopped:
                     found[name] = jvm.ask("role", ROLE_S)
             except ChaosError:
                 continue
@@ -77,6 +80,25 @@ class PairCluster(Cluster):
             self._pair[self._last].kill()
             wait_until("the other ResourceManager to serve", self._is_ready, START_S)
             self.down.append((begin, now_ms()))
+
+    def stop_rm(self) -> None:
+        """Stops the active one until the other serves in its place; then it goes on, and does not
+        know yet that it is not the active one any more.
+        """
+        with self._whole:
+            self.make_whole()
+            self._find_active()
+            self.collect_pauses()
+            begin, self._stopped = now_ms(), self._last
+            stopped = self._pair[self._stopped].pid
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                wait_until("the other ResourceManager to serve", self._is_ready, START_S)
+                self.down.append((begin, now_ms()))
+            finally:
+                self._stopped = ""
+                os.kill(stopped, signal.SIGCONT)
+            self.make_whole()
 
     def make_whole(self) -> None:
         """Starts the killed one again, and returns when it is standby."""

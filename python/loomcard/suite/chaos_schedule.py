@@ -18,7 +18,7 @@ PLAIN_KINDS: tuple[str, ...] = (
     "greedy.keys", "greedy.strict", "greedy.resize", "greedy.oversized", "greedy.storm",
 )  # fmt: skip
 """Every kind of fault that one ResourceManager allows."""
-PAIR_KINDS = tuple("rm.failover" if kind == "rm.kill" else kind for kind in PLAIN_KINDS)
+PAIR_KINDS = (*(kind for kind in PLAIN_KINDS if kind != "rm.kill"), "rm.failover", "rm.fence")
 """Every kind of fault that a pair of them allows."""
 
 
