@@ -135,7 +135,7 @@ public final class BridgeConfig {
     processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
     processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
     maxAskKeys = (int) number(conf, MAX_ASK_KEYS, 2000, 1, 1_000_000);
-    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1500, 1, 3_600_000);
+    roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);
     roundHoldMs = number(conf, ROUND_HOLD_MS, 2, 0, 1000);

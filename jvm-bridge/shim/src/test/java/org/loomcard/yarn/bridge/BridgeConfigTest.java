@@ -19,7 +19,7 @@ public class BridgeConfigTest {
     Configuration conf = new Configuration(false);
     conf.set("hadoop.tmp.dir", "/tmp/hadoop");
     BridgeConfig config = new BridgeConfig(conf);
-    assertEquals(1500, config.roundDeadlineMs);
+    assertEquals(1000, config.roundDeadlineMs);
     assertEquals(10_000, config.roundHardDeadlineMs);
     assertEquals("python3", config.python);
     assertEquals(new File("/tmp/hadoop/loomcard"), config.stateDir);
@@ -41,7 +41,7 @@ public class BridgeConfigTest {
     refused(BridgeConfig.ROUND_DEADLINE_MS, "1s", "expected an integer from 1 to 3600000");
     refused(BridgeConfig.ROUND_DEADLINE_MS, "0", "expected an integer from 1 to 3600000");
     refused(BridgeConfig.ROUND_HARD_DEADLINE_MS, "999",
-        "at least loomcard.round.deadline-ms (1500)");
+        "at least loomcard.round.deadline-ms (1000)");
     refused(BridgeConfig.PROCESS_MAX_MEMORY_MB, "8g", "expected an integer from 0");
     refused(BridgeConfig.JOURNAL_MAX_MB, "0", "expected an integer from 1");
     refused(BridgeConfig.MAX_ASK_KEYS, "0", "expected an integer from 1");
