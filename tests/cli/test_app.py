@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -119,3 +120,36 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdout.close()
         said = process.stderr.read()
     assert (said, process.returncode) == ("", 1)
+
+
+def test_a_closed_standard_output_is_no_error() -> None:
+    """`>&-`: there is nowhere to print to, and nothing went wrong."""
+    main = f"exec {sys.executable} -c 'from loomcard.cli import main; main()' schema policy >&-"
+    done = subprocess.run(["sh", "-c", main], capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["replay", "x" * 5000], "File name too long"),
+        (["cluster", "render", "a-file"], "Not a directory"),
+        (["cluster", "render", "\udcff"], "no UTF-8"),
+        (["policy", "check", "a-file", "--policy-path", "none"], "does not exist"),
+        (["policy", "check", "a-file", "--policy-path", "a-file"], "is a file"),
+    ],
+)
+def test_a_path_that_cannot_be_is_one_line(
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever the system says of it: exit status 2, no traceback, no line of thousands."""
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").write_text("version: 1\npolicy: fifo\n")
+    assert run(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+    assert len(line) < 400

@@ -84,7 +84,10 @@ def test_list_names_the_policies_with_their_options() -> None:
     entries = {entry["name"]: entry for entry in json.loads(listed.output)}
     assert {"fifo", "drf"} <= set(entries)
     assert set(entries["drf"]) == {"name", "origin", "summary", "options"}
-    assert "drf" in run(policy, ["list"]).output
+    listed = run(policy, ["list"]).output
+    assert all(name in listed for name in entries), "names are not cut"
+    assert "…" not in listed
+    assert "dict[str, int]" in listed
 
 
 def test_check_lists_every_finding_and_exits_2(bad: str) -> None:

@@ -1,6 +1,7 @@
 """The command's tree, and the one place where its errors become a line and an exit status."""
 
 import contextlib
+import errno
 import os
 import platform
 import signal
@@ -37,6 +38,19 @@ FAILURES: Final = {
     "loomcard.suite.submission.SubmissionError",
 }
 """Errors of what was done, exit status 1."""
+
+_WRONG_PATH: Final = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""What the system says of a path that somebody gave."""
 
 app = typer.Typer(
     cls=Commands,
@@ -76,7 +90,8 @@ def run(arguments: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _end)
     try:
         status = app(args=arguments, prog_name="loomcard", standalone_mode=False)
-        sys.stdout.flush()  # while a reader that has gone can still be noticed
+        if sys.stdout is not None:  # it is closed: `>&-`
+            sys.stdout.flush()  # while a reader that has gone can still be noticed
         return status if isinstance(status, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
@@ -91,9 +106,10 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(f"error: {said} (check the path)", file=sys.stderr)
-        return 1
+        return _no_file(error)
+    except UnicodeEncodeError as error:
+        print(f"error: {error.object[:80]!a}: no UTF-8 (give another name)", file=sys.stderr)
+        return 2
     except Exception as error:
         if (known := _status_of(error)) is None:
             raise
@@ -116,6 +132,19 @@ def _pipe_closed() -> int:
     """The reader went away, as `head` does: there is nobody to tell of it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
     return 1
+
+
+def _no_file(error: OSError) -> int:
+    """A file could not be read or written: bad input where another path is the remedy."""
+    said = error.strerror or str(error)
+    if error.filename is not None:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        shown = str(name).encode(errors="backslashreplace").decode()
+        said = f"{shown if len(shown) <= 200 else shown[:197] + '...'}: {said}"
+    bad = error.filename is not None and error.errno in _WRONG_PATH
+    hint = "free some space" if error.errno == errno.ENOSPC else "check the path"
+    print(f"error: {said} ({hint})", file=sys.stderr)
+    return 2 if bad else 1
 
 
 def _misused(error: typer.TyperException) -> int:

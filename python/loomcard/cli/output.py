@@ -54,10 +54,12 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2))
 
 
-def console() -> Console:
-    """Where tables go; plain text that wraps at no width when it is not a terminal."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=140)
+def console(*, markup: bool = True) -> Console:
+    """Where tables go; plain text that wraps at no width when it is not a terminal. ``markup``:
+    whether text in brackets is rich's.
+    """
+    out = Console(highlight=False, markup=markup)
+    return out if out.is_terminal else Console(highlight=False, markup=markup, width=140)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from loomcard.cli.facts import of_resource_manager, of_workload
 from loomcard.cli.history import history, rollback
-from loomcard.cli.output import AskingUser, Json, Rm, print_json, waiting
+from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
 from loomcard.cluster.local import default_url
 from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
@@ -31,6 +31,8 @@ Folders = Annotated[
     list[Path] | None,
     typer.Option(
         "--policy-path",
+        exists=True,
+        file_okay=False,
         help="A folder that policy files may be loaded from; repeatable. Default: any path.",
     ),
 ]
@@ -53,12 +55,14 @@ def list_policies(as_json: Json = False) -> None:
             ]
         )
         return
-    table = Table("policy", "what it does", "options", "from", show_lines=True)
+    table = Table(show_lines=True)
+    for title in ("policy", "what it does", "options", "from"):
+        table.add_column(title, overflow="fold")  # a name is never cut: it is to be copied
     for entry in entries:
         options = "\n".join(_option_text(option) for option in entry.options)
         ours = entry.origin.startswith("loomcard.policies.")
         table.add_row(entry.name, entry.summary, options, "" if ours else entry.origin)
-    Console(markup=False).print(table)
+    console(markup=False).print(table)
 
 
 @policy.command()
@@ -126,8 +130,9 @@ def apply(
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
     text = _read(file)
     client = _client(rm, user)
-    facts = of_resource_manager(client) if dry_run and local_check else None
-    found = _check(file, None, facts)["findings"] if local_check else []
+    found = _check(file, None)["findings"] if local_check else []
+    if dry_run and local_check and not _errors(found):
+        found = _check(file, None, of_resource_manager(client))["findings"]
     findings = _errors(found)
     applied: dict[str, Any] = {}
     if not findings:
@@ -217,8 +222,8 @@ def _errors(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = False) -> None:
     """Print findings: a table for a person, a line each (file:line:column:) for a pipe."""
-    console = Console(stderr=err, markup=False, highlight=False)
-    if not console.is_terminal:
+    screen = Console(stderr=err, markup=False, highlight=False)
+    if not screen.is_terminal:
         for one in findings:
             where = f"{one['path']}: " if one["path"] else ""
             hint = f" ({one['hint']})" if one["hint"] else ""
@@ -230,7 +235,7 @@ def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = Fa
     for one in findings:
         place = f"{one['line']}:{one['column']}"
         table.add_row(place, _kind(one).rstrip(": "), one["path"], one["message"], one["hint"])
-    console.print(table)
+    screen.print(table)
 
 
 def _kind(finding: dict[str, Any]) -> str:

@@ -99,7 +99,8 @@ def names() -> list[Known]:
         except PolicyNotFoundError as error:
             known.append(Known(name, "entry point", str(error)))
             continue
-        summary = (inspect.getdoc(cls) or "").partition("\n")[0]
+        first = (inspect.getdoc(cls) or "").partition("\n\n")[0]
+        summary = " ".join(first.split())
         known.append(Known(name, f"{cls.__module__}:{cls.__qualname__}", summary))
     return known
 
