@@ -33,6 +33,34 @@ final class ContainerResizes {
     this.committer = committer;
   }
 
+  /**
+   * An AM is about to ask for changes. One that takes the place of an increase which is outstanding
+   * has YARN cancel that by a container which its metrics count as allocated and never as released:
+   * it is given back here. Call before YARN handles the changes.
+   */
+  void replaced(LoomcardAttempt attempt, ContainerUpdates updates) {
+    replaced(attempt, updates.getIncreaseRequests());
+    replaced(attempt, updates.getDecreaseRequests());
+  }
+
+  private void replaced(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
+    for (UpdateContainerRequest request : requests) {
+      RMContainer container = attempt.getRMContainer(request.getContainerId());
+      LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+      if (node != null && attempt.getOutstandingAsksCount(key(container)) > 0) {
+        attempt.loomcardQueue().getMetrics().releaseResources(node.getPartition(),
+            attempt.getUser(), 1,
+            attempt.getPendingAsk(key(container), "*").getPerAllocationResource());
+      }
+    }
+  }
+
+  /** YARN's key of the ask by which this container grows. */
+  private static SchedulerRequestKey key(RMContainer container) {
+    return new SchedulerRequestKey(container.getContainer().getPriority(),
+        container.getContainer().getAllocationRequestId(), container.getContainerId());
+  }
+
   /** An AM asked for changes; looked at in each round until they are served or taken back. */
   void asked(LoomcardAttempt attempt, ContainerUpdates updates) {
     asked(attempt, updates.getIncreaseRequests());
@@ -71,8 +99,7 @@ final class ContainerResizes {
     if (node == null || attempt.isStopped()) {
       return true;
     }
-    SchedulerRequestKey key = new SchedulerRequestKey(container.getContainer().getPriority(),
-        container.getContainer().getAllocationRequestId(), id);
+    SchedulerRequestKey key = key(container);
     if (attempt.getOutstandingAsksCount(key) <= 0) {
       return true;
     }

@@ -338,6 +338,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         ledger.attemptCalled(attempt);
       }
       if (updates != null) {
+        resizes.replaced(attempt, updates);
         handleContainerUpdates(attempt, updates);
         resizes.asked(attempt, updates);
       }

@@ -100,4 +100,15 @@ public class ContainerResizeTest extends SchedulerTestBase {
     ScriptedRounds.Batch batch = read();
     assertEquals(Arrays.asList("container_completed", "container_resized"), batch.tags());
   }
+
+  /** YARN's metrics count an increase that another change replaces no more than any other. */
+  @Test
+  public void replacedGrowthIsNotCounted() throws Exception {
+    start();
+    long allocated = scheduler.queues().root().getMetrics().getAllocatedMB();
+    resize(ContainerUpdateType.INCREASE_RESOURCE, 3072);
+    resize(ContainerUpdateType.INCREASE_RESOURCE, 4096);
+    assertEquals(allocated, scheduler.queues().root().getMetrics().getAllocatedMB());
+    assertEquals(4096 - 1024, scheduler.queues().root().getMetrics().getPendingMB());
+  }
 }
