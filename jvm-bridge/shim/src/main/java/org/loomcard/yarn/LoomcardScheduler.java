@@ -51,10 +51,10 @@ import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.queues.QueueAnswers;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.web.StatusHolder;
 import org.loomcard.yarn.web.StatusSource;
@@ -78,6 +78,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private EngineClock clock;
   private BridgeConfig config;
   private QueueTree tree;
+  private QueueAnswers answers;
   private Ledger ledger;
   ContainerResizes resizes;
   private RoundBooks books;
@@ -105,6 +106,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
     ledger = new Ledger(clock);
     tree = new QueueTree(conf);
+    answers = new QueueAnswers(tree);
     capacities = new NodeCapacities(tree);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
     resizes = new ContainerResizes(ledger, committer);
@@ -493,34 +495,28 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   @Override
   public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive)
       throws IOException {
-    return tree.require(name).getQueueInfo(includeChildQueues, recursive);
+    return answers.info(name, includeChildQueues, recursive);
   }
 
   @Override
   public List<QueueUserACLInfo> getQueueUserAclInfo() {
-    try {
-      return tree.root().getQueueUserAclInfo(UserGroupInformation.getCurrentUser());
-    } catch (IOException e) {
-      LOG.warn("Cannot tell who asks for queue rights", e);
-      return Collections.emptyList();
-    }
+    return answers.rightsOfCaller();
   }
 
   /** What the lists of the queue say; YARN lets its administrators change whatever runs. */
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
-    LoomcardQueue queue = tree.find(name);
-    return queue != null && queue.hasAccess(acl, caller);
+    return answers.hasAccess(caller, acl, name);
   }
 
   @Override
   public Resource getMaximumResourceCapability(String queue) {
-    return Admission.largest(tree.find(queue), getMaximumResourceCapability());
+    return answers.largest(queue, getMaximumResourceCapability());
   }
 
   @Override
   protected long lifetime(String queue, long asked) {
-    return Admission.lifetime(tree.find(queue), asked);
+    return answers.lifetime(queue, asked);
   }
 
   /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
@@ -573,9 +569,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
 
   @Override
   public QueueMetrics getRootQueueMetrics() {
-    // Before a set-up has been loaded there is no tree, but YARN's page and tests ask all the same.
-    return tree.queues().isEmpty() ? QueueMetrics.forQueue("root", null, false, getConfig())
-        : tree.root().getMetrics();
+    return answers.rootMetrics(getConfig());
   }
 
   /** The queues of the set-up applied last. */
