@@ -62,7 +62,10 @@ final class ApplicationDesk {
     String problem;
     do { // groups are looked up without the lock: that may take seconds
       checked = tree.setup();
-      problem = whyNotSubmit(tree.find(queueName), queueName, user, recovering);
+      LoomcardQueue queue = tree.find(queueName);
+      problem = queue != null ? whyNotSubmit(queue, user, recovering)
+          : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
+          + ". " + tree.leavesText();  // Capacity's words, which clients may look for
     } while (!addApplication(checked, problem, id, queueName, user, asked, recovering));
     rounds.signal();
   }
@@ -106,10 +109,7 @@ final class ApplicationDesk {
    * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
    * not.
    */
-  private String whyNotSubmit(LoomcardQueue queue, String name, String user, boolean recovering) {
-    if (queue == null) {
-      return tree.unknown(name);
-    }
+  private String whyNotSubmit(LoomcardQueue queue, String user, boolean recovering) {
     if (!queue.isLeaf()) {
       return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
     }
@@ -191,7 +191,8 @@ final class ApplicationDesk {
   void checkMove(ApplicationId id, String target) throws YarnException {
     LoomcardApplication application = known(id);
     LoomcardQueue to = tree.find(target);
-    String problem = whyNotSubmit(to, target, application.user(), false);
+    String problem = to == null ? tree.unknown(target)
+        : whyNotSubmit(to, application.user(), false);
     stay(application, problem != null ? problem
         : Admission.refusal(to, application.queue(), application.user(), id));
   }

@@ -63,7 +63,8 @@ public class QueueRulesTest extends SchedulerTestBase {
     ScriptedScheduler.setup = tree().text();
     UserGroupInformation.createUserForTesting("carol", new String[] {"wheel"});
     startRm();
-    rejected("nowhere", "alice", "Unknown queue: nowhere", "root.lab.a, root.lab.b, root.open");
+    rejected("nowhere", "alice", "submitted by user alice to unknown queue: nowhere",
+        "root.lab.a, root.lab.b, root.open");
     rejected("lab", "alice", "root.lab holds queues, not applications");
     rejected("lab.b", "alice", "alice", "root.lab.b", "bob, group:wheel", "boss");
     RMApp app = submit(application().withQueue("b").withUser("bob"));
