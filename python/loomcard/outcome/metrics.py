@@ -104,6 +104,7 @@ def _applications(record: RunRecord, frame: pl.DataFrame) -> list[dict[str, Any]
                 "finished_ms": last,
                 "waiting_ms": None if first is None else first - each.submitted_ms,
                 "completion_ms": None if last is None else last - each.submitted_ms,
+                **({"diagnostics": each.diagnostics} if each.diagnostics else {}),
             }
         )
     return rows

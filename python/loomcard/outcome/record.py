@@ -31,7 +31,8 @@ class ContainerRow(NamedTuple):
 @dataclass(slots=True)
 class ApplicationRecord:
     """One application: when it came, and the intervals in which it demanded, that is held or asked
-    for at least one container that is not its AM's.
+    for at least one container that is not its AM's. ``diagnostics``: why it failed or was killed,
+    where the engine says so.
     """
 
     id: str
@@ -40,6 +41,7 @@ class ApplicationRecord:
     tags: list[str] = field(default_factory=list)
     demanding: list[tuple[int, int]] = field(default_factory=list)
     state: str = ""  # SUCCEEDED, FAILED, KILLED, or "" while unfinished
+    diagnostics: str = ""
 
 
 Limit = float | dict[str, int]

@@ -23,6 +23,7 @@ class _Application(TypedDict):
     finished_ms: Whole | None
     waiting_ms: Whole | None
     completion_ms: Whole | None
+    diagnostics: NotRequired[str]
     ideal_ms: NotRequired[Whole | None]
     demanding: NotRequired[list[tuple[Whole, Whole]]]
 

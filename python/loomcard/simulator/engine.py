@@ -138,7 +138,9 @@ class Simulation:
             check_agreement(self.rm)
 
     def _submit(self, master: Master) -> None:
-        self._of[master.submit()] = master
+        number = master.submit()
+        if number is not None:
+            self._of[number] = master
 
     def _granted(self, container: Container) -> None:
         self._of[container.attempt.application.number].granted(container)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loomcard.model import admission
 from loomcard.model.cluster import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
 from loomcard.outcome.record import ApplicationRecord, ContainerRow
 from loomcard.simulator.clock import Clock, next_beat
 from loomcard.simulator.machine import Machines, Running
-from loomcard.simulator.resourcemanager import ResourceManager
+from loomcard.simulator.resourcemanager import RejectedError, ResourceManager
 from loomcard.simulator.stage import Rows, StageRun
 from loomcard.workload import hints
 from loomcard.workload.scenario import ScenarioApplication
@@ -64,15 +65,29 @@ class Master:
 
     # Coming and going
 
-    def submit(self) -> int:
+    def submit(self) -> int | None:
         """The client submits it; an AM without a container registers at once. Returns its number
-        on the wire.
+        on the wire, None where its queue rejects it.
         """
         spec = self.spec
-        facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, hints(spec))
-        self._app = app = self.world.rm.submit(*facts)
+        facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, hints(spec), spec.am)
+        try:
+            self._app = app = self.world.rm.submit(*facts)
+        except RejectedError as error:
+            self.ended = True
+            self.record.state, self.record.diagnostics = "FAILED", str(error)
+            self.world.done()
+            return None
+        if (lifetime_s := admission.lifetime_s(app.queue)) is not None:
+            at = self.world.clock.now + 1000 * lifetime_s
+            self.world.machines.busy_till(at)
+            self.world.clock.at(at, self._expire)
         self._try(1)
         return app.number
+
+    def _expire(self) -> None:
+        if not self.ended:
+            self.finish("KILLED", admission.TOO_OLD)
 
     def _try(self, ordinal: int) -> None:
         assert self._app is not None
@@ -94,18 +109,19 @@ class Master:
         self.begin()
         self._send()
 
-    def finish(self, state: str) -> None:
-        """It unregisters with its end's state; what still runs of it ends."""
+    def finish(self, state: str, diagnostics: str = "") -> None:
+        """It unregisters with its end's state, or is killed; what still runs of it ends."""
         assert self._app is not None
         assert self._attempt is not None
         self.ended = True
-        self.record.state = state
+        self.record.state, self.record.diagnostics = state, diagnostics
         since = self.record.demanding[0][0] if self.record.demanding else self.world.clock.now
         self.record.demanding = [(since, self.world.clock.now)]
         rm, attempt = self.world.rm, self._attempt
-        for running in list(self.live.values()):
+        killed = state == "KILLED"  # its containers with it
+        for running in [] if killed else list(self.live.values()):
             rm.end(running.container, "released", -100)
-        am = next((c for c in self._app.containers if c.is_am), None)
+        am = None if killed else next((c for c in self._app.containers if c.is_am), None)
         if am is not None:  # its process ends by itself, right after it has unregistered
             rm.end(am, "completed", 0)
         rm.remove_attempt(attempt, "FINISHED" if state == "SUCCEEDED" else state)
@@ -181,6 +197,8 @@ class Master:
         if self.ended or self._attempt is None:
             return
         self._send()
+        if self.ended:
+            return
         self._beating = at_once = self.world.am_heartbeat_ms == 0
         over, self._over = self._over, []
         granted, self._granted = self._granted, []
@@ -218,7 +236,11 @@ class Master:
             self._asks = {}
             for key, (size, change, stage) in asks.items():
                 rows: Rows = ({}, {}) if stage is None else stage.rows
-                rm.ask(self._attempt, key, size, change, rows)
+                try:
+                    rm.ask(self._attempt, key, size, change, rows)
+                except RejectedError as error:  # the AM cannot go on without it
+                    self.finish("FAILED", str(error))
+                    return
         if releases:
             self._releases = []
             for running in releases:

@@ -8,10 +8,11 @@ the same reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.model import admission
 from loomcard.model import records as r
 from loomcard.model.cluster import Application, AskKey, Attempt, Container, Node
 from loomcard.model.ledger import Ledger
@@ -40,6 +41,10 @@ class PolicyFaultError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PolicyFaultError, (str(self), self.hint)
+
+
+class RejectedError(Exception):
+    """A queue's limit forbids an application, or an ask of one; the words are YARN's."""
 
 
 class ResourceManager:
@@ -105,12 +110,19 @@ class ResourceManager:
         self.tell(r.NodeHeartbeat(self.clock.now, node.number))
 
     def submit(
-        self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str]
-    ) -> Application:
-        """An application is accepted into a leaf queue."""
+        self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str],
+        am: Sequence[int] | None = None,
+    ) -> Application:  # fmt: skip
+        """An application is accepted into a leaf queue; ``am``: its AM's container, None without
+        one. Raises RejectedError where the queue does not take it.
+        """
         now, number = self.clock.now, self._number("application")
         queue = self.ledger.by_path[path]
         app = Application(number, f"application_{EPOCH}_{number:04d}", queue, user)
+        problem = admission.oversize(queue, self.ledger.types, am) if am is not None else None
+        problem = problem or admission.refusal(queue, user, app.id)
+        if problem is not None:
+            raise RejectedError(problem)
         app.submitted_ms, app.name = now, name
         self.ledger.add_application(app)
         facts = (number, app.id, queue.number, user, name, kind.upper(), sorted(tags), 0, now)
@@ -139,7 +151,8 @@ class ResourceManager:
         is_am: bool = False,
     ) -> None:
         """``change`` more containers are asked for under (priority, request id); ``rows``: counts
-        for hosts and for racks, as they are from now on.
+        for hosts and for racks, as they are from now on. Raises RejectedError for a container
+        larger than the queue allows.
         """
         full_key = AskKey(attempt.number, *key)
         known = attempt.asks.get(full_key)
@@ -148,6 +161,9 @@ class ResourceManager:
         if known is None:
             if count == 0:
                 return
+            problem = admission.oversize(attempt.application.queue, self.ledger.types, size)
+            if problem is not None:
+                raise RejectedError(problem)
         elif change == 0 and (known.hosts, known.racks) == rows:
             return
         ask = self.ledger.set_ask(attempt, full_key, size, "", is_am)
