@@ -166,7 +166,9 @@ public class QueueRulesTest extends SchedulerTestBase {
 
     String without = new SetupText().queue("root", -1, false, "").queue("root.lab", 0, true,
         "").text();
+    IOException tried = assertThrows(IOException.class, () -> rounds.check(without));
     IOException refused = assertThrows(IOException.class, () -> rounds.apply(without));
+    assertEquals("a dry run says the same", refused.getMessage(), tried.getMessage());
     assertTrue(refused.getMessage(), refused.getMessage().contains("root.open")
         && refused.getMessage().contains(app.getApplicationId().toString()));
     assertEquals("nothing changed", "root.lab.a", scheduler.queues().find("a").path());

@@ -49,6 +49,15 @@ final class ScriptedRounds implements Rounds {
     }
   }
 
+  /** Whether a configuration would be taken; changes nothing. */
+  void check(String json) throws IOException {
+    try {
+      books.check(Setup.read(json));
+    } catch (Exception e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
   @Override
   public void start() {
   }
