@@ -279,7 +279,7 @@ def _executed(path: Path, text: bytes) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - what importing is
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - what importing is
     except (Exception, SystemExit) as error:  # as above
         raise PolicyNotFoundError(
             f"{path} cannot be loaded: {type(error).__name__}: {error}",
