@@ -159,6 +159,10 @@ final class VirtualCluster {
           && System.currentTimeMillis() < end) {
         Thread.sleep(TOKEN_PAUSE_MS);
         report = client("probe").getApplicationReport(master.id);
+        if (report.getYarnApplicationState() == YarnApplicationState.ACCEPTED) {
+          findings.count("ends that a restart swallowed");
+          master.endAgain();
+        }
       }
       if (report.getFinalApplicationStatus() == FinalApplicationStatus.SUCCEEDED) {
         findings.count("applications that succeeded");
@@ -170,6 +174,8 @@ final class VirtualCluster {
       findings.count("applications that were forgotten before they were looked at");
     } catch (Exception e) {
       findings.violation("application not successful", master.id + ": " + e);
+    } finally {
+      master.close();
     }
   }
 

@@ -1,5 +1,6 @@
 package org.loomcard.yarn.chaos;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,6 +18,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.api.records.UpdatedContainer;
 import org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException;
+import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /**
  * An unmanaged application master that counts: every container of every ask is granted once, none
@@ -313,12 +315,26 @@ class VirtualMaster {
 
   private void finish() throws Exception {
     try {
-      if (link.unregister()) {
-        close();
-      }
+      over = link.unregister();
     } catch (ApplicationMasterNotRegisteredException e) {
       registered = false;
     }
+  }
+
+  /**
+   * Registers and unregisters once more. YARN tells an unmanaged master that it has ended before
+   * that is stored; a ResourceManager that is killed in between leaves it running.
+   */
+  final void endAgain() throws Exception {
+    link.as(() -> {
+      try {
+        link.register();
+        link.unregister();
+      } catch (YarnException | IOException e) {
+        findings.count("ends told again in vain: " + e.getClass().getSimpleName());
+      }
+      return null;
+    });
   }
 
   /** No more heartbeats. */
