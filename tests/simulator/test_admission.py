@@ -1,5 +1,6 @@
 """What a queue's limits do to simulated applications: rejected, failed or killed, as on YARN."""
 
+import scripted  # noqa: F401 - registers test policies
 from loomcard.outcome.metrics import facts
 from loomcard.simulator.resourcemanager import EPOCH
 from scenarios import app, compiled, run, scenario, stage
@@ -79,10 +80,13 @@ def test_the_lifetime_kills_an_application_with_all_its_containers():
 
 
 def test_an_application_that_waits_in_vain_is_killed_when_its_time_is_over():
-    """However long nothing else happens: the end of its life is due."""
+    """However long nothing but heartbeats happens: the end of its life is due."""
     days = 3 * 24 * 3600
-    wanted = scenario(app("j", stage([5_000], size=(9_000, 1)), queue="root.a"))
-    record = run(wanted, limited(f"maximum_lifetime: {days}"))
+    wanted = scenario(
+        app("j", stage([5_000], size=(9_000, 1)), queue="root.a"), heartbeat_ms=3_600_000
+    )
+    setup = limited(f"maximum_lifetime: {days}").replace("fifo", "test-heartbeats")
+    record = run(wanted, setup)
     assert ends(record)["j"][0] == "KILLED"
     assert record.ended_ms == 1000 * days
 
