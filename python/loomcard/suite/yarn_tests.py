@@ -20,7 +20,6 @@ import msgspec
 import typer
 import yaml
 
-from loomcard.cluster.local_conf import free_ports
 from loomcard.config import canonical_json, compile_setup
 from loomcard.suite.yarn_tests_table import MARK, Outcome, tables
 
@@ -114,8 +113,6 @@ def configure(folder: Path, scheduler: str, chosen: Chosen) -> None:
         **own,
         "yarn.resourcemanager.scheduler.class": SCHEDULERS[scheduler],
         "yarn.node-attribute.fs-store.root-dir": (folder / "attributes").as_uri(),
-        # Where tests call the ResourceManager: YARN's default port may be in use.
-        "yarn.resourcemanager.address": f"127.0.0.1:{free_ports(1)[0]}",
     }
     if scheduler == "loomcard":
         yarn |= ours(folder, chosen)
