@@ -90,6 +90,14 @@ public class StateKeepersTest {
         "may write");
   }
 
+  /** A disk that takes no writes now does not keep a cluster down whose folder was in use. */
+  @Test
+  public void anUnwritableFolderInUseIsNotRefused() throws Exception {
+    File inUse = new File("/proc/self"); // a folder with names in it that nobody may write to
+    conf.set(BridgeConfig.STATE_DIR, inUse.getPath());
+    assertEquals(inUse + "/applied.json", keeper(NullRMStateStore.class).place("applied.json"));
+  }
+
   /** The file system keeper reads what it wrote, over and over, and forgets. */
   @Test
   public void filesAreReplacedWhole() throws Exception {

@@ -12,9 +12,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Files in a folder of this machine: written beside, forced to disk, renamed. */
 public final class LocalKeeper implements StateKeeper {
+  private static final Logger LOG = LoggerFactory.getLogger(LocalKeeper.class);
   private final Path folder;
 
   public LocalKeeper(File folder) {
@@ -22,15 +25,24 @@ public final class LocalKeeper implements StateKeeper {
   }
 
   /**
-   * Makes the folder and tries to write into it.
+   * Makes the folder and tries to write into it. A folder in use that takes no writes now, as on a
+   * full or read-only disk, is no reason to keep the cluster down: that is logged, and the FIFO
+   * serves until the policy process finds room there.
    *
-   * @throws IOException when that fails; the message names the setting and what to do
+   * @throws IOException when a folder that holds nothing yet cannot be written; the message names
+   *     the setting and what to do
    */
   public void check(String setting) throws IOException {
     try {
       Files.createDirectories(folder);
       Files.delete(Files.createTempFile(folder, "writable-", ""));
     } catch (IOException e) {
+      if (!names().isEmpty()) {
+        LOG.error("{} = \"{}\" cannot be written ({}). What was applied governs; no policy process "
+            + "can be started and nothing applied before that is mended", setting, folder,
+            e.toString());
+        return;
+      }
       throw new IOException(setting + " = \"" + folder + "\" in yarn-site.xml: expected a folder "
           + "that user " + System.getProperty("user.name") + " may write (" + e + ")", e);
     }
