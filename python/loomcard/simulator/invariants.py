@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+from loomcard.model.cluster import Member
 from loomcard.model.ledger import Ledger
 from loomcard.simulator.resourcemanager import ResourceManager
 
@@ -49,11 +51,9 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
         if queue.leaf:
             below = [c for app in queue.applications.values() for c in app.containers]
             _same(f"queue {queue.path}", queue.used, _sum(below, zero))
-            asking = (a.submitted_ms for a in queue.applications.values() if a.pending_count)
-            _same(f"oldest demand of {queue.path}", queue.submitted_ms, min(asking, default=0))
-        else:
-            asking = (child.submitted_ms for child in queue.children if child.pending_count)
-            _same(f"oldest demand of {queue.path}", queue.submitted_ms, min(asking, default=0))
+        members: Iterable[Member] = queue.applications.values() if queue.leaf else queue.children
+        asking = (member.submitted_ms for member in members if member.pending_count)
+        _same(f"oldest demand of {queue.path}", queue.submitted_ms, min(asking, default=0))
         maximum = queue.maximum
         over = maximum and any(u > m for u, m in zip(queue.used, maximum, strict=True))
         if over and not shrunk:
