@@ -105,6 +105,11 @@ public abstract class BridgeTestBase {
     comesBack();
   }
 
+  /** A signal that stops it has arrived; until then it may well answer another round. */
+  final boolean processDoesNothing() {
+    return doesNothing(new File("/proc/" + pid()));
+  }
+
   /** Every thread is stopped, or dead. */
   private static boolean doesNothing(File process) {
     String[] threads = new File(process, "task").list();

@@ -26,12 +26,13 @@ public class OverdueTest extends BridgeTestBase {
    */
   @Test
   public void theFallbackServesWhileACallIsPending() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 700);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 3000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
     start(false);
     ask(2);
     Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
     signalProcess("STOP");
+    Until.waitUntil("the process does nothing more", this::processDoesNothing);
     ask(3);
     Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
     assertEquals(BridgeStatus.State.OVERDUE, bridge.status().state);
