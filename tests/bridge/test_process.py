@@ -207,7 +207,7 @@ def test_the_process_ends_with_its_parents_pipe(tmp_path: Path, children: list[C
     children[0].process.stdin.close()
     assert children[0].process.wait(DEADLINE_S) == 0
     events = [line["event"] for line in children[0].log()]
-    assert events == ["ready", "the ResourceManager is gone"]
+    assert events == ["ready", "our input has ended"]
 
 
 def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list[Child]) -> None:

@@ -17,6 +17,7 @@ import msgspec
 import structlog
 
 from loomcard.bridge import gateway, handshake, limits
+from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.config import FindingsError, compile_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, Journal
@@ -34,6 +35,9 @@ class Deciding(Protocol):
     def decide(self, batch_text: str) -> str:
         """Answers one batch."""
 
+
+FLUSH_S = 2.0
+"""How long the end of the process waits for the journal's last rounds."""
 
 MakeSession = Callable[[records.Hello, Path | None], Deciding]
 CompileSetup = Callable[[str, str, Sequence[str]], records.Compiled | records.Findings]
@@ -66,6 +70,13 @@ class PolicyService:
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
         """The traceback of the last request answered ``error``; empty if there was none."""
         return self._last_failure
+
+    def flush(self, within_s: float) -> bool:
+        """Waits until the journal is written, at most so long; also while a policy decides.
+        False: not in time.
+        """
+        journal = None if self._session is None else self._session.journal
+        return journal is None or journal.flush(within_s)
 
     def _answer(self, text: str) -> str:
         if text.startswith('["batch"'):
@@ -170,7 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         secret = gateway.read_secret(options.secret_file)
         # The ResourceManager starts us in its state folder.
         copies = Path.cwd() / "applied-policies"
-        service = PolicyService(partial(Session, copies=copies), compile_request)
+        make_session = partial(Session, copies=copies, files=JournalWriter)
+        service = PolicyService(make_session, compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
     except (gateway.SecretError, OSError, ValueError) as error:
@@ -178,7 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     log.info("ready", port=server.port, pid=os.getpid(), max_memory_mb=max_memory_mb)
     wait_for_end_of_input()
-    log.info("the ResourceManager is gone")
+    log.info("our input has ended")
+    if not service.flush(FLUSH_S):
+        log.warning("the journal's last rounds could not be written", within_s=FLUSH_S)
     return 0
 
 

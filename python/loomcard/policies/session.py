@@ -13,7 +13,14 @@ import msgspec
 
 from loomcard.model import records as r
 from loomcard.model.dump import dump, load
-from loomcard.model.journal import Journal, read_segment, reading, segments
+from loomcard.model.journal import (
+    Journal,
+    MakeFiles,
+    SegmentFiles,
+    read_segment,
+    reading,
+    segments,
+)
 from loomcard.model.mirror import Mirror, UntrustworthyError
 from loomcard.model.plain import decode, encode
 from loomcard.policies.tree import Fault, PolicyTree
@@ -27,10 +34,11 @@ class Session:
     """Mirror, policy tree and journal of one epoch, from the handshake on."""
 
     def __init__(
-        self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None
-    ) -> None:
+        self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None,
+        files: MakeFiles = SegmentFiles,
+    ) -> None:  # fmt: skip
         """``copies``: where the texts of policies' files are kept that were applied, but for a dry
-        run's.
+        run's. ``files``: what writes the journal; by default it is waited for.
         """
         settings = hello.settings
         self.hello = hello
@@ -48,7 +56,7 @@ class Session:
         self._last_round = 0
         if journal_dir is not None:
             max_mb: int | None = settings.get("journal_max_mb")
-            self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb)
+            self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb, files)
 
     def decide(self, batch_text: str) -> str:
         """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
