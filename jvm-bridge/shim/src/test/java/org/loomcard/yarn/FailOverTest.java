@@ -33,13 +33,14 @@ import org.loomcard.yarn.bridge.SwapResult;
 /** Two ResourceManagers that share nothing but ZooKeeper, each with a policy process of its own. */
 public class FailOverTest extends HighAvailabilityTestBase {
   private static final String SRTF = "version: 1\nkind: policy\npolicy: srtf\n";
-  private static final int DEADLINE_MS = 60_000;
+  private static final int DEADLINE_MS = 120_000;
   @Rule public final ZooKeeperForTests zooKeeper = new ZooKeeperForTests();
 
   @Override
   void more(YarnConfiguration conf) {
     conf.set(YarnConfiguration.RM_STORE, ZKRMStateStore.class.getName());
     conf.set("hadoop.zk.address", zooKeeper.address());
+    conf.setInt("hadoop.zk.timeout-ms", DEADLINE_MS / 2);
     conf.setInt(BridgeConfig.SAVED_EVERY_MS, 1);
   }
 

@@ -85,8 +85,8 @@ public abstract class HighAvailabilityTestBase {
     conf.set(BridgeConfig.PYTHON, PythonForTests.path());
     conf.setInt(BridgeConfig.START_GRACE_MS, 120_000);
     conf.setInt(BridgeConfig.START_DEADLINE_MS, 120_000);
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 5000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 30_000);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 30_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 60_000);
     conf.setBoolean(YarnConfiguration.RECOVERY_ENABLED, true);
     conf.setBoolean(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_ENABLED, true);
     conf.setLong(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_SCHEDULING_WAIT_MS, 0);

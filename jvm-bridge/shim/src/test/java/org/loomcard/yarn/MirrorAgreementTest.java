@@ -75,10 +75,10 @@ public class MirrorAgreementTest {
     conf.set(BridgeConfig.SETUP_PATH, compiled(yaml).getPath());
     conf.set(BridgeConfig.STATE_DIR, folder.newFolder("state").getPath());
     conf.set(BridgeConfig.PYTHON, python());
-    conf.setLong(BridgeConfig.ROUND_DEADLINE_MS, 10_000);
-    conf.setLong(BridgeConfig.ROUND_HARD_DEADLINE_MS, 30_000);
-    conf.setLong(BridgeConfig.START_GRACE_MS, 60_000);
-    conf.setLong(BridgeConfig.START_DEADLINE_MS, 60_000);
+    conf.setLong(BridgeConfig.ROUND_DEADLINE_MS, 30_000);
+    conf.setLong(BridgeConfig.ROUND_HARD_DEADLINE_MS, 60_000);
+    conf.setLong(BridgeConfig.START_GRACE_MS, 120_000);
+    conf.setLong(BridgeConfig.START_DEADLINE_MS, 120_000);
     rm = new MockRM(conf);
     scheduler = (LoomcardScheduler) rm.getResourceScheduler();
     rm.start();
@@ -178,7 +178,7 @@ public class MirrorAgreementTest {
           heartbeat(HOSTS[random.nextInt(HOSTS.length)]);
         }
         rm.drainEvents();
-        assertTrue(scheduler.bridge().awaitQuiet(30_000));
+        assertTrue(scheduler.bridge().awaitQuiet(90_000));
         BridgeStatus status = scheduler.bridge().status();
         assertEquals("step " + step + ": " + status.lastFailure, 0, status.counters.resyncs());
       }

@@ -136,7 +136,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     Container container = granted(1).get(0);
     long number = read().one("outcomes").get(3).asLong();
     report(container, ContainerState.RUNNING);
-    rounds.commit(new PlanMessage.Preempt(number, 300, "fairness", 0));
+    rounds.commit(new PlanMessage.Preempt(number, 4000, "fairness", 0));
     AllocateResponse response = am.allocate(new ArrayList<ResourceRequest>(),
         new ArrayList<ContainerId>());
     assertNotNull(response.getPreemptionMessage());

@@ -163,10 +163,10 @@ public abstract class SchedulerTestBase {
   }
 
   static void until(String what, BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + 20_000_000_000L;
+    long end = System.nanoTime() + 90_000_000_000L;
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() > end) {
-        throw new AssertionError("waited 20 s for " + what);
+        throw new AssertionError("waited 90 s for " + what);
       }
       Thread.sleep(10);
     }

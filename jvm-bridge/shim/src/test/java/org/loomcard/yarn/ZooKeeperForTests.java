@@ -10,6 +10,8 @@ import org.junit.rules.TemporaryFolder;
 
 /** A ZooKeeper server of one, on loopback. */
 final class ZooKeeperForTests extends ExternalResource {
+  /** Sessions may last 20 of these: a busy machine must not look like a lost one. */
+  private static final int TICK_MS = 3000;
   private final TemporaryFolder folder = new TemporaryFolder();
   private NIOServerCnxnFactory connections;
 
@@ -24,7 +26,7 @@ final class ZooKeeperForTests extends ExternalResource {
     File data = folder.newFolder();
     connections = new NIOServerCnxnFactory();
     connections.configure(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0), 100);
-    connections.startup(new ZooKeeperServer(data, data, 500));
+    connections.startup(new ZooKeeperServer(data, data, TICK_MS));
   }
 
   @Override

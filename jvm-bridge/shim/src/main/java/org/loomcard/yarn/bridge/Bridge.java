@@ -102,11 +102,16 @@ public final class Bridge {
    * @param user who asks for it, for the history; null where that is not known
    */
   public SwapResult swap(String yaml, String name, String user, long deadlineMs) {
-    SwapResult result = loop.swap(new Swap(yaml, name, user, deadlineMs));
+    SwapResult result = ask(new Swap(yaml, name, user, deadlineMs));
     if (!result.isApplied()) {
       LOG.warn("The set-up {} was not applied: {}", name, result);
     }
     return result;
+  }
+
+  /** Waits for the end of a swap. */
+  SwapResult ask(Swap swap) {
+    return loop.swap(swap);
   }
 
   /**
@@ -114,7 +119,7 @@ public final class Bridge {
    * first round tried on an empty cluster. Nothing is changed or kept.
    */
   public SwapResult dryRun(String yaml, String name, long deadlineMs) {
-    return loop.swap(new Swap(yaml, name, null, deadlineMs, true));
+    return ask(new Swap(yaml, name, null, deadlineMs, true));
   }
 
   /** What was applied and is still kept, newest first; the first one governs. */

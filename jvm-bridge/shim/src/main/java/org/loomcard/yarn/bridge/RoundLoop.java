@@ -290,7 +290,8 @@ final class RoundLoop implements Runnable {
     } else {
       try {
         String wrong = trial.run(next.process.policy(), wanted);
-        result = wrong == null ? SwapResult.applied(wanted) : goBack(wanted, old, saved, wrong);
+        result = wrong == null ? SwapResult.applied(wanted) : goBack(wanted, old, saved, wrong
+            + (state == BridgeStatus.State.STOPPED ? " (" + SwapDesk.STOPPING + ")" : ""));
       } catch (SetupRefusedException e) {
         result = SwapResult.refused(e, old);
       } catch (RuntimeException | Error e) {

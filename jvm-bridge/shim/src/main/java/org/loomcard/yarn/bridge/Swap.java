@@ -5,6 +5,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 
 /**
  * One request to replace the set-up, from whoever asks to the round thread and back. Each of its
@@ -12,6 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * for policies that take long to import.
  */
 final class Swap {
+  /** How long the requester waits before it looks again whether the step's time is over. */
+  private static final long LOOK_MS = 250;
   private static final int WAITING = 0;
   private static final int APPLYING = 1;
   private static final int GIVEN_UP = 2;
@@ -22,6 +25,7 @@ final class Swap {
   /** Whether it is only tried, and nothing is changed. */
   final boolean dryRun;
   private final long deadlineMs;
+  private final LongSupplier nanos;
   private volatile Step step;
   private final AtomicInteger state = new AtomicInteger(WAITING);
   private final CompletableFuture<SwapResult> result = new CompletableFuture<>();
@@ -31,6 +35,13 @@ final class Swap {
   }
 
   Swap(String yaml, String name, String user, long deadlineMs, boolean dryRun) {
+    this(yaml, name, user, deadlineMs, dryRun, System::nanoTime);
+  }
+
+  /** @param nanos the time by which the steps are late, in nanoseconds */
+  Swap(String yaml, String name, String user, long deadlineMs, boolean dryRun,
+      LongSupplier nanos) {
+    this.nanos = nanos;
     this.dryRun = dryRun;
     this.yaml = yaml;
     this.name = name;
@@ -85,10 +96,11 @@ final class Swap {
     try {
       for (;;) {
         Step now = step;
+        long leftMs = now.leftMs();
         try {
-          return result.get(Math.max(1, now.leftMs()), TimeUnit.MILLISECONDS);
+          return result.get(Math.max(1, Math.min(LOOK_MS, leftMs)), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-          if (now == step) {
+          if (now == step && leftMs <= 0) {
             return giveUp(now, governing);
           }
         }
@@ -113,17 +125,17 @@ final class Swap {
   }
 
   /** What is being done for it, and until when it may be. */
-  private static final class Step {
+  private final class Step {
     private final String name;
     private final long endNanos;
 
     private Step(String name, long lastsMs) {
       this.name = name;
-      this.endNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(lastsMs);
+      this.endNanos = nanos.getAsLong() + TimeUnit.MILLISECONDS.toNanos(lastsMs);
     }
 
     private long leftMs() {
-      return TimeUnit.NANOSECONDS.toMillis(endNanos - System.nanoTime());
+      return TimeUnit.NANOSECONDS.toMillis(endNanos - nanos.getAsLong());
     }
   }
 }

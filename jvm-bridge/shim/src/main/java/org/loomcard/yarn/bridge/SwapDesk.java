@@ -17,6 +17,7 @@ final class SwapDesk {
   private static final Logger LOG = LoggerFactory.getLogger(SwapDesk.class);
   /** Beyond the deadline of the compilation, for its answer to come first. */
   private static final long ANSWER_MS = 2000;
+  static final String STOPPING = "the ResourceManager is stopping";
   private final Supervisor supervisor;
   private final Watchdog watchdog;
   private final DryRun dryRun;
@@ -63,14 +64,14 @@ final class SwapDesk {
     stopped = true;
     thread.interrupt();
     for (Swap swap = requests.poll(); swap != null; swap = requests.poll()) {
-      refuse(swap, "the ResourceManager is stopping");
+      refuse(swap, STOPPING);
     }
   }
 
   /** Waits for the end of a swap. Any thread but ours and the round thread. */
   SwapResult ask(Swap swap) {
     if (stopped) {
-      refuse(swap, "the ResourceManager is stopping");
+      refuse(swap, STOPPING);
     } else {
       requests.add(swap);
     }
@@ -93,7 +94,7 @@ final class SwapDesk {
         }
       } catch (InterruptedException e) {
         if (swap != null) {
-          refuse(swap, "the ResourceManager is stopping");
+          refuse(swap, STOPPING);
         }
       } catch (Throwable e) { // the next one may do better
         LOG.error("A swap could not be prepared", e);
@@ -114,8 +115,8 @@ final class SwapDesk {
       swap.next("the start of a policy process for it", 0);
       process = supervisor.launch(swap.dryRun);
     } catch (IOException e) {
-      refuse(swap, "no policy process could be started, and only it reads YAML: "
-          + e.getMessage());
+      refuse(swap, stopped ? STOPPING
+          : "no policy process could be started, and only it reads YAML: " + e.getMessage());
       return false;
     }
     if (!swap.isWanted()) {
@@ -140,6 +141,9 @@ final class SwapDesk {
       answer = failed("compiling the policy file: " + e.getMessage() + "; nothing was changed");
     }
     supervisor.endLater(process);
+    if (stopped) {
+      refuse(swap, STOPPING); // the end of its process says nothing of the configuration
+    }
     swap.finish(answer);
     return false;
   }

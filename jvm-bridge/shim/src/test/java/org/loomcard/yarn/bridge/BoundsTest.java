@@ -11,15 +11,14 @@ public class BoundsTest extends BridgeTestBase {
   @Test
   public void aPolicyThatPrintsALotGoesOn() throws Exception {
     start(true);
-    ask(2);
-    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
+    granted(2);
     write("orders", "flood once");
     ask(3);
     Until.waitUntil("it printed and granted", () -> !orders.exists()
         && books.running("policy") + books.running("fallback") == 5);
     ask(1);
-    Until.waitUntil("and grants on", () -> books.wanted() == 0);
-    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    Until.waitUntil("and grants on", () -> books.wanted() == 0
+        && bridge.status().state == BridgeStatus.State.UP);
     assertEquals(0, bridge.status().counters.failures());
   }
 

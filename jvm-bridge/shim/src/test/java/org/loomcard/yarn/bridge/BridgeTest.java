@@ -24,7 +24,7 @@ public class BridgeTest extends BridgeTestBase {
         () -> bridge.status().counters.granted() == 5 * TinyBooks.SLOTS);
     assertEquals(0, bridge.status().counters.grantedByFallback());
     assertEquals(0, bridge.status().counters.resyncs());
-    assertEquals("one snapshot, at the start", 1, books.snapshots);
+    assertEquals("one snapshot, at the start", 1, books.snapshots());
   }
 
   /** kill -9 of the process: the fallback serves at once, then the policy takes over again. */
@@ -40,10 +40,10 @@ public class BridgeTest extends BridgeTestBase {
   /** A stopped process is killed at the hard deadline. */
   @Test
   public void aStoppedProcessIsKilledAtTheHardDeadline() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 6000);
     start(false);
-    ask(2);
-    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
+    granted(2);
     fallsBackAndComesBack("STOP");
     assertTrue(bridge.status().lastFailure,
         bridge.status().lastFailure.contains("no reply within 6000 ms"));
@@ -108,12 +108,15 @@ public class BridgeTest extends BridgeTestBase {
   /** A late plan is refused whole; what it would have granted the fallback has. */
   @Test
   public void aLatePlanIsRefusedWhole() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 2000);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
     start(true);
     Until.waitUntil("up", () -> bridge.status().counters.rounds() > 0);
-    write("orders", "late once");
+    long late = bridge.status().counters.late();
+    write("orders", "gated once");
     ask(3);
-    Until.waitUntil("late", () -> bridge.status().counters.late() == 1);
+    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    write("orders.gate", "");
+    Until.waitUntil("late", () -> bridge.status().counters.late() == late + 1);
     assertEquals(3, books.running("fallback"));
     assertEquals("refused", 3, bridge.status().counters.refused());
     ask(1);
@@ -126,7 +129,7 @@ public class BridgeTest extends BridgeTestBase {
   /** Late plans in a row open the breaker. */
   @Test
   public void latePlansInARowOpenTheBreaker() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 2000);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 3000);
     conf.setInt(BridgeConfig.BREAKER_FAILURES, 2);
     misbehaves("late", "2 bad rounds in a row");
   }

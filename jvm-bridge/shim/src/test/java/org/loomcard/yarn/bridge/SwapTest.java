@@ -6,11 +6,16 @@ import static org.junit.Assert.assertTrue;
 
 import java.io.File;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.Test;
 
 /** Swaps of the set-up while the bridge runs, against a real Python process. */
 public class SwapTest extends BridgeTestBase {
+  /** Of each step of a swap, where a test is not about it. */
+  private static final int DEADLINE_MS = 80_000;
   private static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
 
   /** A swap governs at once, is kept beside the YAML, and survives a restart. */
@@ -19,7 +24,7 @@ public class SwapTest extends BridgeTestBase {
     start(false);
     ask(2);
     Until.waitUntil("granted", () -> books.running("policy") == 2);
-    SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
+    SwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(2, result.version);
     assertEquals("drf", books.setup().queue("root.default").policy);
@@ -45,7 +50,7 @@ public class SwapTest extends BridgeTestBase {
   public void aSwapWithFindingsChangesNothing() throws Exception {
     start(false);
     SwapResult result = bridge.swap("version: 1\nkind: policy\npolicy: drv\nweight: x\n",
-        "bad.yml", 30_000);
+        "bad.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.FINDINGS, result.outcome);
     assertTrue(result.toString(), result.findings.size() >= 2);
     assertEquals(3, result.findings.get(0).line);
@@ -57,7 +62,7 @@ public class SwapTest extends BridgeTestBase {
   public void aRefusedSwapChangesNothing() throws Exception {
     start(false);
     books.refuseSetups();
-    SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
+    SwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.REFUSED, result.outcome);
     assertEquals(Arrays.asList("application_1_0001"), result.applications);
     assertUnchanged(result);
@@ -69,7 +74,7 @@ public class SwapTest extends BridgeTestBase {
     start(false);
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     starts.acquire();
-    SwapResult result = bridge.swap(DRF, "drf.yml", 300);
+    SwapResult result = bridge.swap(DRF, "drf.yml", 3000);
     starts.release();
     assertEquals(SwapResult.Outcome.UNAVAILABLE, result.outcome);
     assertTrue(result.message, result.message.contains("not ready in time"));
@@ -87,7 +92,7 @@ public class SwapTest extends BridgeTestBase {
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     signalProcess("KILL");
     Until.waitUntil("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
-    SwapResult result = bridge.swap(DRF, "drf.yml", 30_000);
+    SwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     ask(2);
@@ -100,14 +105,13 @@ public class SwapTest extends BridgeTestBase {
     File gate = gatedPolicy();
     start(false);
     AtomicReference<SwapResult> result = new AtomicReference<>();
-    Thread swap = new Thread(() -> result.set(bridge.swap(OWN, "own.yml", 80_000)));
-    swap.start();
+    new Thread(() -> result.set(bridge.swap(OWN, "own.yml", DEADLINE_MS))).start();
     Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
     ask(3);
     Until.waitUntil("the old policy grants", () -> books.running("policy") == 3);
     assertEquals(1, bridge.status().applied.version);
     assertTrue(gate.createNewFile());
-    swap.join(80_000);
+    Until.waitUntil("the swap has ended", () -> result.get() != null);
     assertTrue(String.valueOf(result.get()), result.get().isApplied());
     assertEquals(0, bridge.status().counters.grantedByFallback());
     assertEquals(0, bridge.status().counters.failures());
@@ -121,14 +125,23 @@ public class SwapTest extends BridgeTestBase {
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     starts.acquire();
     AtomicReference<SwapResult> result = new AtomicReference<>();
-    Thread swap = new Thread(() -> result.set(bridge.swap(OWN, "own.yml", 12_000)));
-    swap.start();
-    waitUntilOver(4000);
+    AtomicLong clock = new AtomicLong();
+    AtomicInteger looks = new AtomicInteger();
+    Swap swap = new Swap(OWN, "own.yml", null, DEADLINE_MS, false, () -> {
+      looks.incrementAndGet();
+      return clock.get();
+    });
+    Thread swapping = new Thread(() -> result.set(bridge.ask(swap)));
+    swapping.start();
+    Until.waitUntil("a process is to be started", starts::hasQueuedThreads);
+    clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS - 1));
     starts.release();
     Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
-    waitUntilOver(9000);
+    clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS - 1));
+    int before = looks.get();
+    Until.waitUntil("the requester has looked at the time", () -> looks.get() > before + 1);
     assertTrue(gate.createNewFile());
-    swap.join(80_000);
+    Until.waitUntil("the swap has ended", () -> result.get() != null);
     assertTrue(String.valueOf(result.get()), result.get().isApplied());
   }
 
@@ -137,8 +150,8 @@ public class SwapTest extends BridgeTestBase {
   public void anEndlessImportIsEnded() throws Exception {
     gatedPolicy();
     start(false);
-    SwapResult result = bridge.swap(OWN, "own.yml", 8000);
-    assertTrue(result.message, result.message.contains("no reply within 8000 ms ("
+    SwapResult result = bridge.swap(OWN, "own.yml", 15_000);
+    assertTrue(result.message, result.message.contains("no reply within 15000 ms ("
         + BridgeConfig.SWAP_DEADLINE_MS + ")"));
     assertUnchanged(result);
     goesOnAsBefore();
@@ -154,8 +167,8 @@ public class SwapTest extends BridgeTestBase {
   /** A policy that hangs in its first round is killed, and the policies of before go on. */
   @Test
   public void aFirstRoundThatHangsIsTakenBack() throws Exception {
-    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1000);
-    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 2000);
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 6000);
     policyFile("import time\n", "time.sleep(3600)");
     takesBack("no reply within");
   }
@@ -175,7 +188,7 @@ public class SwapTest extends BridgeTestBase {
     ask(2);
     Until.waitUntil("granted", () -> books.running("policy") == 2);
     assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
-    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    SwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains("cannot be kept"));
     goesOnAsBefore();
@@ -187,7 +200,7 @@ public class SwapTest extends BridgeTestBase {
     policyFile("", "if view.asks:\n            raise ValueError('not with asks')\n"
         + "        return Plan(view)");
     start(false);
-    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    SwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     ask(3);
     Until.waitUntil("granted all the same", () -> books.running("policy") == 3);
@@ -206,7 +219,7 @@ public class SwapTest extends BridgeTestBase {
     ask(1);
     Until.waitUntil("granted", () -> books.running("policy") == 1);
     String journal = journal();
-    SwapResult tried = bridge.dryRun(OWN, "own.yml", 30_000);
+    SwapResult tried = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
     assertEquals(tried.toString(), SwapResult.Outcome.WOULD_APPLY, tried.outcome);
     assertEquals(2, tried.version);
     assertTrue(tried.message, tried.message.contains("nothing was changed"));
@@ -214,7 +227,7 @@ public class SwapTest extends BridgeTestBase {
     File kept = new File(folder.getRoot(), "state/applied-policies");
     assertFalse("the policy's text is not kept", kept.exists());
     goesOnAsBefore();
-    SwapResult applied = bridge.swap(OWN, "own.yml", 30_000);
+    SwapResult applied = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertEquals("it governs as was said", tried.hash, applied.hash);
     assertTrue(kept.exists());
     assertEquals(2, applied.version);
@@ -225,16 +238,16 @@ public class SwapTest extends BridgeTestBase {
   public void aDryRunFindsWhatAnApplyWould() throws Exception {
     policyFile("", "raise ValueError('not today')");
     start(false);
-    SwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml", 30_000);
+    SwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.FINDINGS, wrong.outcome);
     assertUnchanged(wrong);
-    SwapResult raising = bridge.dryRun(OWN, "own.yml", 30_000);
+    SwapResult raising = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.FAILED, raising.outcome);
     assertTrue(raising.message, raising.message.contains("root") && raising.message.contains(
         "ValueError: not today; nothing was changed"));
     assertUnchanged(raising);
     books.refuseSetups();
-    SwapResult inUse = bridge.dryRun(OWN, "own.yml", 30_000);
+    SwapResult inUse = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
     assertEquals(SwapResult.Outcome.REFUSED, inUse.outcome);
     assertEquals(Arrays.asList("application_1_0001"), inUse.applications);
     assertTrue(inUse.message, inUse.message.contains("ValueError: not today"));
@@ -254,9 +267,8 @@ public class SwapTest extends BridgeTestBase {
 
   private void takesBack(String reason) throws Exception {
     start(false);
-    ask(2);
-    Until.waitUntil("granted", () -> books.running("policy") == 2);
-    SwapResult result = bridge.swap(OWN, "own.yml", 30_000);
+    granted(2);
+    SwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertEquals(result.toString(), SwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains(reason));
     assertUnchanged(result);
@@ -272,11 +284,6 @@ public class SwapTest extends BridgeTestBase {
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.resyncs());
-  }
-
-  private static void waitUntilOver(long ms) throws InterruptedException {
-    long end = System.nanoTime() + ms * 1_000_000;
-    Until.waitUntil(ms + " ms are over", () -> System.nanoTime() > end);
   }
 
   /** A policy whose import says that it has begun and waits for a file, which is returned. */

@@ -28,7 +28,8 @@ final class TinyBooks implements Books {
   private boolean refuseSetups;
   private boolean refusesAll;
   private int doubleGrants;
-  int snapshots;
+  private int batches;
+  private final List<Integer> batchesBefore = new ArrayList<>();
 
   /** The application asks for so many more. */
   synchronized void ask(int count) {
@@ -98,12 +99,13 @@ final class TinyBooks implements Books {
       }
     }
     clearNews();
+    batches++;
     int left = SLOTS - running.size();
     out.check(1, 1, running.size(), wanted, new long[] {left * 1024, left});
   }
 
   private void scratch(BatchWriter out, long now) {
-    snapshots++;
+    batchesBefore.add(batches);
     int leaf = 0;
     while (!setup.queues.get(leaf).leaf) {
       leaf++;
@@ -193,6 +195,16 @@ final class TinyBooks implements Books {
     given.clear();
     askChanged = false;
     planHadDecisions = false;
+  }
+
+  /** How many snapshots were sent. */
+  synchronized int snapshots() {
+    return batchesBefore.size();
+  }
+
+  /** How many batches had been sent when the snapshot of this number, from 1, was. */
+  synchronized int batchesBeforeSnapshot(int number) {
+    return batchesBefore.get(number - 1);
   }
 
   synchronized Setup setup() {

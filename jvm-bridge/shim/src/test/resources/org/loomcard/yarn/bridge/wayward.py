@@ -19,7 +19,15 @@ from loomcard.policies.session import Session
 
 
 def late(reply: str) -> str:
-    time.sleep(2.5)
+    """Later than the soft deadline of the test that uses it, which is 3 s."""
+    time.sleep(3.5)
+    return reply
+
+
+def gated(reply: str) -> str:
+    """Not before the test says so."""
+    while not options.orders.with_suffix(".gate").exists():
+        time.sleep(0.005)
     return reply
 
 
@@ -67,6 +75,7 @@ MISDEEDS = {
         ",[],[],null]", ',[[1,"ValueError: no","Traceback"]],[],null]'
     ),
     "late": late,
+    "gated": gated,
     "die": die,
     "wake": wake,
     "save": save,
