@@ -55,6 +55,13 @@ final class BridgeMetrics implements MetricsSource {
             now.state == BridgeStatus.State.UP ? 1 : 0)
         .addGauge(info("LastRoundMicros", "From the last batch to its plan's end"),
             counters.lastRoundMicros())
+        .addGauge(info("NodeUpdateAgeMillis", "Since the last heartbeat of any node; -1: none yet"),
+            metrics.sinceNodeUpdateMs())
+        .addCounter(info("NodeUpdates", "Heartbeats of nodes"), metrics.nodeUpdates())
+        .addCounter(info("RoundMicros", "LastRoundMicros, of all rounds together"),
+            counters.roundMicros())
+        .addCounter(info("Overdue", "Times the fallback served while a plan was awaited"),
+            counters.overdue())
         .addCounter(info("Rounds", "Rounds the policy was asked"), counters.rounds())
         .addCounter(info("Records", "Records sent"), counters.records())
         .addCounter(info("Late", "Plans refused whole"), counters.late())

@@ -246,6 +246,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       awaitQuiet();
       seenInline = true;
     }
+    setLastNodeUpdateTime(metrics.nodeUpdated());
     readLock.lock();
     try {
       nodeUpdate(rmNode);

@@ -14,7 +14,17 @@ public final class ShimMetrics {
   private final LongAdder grantedByFallback = new LongAdder();
   private final LongAdder preempted = new LongAdder();
   private final LongAdder resizesServed = new LongAdder();
+  private final LongAdder nodeUpdates = new LongAdder();
+  private volatile long lastNodeUpdateMs;
   private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
+
+  /** A node has sent a heartbeat now; returns the wall clock's time, in milliseconds. */
+  long nodeUpdated() {
+    nodeUpdates.increment();
+    long now = System.currentTimeMillis();
+    lastNodeUpdateMs = now;
+    return now;
+  }
 
   void countPolicyGrant() {
     grantedByPolicy.increment();
@@ -54,6 +64,17 @@ public final class ShimMetrics {
   /** Increases of running containers, which need no decision: their node is given. */
   public long resizesServed() {
     return resizesServed.sum();
+  }
+
+  /** Heartbeats of nodes. */
+  public long nodeUpdates() {
+    return nodeUpdates.sum();
+  }
+
+  /** Milliseconds since the last heartbeat of any node; -1 before the first. */
+  public long sinceNodeUpdateMs() {
+    long last = lastNodeUpdateMs;
+    return last == 0 ? -1 : Math.max(0, System.currentTimeMillis() - last);
   }
 
   /** Containers and preemptions refused, by reason code. */

@@ -110,6 +110,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     metrics.submitApp(user);
   }
 
+  /** The amounts of a container that was taken back, of types that Hadoop does not know itself. */
+  static void countPreempted(QueueMetrics metrics, Resource size) {
+    // Hadoop 2.10 does not count them.
+  }
+
   public static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
     metrics.submitAppAttempt(user);
   }

@@ -134,6 +134,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     metrics.submitAppAttempt(user, unmanaged);
   }
 
+  /** The amounts of a container that was taken back, of types that Hadoop does not know itself. */
+  static void countPreempted(QueueMetrics metrics, Resource size) {
+    metrics.updatePreemptedForCustomResources(size);
+  }
+
   /** The tokens come last: pulling containers of any kind is what makes them. */
   protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
       Resource headroom, List<Container> increased, List<Container> decreased,

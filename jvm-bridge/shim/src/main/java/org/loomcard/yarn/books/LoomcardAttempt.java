@@ -10,6 +10,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
@@ -102,6 +103,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
 
   @Override
   public boolean updateResourceRequests(List<ResourceRequest> requests) {
+    recordContainerRequestTime(ledger.news().now());
     for (ResourceRequest request : requests) {
       changedAsks.add(SchedulerRequestKey.create(request));
       if (request.getNodeLabelExpression() != null) {
@@ -111,6 +113,16 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
     boolean updated = super.updateResourceRequests(requests);
     ledger.changed(this);
     return updated;
+  }
+
+  /** What the AM is handed; the first of it ends the delay that its queue's metrics show. */
+  @Override
+  public List<Container> pullNewlyAllocatedContainers() {
+    List<Container> pulled = super.pullNewlyAllocatedContainers();
+    if (!pulled.isEmpty()) {
+      recordContainerAllocationTime(ledger.news().now());
+    }
+    return pulled;
   }
 
   @Override
@@ -213,6 +225,9 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
       container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
       queue.getMetrics().releaseResources(partition, getUser(), 1,
           container.getContainer().getResource());
+      if (status.getExitStatus() == ContainerExitStatus.PREEMPTED) {
+        PreemptionCount.add(queue.getMetrics(), container);
+      }
       attemptResourceUsage.decUsed(partition, container.getContainer().getResource());
       lastMemoryAggregateAllocationUpdateTime = -1;
       return true;

@@ -11,6 +11,7 @@ public final class BridgeCounters {
   volatile long rounds;
   volatile long records;
   volatile long lastRoundMicros;
+  volatile long roundMicros;
   volatile long late;
   volatile long resyncs;
   volatile long faults;
@@ -38,6 +39,11 @@ public final class BridgeCounters {
   /** From sending the last batch to its plan's having been carried out. */
   public long lastRoundMicros() {
     return lastRoundMicros;
+  }
+
+  /** The same of all rounds together. */
+  public long roundMicros() {
+    return roundMicros;
   }
 
   /** Plans refused whole, LATE. */

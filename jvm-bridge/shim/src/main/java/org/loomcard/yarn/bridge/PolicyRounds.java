@@ -158,6 +158,7 @@ final class PolicyRounds {
     RoundEnd end = plan.resync != null ? resync(plan.resync)
         : carryOut(plan, slow, byFallback, applied.setup);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
+    counters.roundMicros += counters.lastRoundMicros;
     return end;
   }
 

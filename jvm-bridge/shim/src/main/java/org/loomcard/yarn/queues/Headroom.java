@@ -1,6 +1,7 @@
 package org.loomcard.yarn.queues;
 
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -15,6 +16,19 @@ public final class Headroom {
    */
   public static long[] of(LoomcardQueue leaf, String user, Collection<String> labels,
       Partitions partitions) {
+    long[] room = of(leaf, labels, partitions);
+    if (leaf.userLimit() != null) {
+      Amounts.narrow(room, leaf.userLimit(), leaf.usedBy(user));
+    }
+    return room;
+  }
+
+  /** What is left to a queue, whoever uses it, on the nodes of one label; may be negative. */
+  static long[] on(String label, LoomcardQueue queue, Partitions partitions) {
+    return of(queue, Collections.singleton(label), partitions);
+  }
+
+  private static long[] of(LoomcardQueue leaf, Collection<String> labels, Partitions partitions) {
     long[] room = new long[leaf.maximum().length];
     for (String label : labels) {
       if (leaf.mayUse(label)) {
@@ -23,9 +37,6 @@ public final class Headroom {
     }
     for (LoomcardQueue queue = leaf; queue != null; queue = queue.parent()) {
       Amounts.narrow(room, queue.maximum(), queue.used());
-    }
-    if (leaf.userLimit() != null) {
-      Amounts.narrow(room, leaf.userLimit(), leaf.usedBy(user));
     }
     return room;
   }

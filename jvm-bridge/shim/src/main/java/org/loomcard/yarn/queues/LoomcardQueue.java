@@ -85,7 +85,6 @@ public final class LoomcardQueue implements Queue {
     cap = spec.maximum.ppm == WHOLE ? null : maximum;
     userLimit = part(spec.userLimitPpm);
     amLimit = part(spec.amSharePpm);
-    metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
     Map<String, long[]> labels = new HashMap<>(parentLabels);
     labelCaps = Headroom.caps(spec.labelMaximumPpm, parentLabels, maximum.length);
     labels.putAll(labelCaps);
@@ -176,17 +175,17 @@ public final class LoomcardQueue implements Queue {
     return userLimit;
   }
 
-  private long[] headroomOfQueue() {
-    long[] room = maximum.clone();
-    Amounts.narrow(room, maximum, usage.used());
-    return room;
-  }
-
-  /** Tells the metrics what is left; called now and then, since it costs more than a booking. */
-  void refreshMetrics() {
-    metrics.setAvailableResourcesToQueue(Amounts.toResource(headroomOfQueue()));
+  /**
+   * Tells the metrics what is left on the nodes of each label; called now and then, since it costs
+   * more than a booking.
+   */
+  void refreshMetrics(Partitions partitions, Set<String> labels) {
+    for (String label : labels) {
+      metrics.setAvailableResourcesToQueue(label,
+          Amounts.toResource(Headroom.on(label, this, partitions)));
+    }
     for (LoomcardQueue child : children) {
-      child.refreshMetrics();
+      child.refreshMetrics(partitions, labels);
     }
   }
 

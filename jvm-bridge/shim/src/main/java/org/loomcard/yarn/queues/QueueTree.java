@@ -56,7 +56,7 @@ public final class QueueTree {
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
     setup = next;
-    root().resize(cluster, cluster, partitions.all());
+    resize();
   }
 
   /** The set-up applied last. */
@@ -67,7 +67,13 @@ public final class QueueTree {
   /** Computes all amounts anew for a cluster of that size. */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
-    root().resize(cluster, cluster, partitions.all());
+    resize();
+  }
+
+  private void resize() {
+    Map<String, long[]> labels = partitions.all();
+    root().resize(cluster, cluster, labels);
+    root().refreshMetrics(partitions, labels.keySet());
   }
 
   /** The capacity by node label; whoever changes it resizes the tree. */
@@ -79,7 +85,7 @@ public final class QueueTree {
   public void refreshMetrics(long nowMs) {
     if (nowMs - metricsRefreshedMs >= METRICS_EVERY_MS) {
       metricsRefreshedMs = nowMs;
-      root().refreshMetrics();
+      root().refreshMetrics(partitions, partitions.all().keySet());
     }
   }
 

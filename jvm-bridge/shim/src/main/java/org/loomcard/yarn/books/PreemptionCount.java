@@ -1,0 +1,25 @@
+package org.loomcard.yarn.books;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+
+/** Containers that were taken back, in their queue's metrics, as CapacityScheduler counts them. */
+final class PreemptionCount {
+  private static final long SECOND_MS = 1000;
+
+  private PreemptionCount() {
+  }
+
+  /** One that has just ended: how large it was, and how long it ran. */
+  static void add(QueueMetrics metrics, RMContainer container) {
+    Resource size = container.getAllocatedResource();
+    long ranMs = Math.max(0, container.getFinishTime() - container.getCreationTime());
+    metrics.preemptContainer();
+    metrics.updatePreemptedMemoryMBSeconds(size.getMemorySize() * ranMs / SECOND_MS);
+    metrics.updatePreemptedVcoreSeconds(size.getVirtualCores() * ranMs / SECOND_MS);
+    metrics.updatePreemptedResources(size);
+    metrics.updatePreemptedSecondsForCustomResources(size, ranMs / SECOND_MS);
+    HadoopLine.countPreempted(metrics, size);
+  }
+}
