@@ -2,6 +2,9 @@
 maximum.
 """
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,3 +80,20 @@ def test_siblings_never_exceed_their_parent_nor_their_maxima(wants, weights, max
     assert all(got[n] <= caps[n] for n in names)
     hungry = [n for n in names if got[n] < min(demand[n], caps[n])]
     assert not hungry or sum(got.values()) == whole
+
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "entitlements.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: str(case["what"]))
+def test_the_page_shows_the_same(case):
+    """The file is read by the test of what the ResourceManager shows (EntitlementsTest), too."""
+    rows = case["queues"]
+    specs = [queue(row["path"], "drf", weight=row["weight"]) for row in rows]
+    queues = build_tree(setup(*specs), len(case["capacity"]))
+    for each, row in zip(queues, rows, strict=True):
+        each.guaranteed, each.maximum = Resource(row["guaranteed"]), Resource(row["maximum"])
+        each.used[:] = row["used"]
+    wanted = {row["path"]: Resource(row["pending"]) for row in rows}
+    found = entitlements(queues[0], Resource(case["capacity"]), lambda q: wanted[q.path])
+    assert [list(found[each]) for each in queues] == [row["entitled"] for row in rows]

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
 from loomcard.cli.output import Json, On, Rm, Where, console, print_json, waiting
 from loomcard.cluster import places
+from loomcard.cluster.limits import HEADINGS, amounts, limit_rows
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
 from loomcard.cluster.told import tables
@@ -160,16 +162,7 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
         f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "
         f"refused: {refused or 'none'}"
     )
-    table = Table("queue", "policy", "guaranteed", "used", "pending", "applications", "containers")
-    for queue in scheduler["queues"]:
-        table.add_row(
-            queue["path"],
-            str(queue["policy"] or "(walked)"),
-            *(_amounts(queue[key]) for key in ("guaranteed", "used", "pending")),
-            str(queue["applications"]),
-            str(queue["containers"]),
-        )
-    out.print(table)
+    _print_queues(out, scheduler["queues"])
     for told in tables(scheduler["queues"]):
         shown = Table(title=escape(told.title) or None, title_justify="left")
         for heading, is_number in zip(told.headings, told.numbers, strict=True):
@@ -181,8 +174,27 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
         out.print(shown)
 
 
-def _amounts(resource: dict[str, int]) -> str:
-    return ", ".join(f"{amount} {name.replace('_', ' ')}" for name, amount in resource.items())
+def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
+    """What they hold, then, where some are stated, their limits."""
+    shown = ("guaranteed", "entitlement", "used", "pending")
+    table = Table("queue", "policy", "guaranteed", "entitled", "used", "pending")
+    for heading in ("applications", "containers"):
+        table.add_column(heading, justify="right")
+    for queue in queues:
+        state = queue.get("state", "running")
+        table.add_row(
+            escape(queue["path"] + ("" if state == "running" else f" ({state})")),
+            escape(str(queue["policy"] or "(walked)")),
+            *(amounts(queue.get(key, {})) for key in shown),
+            str(queue["applications"]),
+            str(queue["containers"]),
+        )
+    out.print(table)
+    if rows := limit_rows(queues):
+        table = Table(*HEADINGS)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        out.print(table)
 
 
 def _reasons(waiting_: dict[str, Any]) -> str:

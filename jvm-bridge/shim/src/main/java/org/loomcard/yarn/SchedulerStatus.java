@@ -2,9 +2,11 @@ package org.loomcard.yarn;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -13,10 +15,14 @@ import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.bridge.QueueSpec;
 import org.loomcard.yarn.bridge.SwapResult;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.web.ShownLabel;
 import org.loomcard.yarn.web.ShownQueue;
+import org.loomcard.yarn.web.ShownState;
 import org.loomcard.yarn.web.StatusSource;
 import org.loomcard.yarn.web.Waiting;
 
@@ -25,6 +31,8 @@ import org.loomcard.yarn.web.Waiting;
  * without YARN's lock, so that figures of one document may be a moment apart.
  */
 final class SchedulerStatus implements StatusSource {
+  /** Of each queue that limits their applications, those with the most. */
+  private static final int USERS_SHOWN = 10;
   private final LoomcardScheduler scheduler;
   private final RMContext context;
   private final BridgeConfig config;
@@ -78,24 +86,60 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public Map<String, ShownQueue> queues() {
     Map<LoomcardQueue, long[]> pending = new HashMap<>();
-    Map<LoomcardQueue, Integer> applications = new HashMap<>();
     for (LoomcardAttempt attempt : attempts()) {
       long[] wanted = wanted(attempt);
       LoomcardQueue queue = attempt.application().queue();
       while (queue != null) {
-        applications.merge(queue, 1, Integer::sum);
         Amounts.add(pending.computeIfAbsent(queue, key -> new long[wanted.length]), wanted);
         queue = queue.parent();
       }
     }
     long[] nothing = new long[Amounts.names().length];
+    List<LoomcardQueue> queues = scheduler.queues().queues();
+    long[][] entitled = entitlements(queues, pending);
     Map<String, ShownQueue> shown = new LinkedHashMap<>();
-    for (LoomcardQueue queue : scheduler.queues().queues()) {
+    for (int i = 0; i < queues.size(); i++) {
+      LoomcardQueue queue = queues.get(i);
       shown.put(queue.path(), new ShownQueue(named(queue.guaranteed()), named(queue.maximum()),
           named(queue.used()), named(pending.getOrDefault(queue, nothing)),
-          applications.getOrDefault(queue, 0), queue.containers()));
+          queue.applications(), queue.containers(), state(queue, entitled[i])));
     }
     return shown;
+  }
+
+  private long[][] entitlements(List<LoomcardQueue> queues, Map<LoomcardQueue, long[]> pending) {
+    int count = queues.size();
+    Map<LoomcardQueue, Integer> rows = new HashMap<>();
+    int[] parents = new int[count];
+    double[] weights = new double[count];
+    long[][] guaranteed = new long[count][];
+    long[][] maximum = new long[count][];
+    long[][] wanted = new long[count][];
+    for (int i = 0; i < count; i++) {
+      LoomcardQueue queue = queues.get(i);
+      parents[i] = rows.getOrDefault(queue.parent(), -1);
+      rows.put(queue, i);
+      weights[i] = queue.spec().weight;
+      guaranteed[i] = queue.guaranteed();
+      maximum[i] = queue.maximum();
+      wanted[i] = queue.used();
+      Amounts.add(wanted[i], pending.getOrDefault(queue, new long[wanted[i].length]));
+    }
+    return new Entitlements(parents, weights, guaranteed, maximum, wanted)
+        .of(Amounts.of(scheduler.getClusterResource()));
+  }
+
+  private static ShownState state(LoomcardQueue queue, long[] entitled) {
+    Map<String, ShownLabel> labels = new LinkedHashMap<>();
+    for (String label : queue.shownLabels()) {
+      long[] maximum = queue.maximumOn(label);
+      labels.put(label, new ShownLabel(named(queue.usedOn(label)),
+          maximum == null ? null : named(maximum)));
+    }
+    boolean counted = queue.spec().maximumApplicationsPerUser != QueueSpec.NONE;
+    return new ShownState(queue.state().name().toLowerCase(Locale.ROOT), named(entitled),
+        named(queue.usedByAms()), counted ? queue.busiestUsers(USERS_SHOWN)
+            : Collections.<String, Integer>emptyMap(), labels);
   }
 
   @Override

@@ -249,6 +249,25 @@ public final class LoomcardQueue implements Queue {
     return usage.usedOn(label);
   }
 
+  /** The users with the most live applications, at most so many, most first. */
+  public Map<String, Integer> busiestUsers(int count) {
+    return usage.busiestUsers(count);
+  }
+
+  /** The labels of nodes that it uses, or states a maximum for. */
+  public Set<String> shownLabels() {
+    Set<String> labels = usage.labels();
+    labels.remove("");
+    labels.addAll(labelCaps.keySet());
+    return labels;
+  }
+
+  /** What it may hold at most on the nodes of this label; null where it states nothing. */
+  public long[] maximumOn(String label) {
+    long[] cap = labelCaps.get(label);
+    return cap == null ? null : cap.clone();
+  }
+
   /** As YARN has it: a stopped queue is draining until its last application has ended. */
   public QueueState state() {
     boolean open = parent == null || parent.state() == QueueState.RUNNING;

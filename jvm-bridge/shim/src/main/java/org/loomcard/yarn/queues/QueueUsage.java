@@ -1,7 +1,12 @@
 package org.loomcard.yarn.queues;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * What the live containers of one queue and all queues below it use: in all, by user, by node label
@@ -60,6 +65,23 @@ final class QueueUsage {
 
   synchronized int applicationsOf(String user) {
     return applicationsByUser.getOrDefault(user, 0);
+  }
+
+  /** The users with the most applications, at most so many, most first. */
+  synchronized Map<String, Integer> busiestUsers(int count) {
+    List<Map.Entry<String, Integer>> all = new ArrayList<>(applicationsByUser.entrySet());
+    all.sort(Map.Entry.<String, Integer>comparingByValue().reversed()
+        .thenComparing(Map.Entry.comparingByKey()));
+    Map<String, Integer> busiest = new LinkedHashMap<>();
+    for (Map.Entry<String, Integer> each : all.subList(0, Math.min(count, all.size()))) {
+      busiest.put(each.getKey(), each.getValue());
+    }
+    return busiest;
+  }
+
+  /** The labels on whose nodes something is held. */
+  synchronized Set<String> labels() {
+    return new TreeSet<>(byLabel.keySet());
   }
 
   synchronized boolean fitsLabel(String label, long[] size, long[] limit) {

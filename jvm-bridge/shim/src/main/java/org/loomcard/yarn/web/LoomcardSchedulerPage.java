@@ -30,6 +30,8 @@ public final class LoomcardSchedulerPage extends RmView {
       ".lc .pending {position: absolute; top: 0; height: 12px; background: #e69f00}",
       ".lc .mark {position: absolute; top: -2px; height: 16px; width: 2px; background: #222}",
       ".lc .small {font-size: 11px; color: #555; overflow-wrap: anywhere}",
+      ".lc .state {margin-left: 6px; padding: 0 5px; background: #d55e00; color: #fff;"
+          + " font-size: 11px; border-radius: 3px}",
       ".lc h3 {font-size: 13px; font-weight: bold; margin: 1.2em 0 .3em 0}",
       ".lc table.told {width: auto; margin-bottom: 1.2em}",
   };

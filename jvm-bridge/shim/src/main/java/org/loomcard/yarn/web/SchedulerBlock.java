@@ -44,6 +44,7 @@ public final class SchedulerBlock extends HtmlBlock {
     DIV<Hamlet> page = html.div(".lc");
     tiles(page, document);
     queues(page, document);
+    LimitTable.render(page, document.path("queues"));
     waiting(page, document.path("waiting"), document.path("waiting_total"));
     ReportTables.render(page, document.path("queues"));
     page.__();
@@ -88,7 +89,7 @@ public final class SchedulerBlock extends HtmlBlock {
     page.h2("Queues");
     TBODY<TABLE<DIV<Hamlet>>> body = page.table("#queues").thead().tr()
         .th("Queue").th("Policy").th("Weight").th("Use of the maximum").th("Used").th("Pending")
-        .th("Guaranteed").th("Maximum").th("Applications").th("Containers").th("May submit")
+        .th("Guaranteed").th("Entitled").th("Maximum").th("Applications").th("Containers").th("May submit")
         .__().__().tbody();
     JsonNode capacity = document.path("cluster").path("capacity");
     for (JsonNode queue : document.path("queues")) {
@@ -102,8 +103,13 @@ public final class SchedulerBlock extends HtmlBlock {
     String name = path.substring(path.lastIndexOf('.') + 1);
     int depth = path.length() - path.replace(".", "").length();
     TR<TBODY<TABLE<DIV<Hamlet>>>> row = body.tr();
-    row.td().$title(path).$style("padding-left:" + (depth + 1) * INDENT_PX + "px")
-        .__(name).__();
+    TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> title = row.td().$title(path)
+        .$style("padding-left:" + (depth + 1) * INDENT_PX + "px").__(name);
+    String state = queue.path("state").asText("running");
+    if (!state.equals("running")) {
+      title.span(".state", state);
+    }
+    title.__();
     TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> policy = row.td();
     policy.__(queue.path("policy").isNull() ? "(governed from above)"
         : queue.path("policy").asText());
@@ -116,6 +122,7 @@ public final class SchedulerBlock extends HtmlBlock {
     row.td(ShownAmounts.text(queue.path("used")))
         .td(ShownAmounts.text(queue.path("pending")))
         .td(ShownAmounts.text(queue.path("guaranteed")))
+        .td(ShownAmounts.text(queue.path("entitlement")))
         .td(queue.path("maximum").size() == 0 ? "no limit"
             : ShownAmounts.text(queue.path("maximum")))
         .td(".number", queue.path("applications").asText("0"))

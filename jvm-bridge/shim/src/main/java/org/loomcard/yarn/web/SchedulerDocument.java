@@ -30,6 +30,11 @@ public final class SchedulerDocument {
   private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
 
+  /** Limits that a queue of the compiled set-up has only where they are stated. */
+  private static final String[] LIMIT_KEYS = {"maximum_applications",
+      "maximum_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
+      "default_lifetime_s", "labels", "default_label"};
+
   private SchedulerDocument() {
   }
 
@@ -139,6 +144,12 @@ public final class SchedulerDocument {
       for (String key : QUEUE_KEYS) {
         document.set(key, value(spec, key));
       }
+      ObjectNode limits = document.putObject("limits");
+      for (String key : LIMIT_KEYS) {
+        if (spec.has(key)) {
+          limits.set(key, spec.get(key));
+        }
+      }
       ShownQueue usage = usages.get(path);
       if (usage != null) {
         fillUsage(document, usage);
@@ -168,6 +179,17 @@ public final class SchedulerDocument {
     document.set("used", amounts(usage.used));
     document.set("pending", amounts(usage.pending));
     document.put("applications", usage.applications).put("containers", usage.containers);
+    document.put("state", usage.state.name);
+    document.set("entitlement", amounts(usage.state.entitlement));
+    document.set("used_by_ams", amounts(usage.state.usedByAms));
+    ObjectNode users = document.putObject("applications_by_user");
+    usage.state.applicationsByUser.forEach(users::put);
+    ObjectNode labels = document.putObject("by_label");
+    usage.state.labels.forEach((name, label) -> {
+      ObjectNode shown = labels.putObject(name);
+      shown.set("used", amounts(label.used));
+      shown.set("maximum", label.maximum == null ? null : amounts(label.maximum));
+    });
   }
 
   private static ArrayNode listed(Waiting waiting) {

@@ -1,6 +1,8 @@
 package org.loomcard.yarn.web;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.util.Iterator;
 import java.util.Locale;
@@ -8,6 +10,7 @@ import java.util.Map;
 
 /** Resources of the document as the page shows them. */
 final class ShownAmounts {
+  private static final long MILLION = 1_000_000;
 
   private ShownAmounts() {
   }
@@ -23,6 +26,18 @@ final class ShownAmounts {
           .append(String.format(Locale.ROOT, "%,d %s", field.getValue().asLong(), unit));
     }
     return text.length() == 0 ? "none" : text.toString();
+  }
+
+  /** So many millionths of a resource, rounded down. */
+  static JsonNode part(JsonNode whole, long ppm) {
+    ObjectNode part = JsonNodeFactory.instance.objectNode();
+    Iterator<Map.Entry<String, JsonNode>> fields = whole.fields();
+    while (fields.hasNext()) {
+      Map.Entry<String, JsonNode> field = fields.next();
+      long amount = field.getValue().asLong();
+      part.put(field.getKey(), amount / MILLION * ppm + amount % MILLION * ppm / MILLION);
+    }
+    return part;
   }
 
   /**

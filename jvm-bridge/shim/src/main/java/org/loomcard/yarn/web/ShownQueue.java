@@ -15,10 +15,13 @@ public final class ShownQueue {
   public final int applications;
   /** Live containers, likewise. */
   public final int containers;
+  public final ShownState state;
 
   /** All fields; the maps are copied. */
   public ShownQueue(Map<String, Long> guaranteed, Map<String, Long> maximum,
-      Map<String, Long> used, Map<String, Long> pending, int applications, int containers) {
+      Map<String, Long> used, Map<String, Long> pending, int applications, int containers,
+      ShownState state) {
+    this.state = state;
     this.guaranteed = copy(guaranteed);
     this.maximum = copy(maximum);
     this.used = copy(used);

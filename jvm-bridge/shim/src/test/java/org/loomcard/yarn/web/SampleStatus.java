@@ -19,10 +19,14 @@ final class SampleStatus implements StatusSource {
   private static final String QUEUE = "{\"administer\":[\"*\"],\"am_share_ppm\":1000000,"
       + "\"guaranteed\":{\"ppm\":500000},\"maximum\":{\"ppm\":1000000},\"policy_named\":true,"
       + "\"user_limit_ppm\":1000000,\"walked\":false,";
+  private static final String LIMITS = "\"state\":\"stopped\",\"maximum_applications\":20,"
+      + "\"maximum_applications_per_user\":3,\"maximum_allocation\":{\"memory_mb\":8192},"
+      + "\"maximum_lifetime_s\":3600,\"labels\":[\"gpu\"],\"default_label\":\"gpu\","
+      + "\"label_maximum_ppm\":{\"gpu\":500000},";
   private static final String SETUP = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
       + QUEUE + "\"leaf\":false,\"options\":{},\"parent\":null,\"path\":\"root\","
       + "\"policy\":\"drf\",\"submit\":[\"*\"],\"weight\":1.0},"
-      + QUEUE + "\"leaf\":true,\"options\":{\"patience_ms\":5},\"parent\":0,\"path\":\"root.a\","
+      + QUEUE + LIMITS + "\"leaf\":true,\"options\":{\"patience_ms\":5},\"parent\":0,\"path\":\"root.a\","
       + "\"policy\":\"fifo\",\"submit\":[\"alice\",\"group:data\"],\"weight\":2.0}],"
       + "\"schema\":1,\"source\":\"two.yml\"}";
   static final String REPORT = "{\"theta\":0.1,\"7 of <b>\":[1,2]}";
@@ -95,9 +99,13 @@ final class SampleStatus implements StatusSource {
   public Map<String, ShownQueue> queues() {
     Map<String, ShownQueue> queues = new LinkedHashMap<>();
     queues.put("root", new ShownQueue(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
-        amounts(4096, 4), 1, 3));
+        amounts(4096, 4), 1, 3, new ShownState("running", amounts(24576, 24), amounts(0, 0),
+            Collections.<String, Integer>emptyMap(), Collections.<String, ShownLabel>emptyMap())));
     queues.put("root.a", new ShownQueue(amounts(12288, 12), amounts(24576, 24),
-        amounts(6144, 3), amounts(4096, 4), 1, 3));
+        amounts(6144, 3), amounts(4096, 4), 1, 3, new ShownState("draining",
+            amounts(10240, 7), amounts(1024, 1), Collections.singletonMap("alice", 2),
+            Collections.singletonMap("gpu",
+                new ShownLabel(amounts(512, 1), amounts(2048, 2))))));
     return queues;
   }
 

@@ -1,0 +1,25 @@
+"""The limits of queues, as `loomcard status` and the page of the ResourceManager show them."""
+
+import json
+from pathlib import Path
+
+from loomcard.cluster.limits import amounts, limit_rows
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "limits.json").read_text("utf-8"))
+
+
+def test_each_stated_limit_is_a_row_with_its_use() -> None:
+    """The file is read by the tests of the page, too."""
+    assert limit_rows(GOLDEN["queues"]) == GOLDEN["rows"]
+
+
+def test_a_document_without_limits_has_no_rows() -> None:
+    """Such is the one of an older ResourceManager."""
+    assert limit_rows([{"path": "root", "applications": 1, "maximum": {"memory_mb": 1}}]) == []
+
+
+def test_amounts_are_readable() -> None:
+    """Thousands are grouped, memory is in MB, other types keep their names."""
+    found = amounts({"memory_mb": 1048576, "vcores": 4, "gpu": 0})
+    assert found == "1,048,576 MB, 4 vcores, 0 gpu"
+    assert amounts({}) == "none"
