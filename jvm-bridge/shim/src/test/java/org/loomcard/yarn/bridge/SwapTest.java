@@ -5,6 +5,9 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -218,6 +221,8 @@ public class SwapTest extends BridgeTestBase {
     start(false);
     ask(1);
     Until.waitUntil("granted", () -> books.running("policy") == 1);
+    Until.waitUntil("the journal is written, which is done behind the rounds",
+        () -> lines() == 1 + 2 * bridge.status().counters.rounds());
     String journal = journal();
     SwapResult tried = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
     assertEquals(tried.toString(), SwapResult.Outcome.WOULD_APPLY, tried.outcome);
@@ -263,6 +268,20 @@ public class SwapTest extends BridgeTestBase {
       text.append(segment.getName()).append(' ').append(segment.length()).append('\n');
     }
     return text.toString();
+  }
+
+  /** How many lines the journal has: one that opens a segment, and two a round. */
+  private long lines() {
+    long lines = 0;
+    File[] segments = new File(folder.getRoot(), "journal").listFiles();
+    for (File segment : segments == null ? new File[0] : segments) {
+      try {
+        lines += Files.readAllLines(segment.toPath()).size();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    return lines;
   }
 
   private void takesBack(String reason) throws Exception {
