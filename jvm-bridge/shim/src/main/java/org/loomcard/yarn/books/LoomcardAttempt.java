@@ -10,7 +10,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.Container;
-import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
@@ -59,8 +58,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
   private long pending;
 
   LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
-      Ledger ledger,
-      RMContext context) {
+      Ledger ledger, RMContext context) {
     super(id, application.user(), application.queue(),
         application.queue().getAbstractUsersManager(), context);
     this.number = number;
@@ -211,8 +209,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
    * is what makes the stock schedulers' bookkeeping dear.
    */
   public boolean containerCompleted(RMContainer container, ContainerStatus status,
-      RMContainerEventType event,
-      String partition) {
+      RMContainerEventType event, String partition) {
     writeLock.lock();
     try {
       if (liveContainers.remove(container.getContainerId()) == null) {
@@ -225,9 +222,7 @@ public final class LoomcardAttempt extends HadoopLine.Attempt {
       container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
       queue.getMetrics().releaseResources(partition, getUser(), 1,
           container.getContainer().getResource());
-      if (status.getExitStatus() == ContainerExitStatus.PREEMPTED) {
-        PreemptionCount.add(queue.getMetrics(), container);
-      }
+      PreemptionCount.ended(queue.getMetrics(), container, status);
       attemptResourceUsage.decUsed(partition, container.getContainer().getResource());
       lastMemoryAggregateAllocationUpdateTime = -1;
       return true;

@@ -1,5 +1,7 @@
 package org.loomcard.yarn.books;
 
+import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
@@ -11,8 +13,11 @@ final class PreemptionCount {
   private PreemptionCount() {
   }
 
-  /** One that has just ended: how large it was, and how long it ran. */
-  static void add(QueueMetrics metrics, RMContainer container) {
+  /** A container has just ended; one that was taken counts with its size and how long it ran. */
+  static void ended(QueueMetrics metrics, RMContainer container, ContainerStatus status) {
+    if (status.getExitStatus() != ContainerExitStatus.PREEMPTED) {
+      return;
+    }
     Resource size = container.getAllocatedResource();
     long ranMs = Math.max(0, container.getFinishTime() - container.getCreationTime());
     metrics.preemptContainer();

@@ -285,8 +285,7 @@ final class RoundLoop implements Runnable {
     Map<String, String> saved = new TreeMap<>(rounds.saved());
     SwapResult result;
     if (!next.swap.begin()) {
-      result = SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late; nothing was changed",
-          old);
+      result = SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late: nothing changed", old);
     } else {
       try {
         String wrong = trial.run(next.process.policy(), wanted);

@@ -89,8 +89,8 @@ public final class SchedulerBlock extends HtmlBlock {
     page.h2("Queues");
     TBODY<TABLE<DIV<Hamlet>>> body = page.table("#queues").thead().tr()
         .th("Queue").th("Policy").th("Weight").th("Use of the maximum").th("Used").th("Pending")
-        .th("Guaranteed").th("Entitled").th("Maximum").th("Applications").th("Containers").th("May submit")
-        .__().__().tbody();
+        .th("Guaranteed").th("Entitled").th("Maximum").th("Applications")
+        .th("Containers").th("May submit").__().__().tbody();
     JsonNode capacity = document.path("cluster").path("capacity");
     for (JsonNode queue : document.path("queues")) {
       queue(body, queue, capacity);

@@ -243,7 +243,8 @@ public class SwapTest extends BridgeTestBase {
   public void aDryRunFindsWhatAnApplyWould() throws Exception {
     policyFile("", "raise ValueError('not today')");
     start(false);
-    SwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml", DEADLINE_MS);
+    SwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml",
+        DEADLINE_MS);
     assertEquals(SwapResult.Outcome.FINDINGS, wrong.outcome);
     assertUnchanged(wrong);
     SwapResult raising = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);

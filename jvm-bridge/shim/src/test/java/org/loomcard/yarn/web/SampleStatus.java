@@ -26,7 +26,8 @@ final class SampleStatus implements StatusSource {
   private static final String SETUP = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
       + QUEUE + "\"leaf\":false,\"options\":{},\"parent\":null,\"path\":\"root\","
       + "\"policy\":\"drf\",\"submit\":[\"*\"],\"weight\":1.0},"
-      + QUEUE + LIMITS + "\"leaf\":true,\"options\":{\"patience_ms\":5},\"parent\":0,\"path\":\"root.a\","
+      + QUEUE + LIMITS
+      + "\"leaf\":true,\"options\":{\"patience_ms\":5},\"parent\":0,\"path\":\"root.a\","
       + "\"policy\":\"fifo\",\"submit\":[\"alice\",\"group:data\"],\"weight\":2.0}],"
       + "\"schema\":1,\"source\":\"two.yml\"}";
   static final String REPORT = "{\"theta\":0.1,\"7 of <b>\":[1,2]}";
