@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -126,10 +127,12 @@ def _no_folder(cluster: Cluster, _: Fault) -> Done:
     """The journal's folder is no folder any more."""
     journal, aside = cluster.files.journal, cluster.files.disk / "journal.aside"
     journal.rename(aside)
-    journal.write_text("not a folder\n")
+    journal.touch()  # needs no room, so that a full disk at the same time does not stop half way
 
     def put_back() -> None:
         if aside.is_dir():
+            if journal.is_dir():  # made anew meanwhile
+                shutil.rmtree(journal)
             journal.unlink(missing_ok=True)
             aside.rename(journal)
 

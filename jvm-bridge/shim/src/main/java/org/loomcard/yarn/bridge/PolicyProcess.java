@@ -14,6 +14,8 @@ import org.slf4j.LoggerFactory;
 final class PolicyProcess implements RunningPolicy {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyProcess.class);
   private static final long KILL_WAIT_S = 5;
+  /** Where the secret goes while the state folder takes no files. */
+  private static final File SPARE = new File(System.getProperty("java.io.tmpdir"));
   /** Read by loomcard.bridge.limits in the child. */
   private static final String MAX_MEMORY = "LOOMCARD_PROCESS_MAX_MEMORY_MB";
   private final Process process;
@@ -110,8 +112,9 @@ final class PolicyProcess implements RunningPolicy {
     public RunningPolicy launch(Runnable onEnd) throws IOException, InterruptedException {
       if (alone.compareAndSet(false, true)) {
         LeftProcesses.end(config.stateDir);
+        LeftProcesses.end(SPARE);
       }
-      PrivateFolder folder = PrivateFolder.in(config.stateDir);
+      PrivateFolder folder = PrivateFolder.in(config.stateDir, SPARE);
       PolicyProcess started = null;
       try {
         started = new PolicyProcess(builder(folder).start(), folder, config.processMaxReplyMb << 20,

@@ -9,9 +9,12 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A folder that only we may enter, for the secret and the ready file of one policy process. */
 final class PrivateFolder {
+  private static final Logger LOG = LoggerFactory.getLogger(PrivateFolder.class);
   private static final long READY_BYTES = 4096;
   private static final String PREFIX = "policy-process-";
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -23,9 +26,18 @@ final class PrivateFolder {
     this.secret = secret;
   }
 
-  /** Makes a fresh one with a fresh secret, which this JVM owns. */
-  static PrivateFolder in(File parent) throws IOException {
-    return in(parent, ManagementFactory.getRuntimeMXBean().getName().split("@")[0]);
+  /**
+   * Makes a fresh one with a fresh secret, which this JVM owns; in the spare folder where the first
+   * one takes no files, since its disk is full or read-only.
+   */
+  static PrivateFolder in(File parent, File spare) throws IOException {
+    String owner = ManagementFactory.getRuntimeMXBean().getName().split("@")[0];
+    try {
+      return in(parent, owner);
+    } catch (IOException e) {
+      LOG.warn("{} takes no files ({}); the policy process gets a folder in {}", parent, e, spare);
+      return in(spare, owner);
+    }
   }
 
   /** Makes a fresh one that the JVM of this process id owns. */
@@ -33,6 +45,15 @@ final class PrivateFolder {
     Files.createDirectories(parent.toPath());
     Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    try {
+      return filled(path);
+    } catch (IOException e) {
+      new PrivateFolder(path, "").delete();
+      throw e;
+    }
+  }
+
+  private static PrivateFolder filled(Path path) throws IOException {
     byte[] bytes = new byte[32];
     RANDOM.nextBytes(bytes);
     StringBuilder secret = new StringBuilder();

@@ -46,7 +46,7 @@ public class LeftProcessesTest {
   @Test
   public void onlyThoseOfAnotherParentAreKilled() throws Exception {
     PrivateFolder left = ownedBy(NOBODY);
-    PrivateFolder own = PrivateFolder.in(folder.getRoot());
+    PrivateFolder own = PrivateFolder.in(folder.getRoot(), folder.getRoot());
     Process stopped = process(left);
     Process ours = process(own);
     pid(ours);
