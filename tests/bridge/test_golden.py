@@ -61,7 +61,9 @@ def test_fields_mean_what_the_page_says() -> None:
     assert (done.container, done.kind, done.exit_status) == (41, "completed", -1000)
     assert (done.launched_ms, done.ended_ms) == (25, 26)
     node = next(r for r in batch.records if isinstance(r, records.NodeAdded))
-    assert (node.label, node.name) == ("", "n1")
+    assert (node.label, node.name, node.shared) == ("", "n1", False)
+    moved = next(r for r in batch.records if isinstance(r, records.NodeRelabelled))
+    assert (moved.label, moved.shared) == ("ssd", True)
     kept = next(r for r in batch.records if isinstance(r, records.ContainerAdded))
     assert (kept.allocated_ms, kept.started_ms, kept.preempting_since) == (-7, 24, None)
 

@@ -13,6 +13,7 @@ HEAD = "version: 1\npolicy: drf\n"
 NEW = {
     "state", "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
     "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label", "label_maximum_ppm",
+    "label_guaranteed_ppm",
 }  # fmt: skip
 
 
@@ -72,6 +73,24 @@ def test_the_only_queue_of_a_file_has_the_files_rights(queues: Queues) -> None:
     assert "maximum_applications" not in found["root.default"]
 
 
+def test_guarantees_on_labels_are_parts_of_the_parents(queues: Queues) -> None:
+    """Down the tree, of what root may use; 0% is left out."""
+    text = """\
+        version: 1
+        policy: drf
+        label_maximum: {gpu: 50%}
+        queues:
+          a:
+            label_guaranteed: {gpu: 100%, ssd: 60%}
+            queues: {b: {label_guaranteed: {gpu: 70%, ssd: 0%}}, c: {label_guaranteed: {gpu: 30%}}}
+          d: {label_guaranteed: {ssd: 40%}, label_maximum: {ssd: 40%}}
+        """
+    found = queues(text)
+    assert found["root.a"]["label_guaranteed_ppm"] == {"gpu": 1_000_000, "ssd": 600_000}
+    assert found["root.a.b"]["label_guaranteed_ppm"] == {"gpu": 700_000}
+    assert "label_guaranteed_ppm" not in found["root"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "path", "part"),
     [
@@ -86,6 +105,36 @@ def test_the_only_queue_of_a_file_has_the_files_rights(queues: Queues) -> None:
         ("labels: [gpu]\ndefault_label: ssd", 4, "default_label", "may use gpu only"),
         ("labels: []\nlabel_maximum: {gpu: 50%}", 4, "label_maximum.gpu", "may not use"),
         ("labels: [a]\nqueues: {q: {labels: [b]}}", 4, "queues.q.labels[0]", "parent may not"),
+        (
+            "queues: {q: {label_guaranteed: {gpu: 7}}}",
+            3,
+            "queues.q.label_guaranteed.gpu",
+            "percentage",
+        ),
+        (
+            "queues: {q: {labels: [], label_guaranteed: {gpu: 7%}}}",
+            3,
+            "queues.q.label_guaranteed.gpu",
+            "may not use",
+        ),
+        (
+            "queues:\n  p: {label_guaranteed: {gpu: 60%}}\n  q: {label_guaranteed: {gpu: 50%}}",
+            5,
+            "queues.q.label_guaranteed.gpu",
+            "add up to 110%",
+        ),
+        (
+            "queues: {q: {queues: {r: {label_guaranteed: {gpu: 50%}}}}}",
+            3,
+            "queues.q.queues.r.label_guaranteed.gpu",
+            "guaranteed nothing",
+        ),
+        (
+            "queues: {q: {label_maximum: {gpu: 40%}, label_guaranteed: {gpu: 50%}}}",
+            3,
+            "queues.q.label_guaranteed.gpu",
+            "guaranteed 50% of the nodes with the label gpu, its maximum there 40%",
+        ),
         ('labels: [a]\nqueues: {q: {labels: ["*"]}}', 4, "queues.q.labels", "parent may use a"),
         (
             "default_label: a\nqueues: {q: {labels: [b]}}",

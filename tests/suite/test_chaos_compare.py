@@ -18,7 +18,7 @@ APP = "application_1_0001"
 def states() -> State:
     """A cluster of one node on which one application holds one container and waits for two."""
     held = {"application": APP, "number": 5, "node": NODE, "size": [1024, 1]}
-    node = {"capacity": [8192, 8], "free": [7168, 7], "label": ""}
+    node = {"capacity": [8192, 8], "free": [7168, 7], "label": "", "shared": False}
     queue = {"used": [1024, 1], "used_by_masters": [0, 0], "containers": 1}
     queues = {path: {**queue, "users": {"u0": [1024, 1]}} for path in ("root", "root.a")}
     empty = {"used": [0, 0], "used_by_masters": [0, 0], "containers": 0, "users": {"u0": [0, 0]}}

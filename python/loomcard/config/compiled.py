@@ -121,6 +121,9 @@ def _limits_of_applications(branch: Branch) -> dict[str, Any]:
     parts = {name: ppm(part) for name, part in sorted(queue.label_maximum.items())}
     if any(part < MILLION for part in parts.values()):
         keys["label_maximum_ppm"] = {name: p for name, p in parts.items() if p < MILLION}
+    promises = {name: ppm(part) for name, part in sorted(queue.label_guaranteed.items())}
+    if any(promises.values()):
+        keys["label_guaranteed_ppm"] = {name: p for name, p in promises.items() if p}
     return keys
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from loomcard.config.label_shares import check_label_shares
 from loomcard.config.schema import UNLIMITED
 from loomcard.config.tree import Branch
 from loomcard.document.reading import Document
@@ -29,11 +30,11 @@ def check_rights(document: Document, tree: list[Branch]) -> list[Rights]:
             found.append(above)
             continue
         labels = _labels(document, branch, above)
-        _check_label_maximum(document, branch, labels)
         maximum, default = _lifetimes(document, branch, above)
         found.append(
             Rights(labels, _default_label(document, branch, above, labels), maximum, default)
         )
+    check_label_shares(document, tree, [rights.labels for rights in found])
     return found
 
 
@@ -64,16 +65,6 @@ def _default_label(
         message = f"asks go to the label {label}, but the queue may use {_told(labels)} only"
         document.report((*branch.place, key), message, "add it to labels, or set default_label")
     return label
-
-
-def _check_label_maximum(
-    document: Document, branch: Branch, labels: tuple[str, ...] | None
-) -> None:
-    for name in branch.queue.label_maximum:
-        if labels is not None and name not in labels:
-            message = f"the queue may not use the label {name}, only {_told(labels)}"
-            place = (*branch.place, "label_maximum", name)
-            document.report(place, message, "add it to labels", at_key=True)
 
 
 def _lifetimes(document: Document, branch: Branch, above: Rights) -> tuple[int | None, int | None]:

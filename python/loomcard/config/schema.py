@@ -272,6 +272,13 @@ class Queue(BaseModel):
         " parent's maximum there. Default 100%.",
         examples=[{"gpu": "50%"}],
     )
+    label_guaranteed: dict[Label, Percent] = Field(
+        {},
+        description="What the queue gets before its siblings on the nodes of a label, where it asks"
+        " for them: percent of what the parent is guaranteed there. Default 0%; for the file itself"
+        " its label_maximum.",
+        examples=[{"gpu": "40%"}],
+    )
     queues: "dict[QueueName, Queue]" = Field(
         {}, description="The queues below this one, by name.", examples=[{"a": {}, "b": {}}]
     )

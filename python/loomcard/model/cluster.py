@@ -24,7 +24,9 @@ class AskKey(NamedTuple):
 class Node:
     """A machine running a NodeManager."""
 
-    __slots__ = ("capacity", "containers", "free", "host", "id", "label", "number", "rack")
+    __slots__ = (
+        "capacity", "containers", "free", "host", "id", "label", "number", "rack", "shared",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -34,12 +36,14 @@ class Node:
         capacity: Resource,
         label: str,
         name: str = "",
+        shared: bool = False,
     ) -> None:
         self.number = number
         self.id = id
         self.host = name or id.rpartition(":")[0] or id  # what asks and blacklists call it
         self.rack = rack
         self.label = label
+        self.shared = shared  # its partition lends idle room to asks without a label
         self.capacity = capacity
         self.free = list(capacity)
         self.containers: dict[Container, None] = {}
@@ -53,6 +57,12 @@ class Node:
     def used(self) -> Resource:
         """Amounts taken by containers."""
         return self.capacity.minus(self.free)
+
+    def takes(self, label: str, lent: bool = True) -> bool:
+        """Whether asks with ``label`` may use it; ``lent``: those without one too where it is
+        shared.
+        """
+        return self.label == label or (lent and self.shared and not label)
 
     def __repr__(self) -> str:
         return f"Node({self.id}, free={self.free})"

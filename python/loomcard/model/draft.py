@@ -55,6 +55,7 @@ class Draft:
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
         self.full: set[Shape] = set()  # what was found to fit nowhere any more
+        self.again = False  # every ask that waits was told why before this stage
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal grants becomes one decision."""
@@ -83,7 +84,7 @@ class Draft:
 
     def wait(self, ask: Ask, reason: Reason | str) -> None:
         """Say why an ask gets nothing; told only when it is another reason than before."""
-        if ask.told != reason:
+        if ask.told != reason and not (self.again and ask.told):
             ask.told = str(reason)
             self.waits[ask] = ask.told
 

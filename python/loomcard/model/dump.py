@@ -123,7 +123,7 @@ def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
 def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
     ledger = mirror.ledger
     records: list[r.AnyRecord] = [
-        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host)
+        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
         for n in ledger.nodes.values()
     ]
     for app in ledger.applications.values():

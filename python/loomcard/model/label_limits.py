@@ -1,12 +1,13 @@
-"""What queues may use of the nodes of each label: whether at all, and how much."""
+"""What queues may use of the nodes of each label: whether at all, how much, and who goes first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from loomcard.model.cluster import Ask, Container, Queue
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_all, room_for, subtract_all
+from loomcard.model.resource import Resource, add_all, room_for, short_of, subtract_all
 
 if TYPE_CHECKING:
     from loomcard.model.ledger import Ledger
@@ -21,6 +22,9 @@ class LabelLimits:
 
     ``active`` is False where no queue states any. Use is counted as containers come and go, and
     afresh after nodes, labels or applications have changed their place.
+
+    While it ``guards``, asks of a queue that has its guarantee on a label wait for a sibling below
+    its own, if that had asks that could be served when guarding began. ``held``: what waited so.
     """
 
     def __init__(self, queues: list[Queue]) -> None:
@@ -29,8 +33,15 @@ class LabelLimits:
         self._parts: dict[int, dict[str, int]] = {
             n: s["label_maximum_ppm"] for n, s in specs if "label_maximum_ppm" in s
         }
-        self.active = bool(self._allowed or self._parts)
+        self._promises: dict[int, dict[str, int]] = {
+            n: s["label_guaranteed_ppm"] for n, s in specs if "label_guaranteed_ppm" in s
+        }
+        self.active = bool(self._allowed or self._parts or self._promises)
+        self.guards = False
+        self.held: dict[Ask, None] = {}
+        self._contested: dict[_Place, bool] = {}  # by parent: someone below it goes first
         self._limits: dict[_Place, Resource] = {}
+        self._guaranteed: dict[_Place, Resource] = {}
         self._used: dict[_Place, list[int]] = {}
         self._version = -1
 
@@ -40,28 +51,31 @@ class LabelLimits:
 
     def hold(self, container: Container) -> None:
         """A container started."""
-        if self._parts:
+        if self._parts or self._promises:
             add_all(self._sums(container), container.size)
 
     def release(self, container: Container) -> None:
         """A container ended."""
-        if self._parts:
+        if self._parts or self._promises:
             subtract_all(self._sums(container), container.size)
 
     def _sums(self, container: Container) -> list[list[int]]:
         label, sums = container.node.label, []
         queue: Queue | None = container.application.queue
         while queue is not None:
-            if label in self._parts.get(queue.number, ()):
-                sums.append(self._used.setdefault((queue.number, label), [0] * len(queue.used)))
+            n = queue.number
+            if label in self._parts.get(n, ()) or label in self._promises.get(n, ()):
+                sums.append(self._used.setdefault((n, label), [0] * len(queue.used)))
             queue = queue.parent
         return sums
 
     def forbids(self, ledger: Ledger, ask: Ask) -> Reason | None:
         """Why the ask's queue may hold no further container of it on its label's nodes, or None."""
         leaf, label = ask.application.queue, ask.label
+        if not label:
+            return None
         allowed = self._allowed.get(leaf.number)
-        if label and allowed is not None and label not in allowed:
+        if allowed is not None and label not in allowed:
             return Reason.LABEL
         if not self._parts:
             return None
@@ -75,22 +89,78 @@ class LabelLimits:
             queue = queue.parent
         return None
 
+    # Guarantees: an order among siblings, while there is enough for neither
+
+    def guard(self, guards: bool) -> None:
+        """From now on guarantees hold asks back, or they do not."""
+        self.guards = guards and bool(self._promises)
+        if self.guards:
+            self.held, self._contested = {}, {}
+
+    def holds_back(self, ledger: Ledger, ask: Ask) -> Reason | None:
+        """Why an ask that no limit forbids waits for other queues' guarantees, or None."""
+        if not ask.label:
+            return None
+        self._refresh(ledger)
+        queue = ask.application.queue
+        while queue.parent is not None:
+            contested = self._is_contested(ledger, queue.parent, ask.label)
+            if contested and not self.below(ledger, queue, ask.label):
+                self.held[ask] = None
+                return Reason.LABEL_GUARANTEE
+            queue = queue.parent
+        return None
+
+    def below(self, ledger: Ledger, queue: Queue, label: str) -> bool:
+        """The queue holds less than it is guaranteed on the label's nodes, of all that is
+        guaranteed.
+        """
+        place = (queue.number, label)
+        guaranteed = self._guaranteed.get(place)
+        return guaranteed is not None and short_of(self._used.get(place, ledger.zero), guaranteed)
+
+    def _is_contested(self, ledger: Ledger, parent: Queue, label: str) -> bool:
+        place = (parent.number, label)
+        found = self._contested.get(place)
+        if found is None:
+            promised = [q for q in parent.children if label in self._promises.get(q.number, ())]
+            owed = [queue for queue in promised if self.below(ledger, queue, label)]
+            self.guards = False  # limits alone count here
+            found = bool(owed) and any(
+                any(queue is above for queue in owed for above in _path(ask.application.queue))
+                and ledger.limited(ask) is None
+                for ask in ledger.labelled.get(label, ())
+                if ledger.rooms.of(ask.size, label).first() is not None
+            )
+            self.guards = True
+            self._contested[place] = found
+        return found
+
+    def could_go_on(self, ledger: Ledger) -> bool:
+        """Whether some ask that was held back would fit."""
+        shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
+        return any(ledger.rooms.of(*shape).first() for shape in shapes)
+
+    # What the shares come to
+
     def _refresh(self, ledger: Ledger) -> None:
         if self._version == ledger.capacity_version:
             return
         self._version = ledger.capacity_version
-        self._limits = {}
+        self._limits, self._guaranteed = {}, {}
         for queue in ledger.queues:  # parents come first
-            for label, part in self._parts.get(queue.number, {}).items():
-                whole = self._above(ledger, queue, label)
-                limit = Resource(amount * part // PPM for amount in whole)
-                self._limits[queue.number, label] = limit
+            n = queue.number
+            for label, part in self._parts.get(n, {}).items():
+                self._limits[n, label] = _share(self._above(ledger, queue, label), part)
+            for label, part in self._promises.get(n, {}).items():
+                self._guaranteed[n, label] = _share(self._promised(ledger, queue, label), part)
         self._used = {}
         for app in ledger.applications.values():
             for container in app.containers:
                 self.hold(container)
 
     def _above(self, ledger: Ledger, queue: Queue, label: str) -> Resource:
+        """What the queues above ``queue`` may use."""
         above = queue.parent
         while above is not None:
             if (above.number, label) in self._limits:
@@ -98,3 +168,23 @@ class LabelLimits:
             above = above.parent
         partition = ledger.partitions.get(label)
         return ledger.zero if partition is None else partition.capacity
+
+    def _promised(self, ledger: Ledger, queue: Queue, label: str) -> Resource:
+        """What the parent is guaranteed; root all that it may use."""
+        parent = queue.parent
+        if parent is not None and (parent.number, label) in self._guaranteed:
+            return self._guaranteed[parent.number, label]
+        if parent is None or parent.parent is None:
+            return self._above(ledger, queue, label)
+        return ledger.zero
+
+
+def _share(whole: Resource, ppm: int) -> Resource:
+    return Resource(amount * ppm // PPM for amount in whole)
+
+
+def _path(leaf: Queue) -> Iterator[Queue]:
+    queue: Queue | None = leaf
+    while queue is not None:
+        yield queue
+        queue = queue.parent

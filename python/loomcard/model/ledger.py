@@ -19,17 +19,18 @@ from loomcard.model.cluster import (
     Container,
     Member,
     Node,
-    Partition,
     Queue,
 )
 from loomcard.model.label_limits import LabelLimits
 from loomcard.model.limits import build_tree, resolve
+from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.room import Rooms, Shape
 from loomcard.model.tallies import (
     age_changed,
     began_to_demand,
+    note_labelled,
     stopped_to_demand,
     sums_of,
     take_row,
@@ -58,8 +59,9 @@ class Ledger:
         self.containers: dict[int, Container] = {}
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
+        self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
         self.rooms = Rooms(self.nodes)
-        self.partitions: dict[str, Partition] = {}  # by node label
+        self.partitions = Partitions()  # by node label
         self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
 
     # Nodes
@@ -69,7 +71,7 @@ class Ledger:
         self.nodes[node.number] = node
         insort(self.hosts.setdefault(node.host, []), node.number)
         insort(self.racks.setdefault(node.rack, []), node.number)
-        self._join_partition(node)
+        self.partitions.join(node)
         self._resize_cluster(self.capacity.plus(node.capacity))
         self.rooms.touch(node)
         self._mark_node(node)
@@ -81,7 +83,7 @@ class Ledger:
             table[name].remove(node.number)
             if not table[name]:
                 del table[name]
-        self._leave_partition(node)
+        self.partitions.leave(node)
         self._resize_cluster(self.capacity.minus(node.capacity))
         self._mark_node(node)
 
@@ -93,25 +95,14 @@ class Ledger:
         self.rooms.touch(node)
         self._mark_node(node)
 
-    def relabel_node(self, node: Node, label: str) -> None:
+    def relabel_node(self, node: Node, label: str, shared: bool = False) -> None:
         """A node comes to another partition; what runs on it stays."""
-        self._leave_partition(node)
-        node.label = label
-        self._join_partition(node)
+        self.partitions.leave(node)
+        node.label, node.shared = label, shared
+        self.partitions.join(node)
         self.capacity_version += 1
         self.rooms.forget()
         self._mark_node(node)
-
-    def _join_partition(self, node: Node) -> None:
-        if node.label not in self.partitions:
-            self.partitions[node.label] = Partition()
-        self.partitions[node.label].nodes[node.number] = node
-
-    def _leave_partition(self, node: Node) -> None:
-        partition = self.partitions[node.label]
-        del partition.nodes[node.number]
-        if not partition.nodes:
-            del self.partitions[node.label]
 
     def _mark_node(self, node: Node) -> None:
         for watcher in self.node_watchers:
@@ -231,6 +222,8 @@ class Ledger:
                 self.shapes[shape] = known
             else:
                 del self.shapes[shape]
+            if ask.label:
+                note_labelled(self.labelled, ask)
         app = ask.attempt.application
         pending = app.pending_count
         app.pending_count = pending + change
@@ -336,6 +329,12 @@ class Ledger:
 
     # What is forbidden
 
+    def enter(self, stage: Stage) -> None:
+        """A round comes to its next stage, or is over."""
+        self.label_limits.guard(stage is Stage.GUARANTEED)
+        self.partitions.lends = stage in (Stage.LENT, Stage.OVER)
+        self.rooms.shared = self.partitions.shared if stage is Stage.LENT else {}
+
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """The first reason why one container of ``ask`` may not go to ``node`` now, or None."""
         if self.nodes.get(node.number) is not node:
@@ -344,7 +343,7 @@ class Ledger:
             return Reason.ATTEMPT_GONE
         if ask.count <= 0:
             return Reason.ASK_GONE
-        if node.label != ask.label:
+        if node.label != ask.label and not node.takes(ask.label, self.partitions.lends):
             return Reason.LABEL
         if ask.attempt.blacklist and not ask.attempt.blacklist.isdisjoint((node.host, node.rack)):
             return Reason.BLACKLISTED
@@ -358,15 +357,18 @@ class Ledger:
         """Which limit of the queue tree forbids one more container of ``ask``, or None."""
         app = ask.attempt.application
         leaf, size = app.queue, ask.size
-        if self.label_limits.active and (reason := self.label_limits.forbids(self, ask)):
+        labels = self.label_limits
+        if labels.active and (reason := labels.forbids(self, ask)):
             return reason
         for queue in leaf.capped:
             assert queue.maximum is not None
             if not room_for(size, queue.used, queue.maximum):
                 return Reason.QUEUE_MAX
-        if leaf.user_limit is None and not ask.is_am:
-            return None
-        return self.limited_in(leaf, app.user, size, ask.is_am)
+        if (leaf.user_limit is not None or ask.is_am) and (
+            reason := self.limited_in(leaf, app.user, size, ask.is_am)
+        ):
+            return reason
+        return labels.holds_back(self, ask) if labels.guards else None
 
     def limited_in(self, leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
         """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more

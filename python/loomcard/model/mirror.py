@@ -175,7 +175,7 @@ class Mirror:
 
     def _node_added(self, record: r.NodeAdded) -> None:
         node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
-                    record.name)  # fmt: skip
+                    record.name, record.shared)  # fmt: skip
         self.ledger.add_node(node)
         self._tell(ev.NodeAdded, record, None, node)
 
@@ -193,7 +193,7 @@ class Mirror:
     def _node_relabelled(self, record: r.NodeRelabelled) -> None:
         node = self.ledger.nodes[record.node]
         old = node.label
-        self.ledger.relabel_node(node, record.label)
+        self.ledger.relabel_node(node, record.label, record.shared)
         self._tell(ev.NodeRelabelled, record, None, node, old, record.label)
 
     def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:

@@ -28,7 +28,7 @@ def nodes_fitting(ledger: Ledger, ask: Ask) -> Iterator[Node]:
     for numbers in _tiers(ledger, ask):
         for number in numbers:
             node = ledger.nodes[number]
-            if number not in seen and _may(ask, node):
+            if number not in seen and _may(ledger, ask, node):
                 seen.add(number)
                 yield node
 
@@ -41,13 +41,13 @@ def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
         yield sorted(numbers)
     if ask.relax_locality:
         first = ledger.rooms.of(ask.size, ask.label).first()
-        if first is not None and _may(ask, first):
+        if first is not None and _may(ledger, ask, first):
             yield [first.number]  # the lowest of all, without a walk over every node
-        yield sorted(ledger.nodes)
+        yield sorted(ledger.rooms.shared or ledger.nodes)
 
 
-def _may(ask: Ask, node: Node) -> bool:
-    if node.label != ask.label or not fits(ask.size, node.free):
+def _may(ledger: Ledger, ask: Ask, node: Node) -> bool:
+    if not ledger.rooms.offers(node, ask.label) or not fits(ask.size, node.free):
         return False
     if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
         return False

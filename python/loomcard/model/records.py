@@ -61,6 +61,7 @@ class NodeAdded(Record, frozen=True, tag="node_added"):
     capacity: Amounts
     label: str = ""
     name: str = ""  # by which asks and blacklists call it; "": the host of its id
+    shared: bool = False  # its partition is not exclusive: it lends idle room
 
 
 class NodeRemoved(Record, frozen=True, tag="node_removed"):
@@ -82,6 +83,7 @@ class NodeRelabelled(Record, frozen=True, tag="node_relabelled"):
 
     node: int
     label: str
+    shared: bool = False  # as of a node that is added
 
 
 class NodeHeartbeat(Record, frozen=True, tag="node_heartbeat"):

@@ -63,6 +63,12 @@ def room_for(size: Sequence[int], used: Sequence[int], limit: Sequence[int]) -> 
     return True
 
 
+def short_of(used: Sequence[int], promised: Sequence[int]) -> bool:
+    """Whether ``used`` is less than what is ``promised``, in each type that is promised at all."""
+    rows = [(taken, most) for taken, most in zip(used, promised, strict=True) if most]
+    return bool(rows) and all(taken < most for taken, most in rows)
+
+
 def add_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
     """Add ``amounts`` to each of ``totals`` in place; two types are written out, as in ``fits``."""
     if len(amounts) == 2:

@@ -51,15 +51,46 @@ class Room:
             self._inside.add(number)
 
 
+class SharedRoom(Room):
+    """As a room, of the nodes that take asks without a label though they have one."""
+
+    __slots__ = ()
+
+    def __init__(self, size: Resource, shared: Mapping[int, Node]) -> None:
+        super().__init__((size, ""), {})
+        self._nodes = shared
+        for node in shared.values():
+            self.touch(node)
+
+    def touch(self, node: Node) -> None:
+        """A node may have more room than before."""
+        number = node.number
+        if number not in self._inside and node.shared and fits(self.size, node.free):
+            heappush(self._heap, number)
+            self._inside.add(number)
+
+
+NOWHERE = Room((Resource(), ""), {})
+"""What no node has."""
+
+
 class Rooms:
-    """All rooms in use; told of every node that gained room."""
+    """All rooms in use; told of every node that gained room.
+
+    ``shared``: while partitions lend, the nodes of those that do; the rooms are then theirs alone,
+    and there are none for asks with a label. Else empty.
+    """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
         self._rooms: dict[Shape, Room] = {}
+        self._lent: dict[Resource, SharedRoom] = {}
+        self.shared: Mapping[int, Node] = {}
 
     def of(self, size: Resource, label: str) -> Room:
         """The room of one shape."""
+        if self.shared:
+            return NOWHERE if label else self.lent(size, self.shared)
         shape = (size, label)
         room = self._rooms.get(shape)
         if room is None:
@@ -68,11 +99,30 @@ class Rooms:
             room = self._rooms[shape] = Room(shape, self._nodes)
         return room
 
+    def lent(self, size: Resource, shared: Mapping[int, Node]) -> Room:
+        """The room of a size on these nodes, all that lend."""
+        room = self._lent.get(size)
+        if room is None:
+            if len(self._lent) >= SHAPES_KEPT:
+                del self._lent[next(iter(self._lent))]
+            room = self._lent[size] = SharedRoom(size, shared)
+        return room
+
+    def offers(self, node: Node, label: str) -> bool:
+        """Whether an ask with that label is to find room on the node now."""
+        if self.shared:
+            return node.shared and not label
+        return node.label == label
+
     def touch(self, node: Node) -> None:
         """A node gained room."""
         for room in self._rooms.values():
             room.touch(node)
+        if self._lent:
+            for lent in self._lent.values():
+                lent.touch(node)
 
     def forget(self) -> None:
         """The set of nodes changed; rooms are rebuilt when asked for."""
         self._rooms.clear()
+        self._lent.clear()

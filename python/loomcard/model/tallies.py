@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomcard.model.cluster import Application, Queue
+from loomcard.model.cluster import Application, Ask, Queue
 
 
 def sums_of(leaf: Queue, user: str) -> list[list[int]]:
@@ -43,6 +43,14 @@ def age_changed(queue: Queue | None) -> None:
     while queue is not None:
         queue.oldest_ms = None
         queue = queue.parent
+
+
+def note_labelled(labelled: dict[str, dict[Ask, None]], ask: Ask) -> None:
+    """Keep the outstanding asks with a label, by label."""
+    if ask.count > 0:
+        labelled.setdefault(ask.label, {})[ask] = None
+    else:
+        labelled[ask.label].pop(ask, None)
 
 
 def take_row(rows: dict[str, int], name: str) -> bool:

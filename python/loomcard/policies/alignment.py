@@ -36,6 +36,7 @@ class Group:
         self._ledger = ledger
         self._aligned: dict[int, float] = {}  # by node number, as last scored
         self._nodes: list[tuple[float, int]] = []
+        self._lent: list[tuple[float, int]] = []  # shared nodes, which have another label
         self.changed: dict[Node, None] = dict.fromkeys(ledger.nodes.values())
         ledger.node_watchers.append(self.changed)
 
@@ -76,11 +77,14 @@ class Group:
         for node in self.changed:
             self._score(node)
         self.changed.clear()
-        while self._nodes:
-            score, number = self._nodes[0]
+        return self._top(self._lent if self._ledger.rooms.shared else self._nodes)
+
+    def _top(self, nodes: list[tuple[float, int]]) -> tuple[float, Node] | None:
+        while nodes:
+            score, number = nodes[0]
             if self._aligned.get(number) == -score:
                 return -score, self._ledger.nodes[number]
-            heappop(self._nodes)
+            heappop(nodes)
         return None
 
     def alignment(self, node: Node) -> float:
@@ -89,16 +93,17 @@ class Group:
 
     def _score(self, node: Node) -> None:
         number, alive = node.number, self._ledger.nodes.get(node.number) is node
-        if not alive or node.label != self.label or not fits(self.size, node.free):
+        if not alive or not node.takes(self.label) or not fits(self.size, node.free):
             self._aligned.pop(number, None)
             return
         score = self.alignment(node)
         if self._aligned.get(number) != score:
             self._aligned[number] = score
-            heappush(self._nodes, (-score, number))
-            if len(self._nodes) > 64 + 4 * len(self._aligned):
-                self._nodes = [(-a, n) for n, a in self._aligned.items()]
-                heapify(self._nodes)
+            nodes = self._nodes if node.label == self.label else self._lent
+            heappush(nodes, (-score, number))
+            if len(nodes) > 64 + 4 * len(self._aligned):
+                nodes[:] = dict.fromkeys(e for e in nodes if self._aligned.get(e[1]) == -e[0])
+                heapify(nodes)
 
 
 class Candidates:

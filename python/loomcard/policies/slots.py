@@ -155,7 +155,8 @@ class FreeSlots:
                 None,
             )
         nodes = map(self._ledger.nodes.__getitem__, self.numbers)
-        return next((n for n in nodes if n.label == ask.label and fits(ask.size, n.free)), None)
+        offers = self._ledger.rooms.offers
+        return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.free)), None)
 
 
 def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:

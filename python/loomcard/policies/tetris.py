@@ -179,7 +179,9 @@ class _Packing:
         if ask.attempt.blacklist or not ask.suits_all:
             nodes = list(nodes_fitting(ledger, ask))
         else:
-            nodes = [best[1], *(n for n in near if n.label == ask.label and fits(ask.size, n.free))]
+            offers = ledger.rooms.offers
+            own = (n for n in near if offers(n, ask.label) and fits(ask.size, n.free))
+            nodes = [best[1], *own]
         other = remote if near else 1.0
         scored = [(-group.alignment(n) * near.get(n, other), n.number) for n in nodes]
         score, number = min(scored)

@@ -16,6 +16,7 @@ from loomcard.model.cluster import Ask, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Mirror
+from loomcard.model.partitions import Stage
 from loomcard.model.placement import place
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all
@@ -120,8 +121,7 @@ class PolicyTree:
         self._shares = None
         for instance in self.instances.values():
             self._prepare(instance, draft)
-        root = self.instances[0]
-        self._call(root, None if most is None else Allowance(most, None, None))
+        self._stages(self.instances[0], None if most is None else Allowance(most, None, None))
         for instance in self.instances.values():
             if not instance.called and self._concerned(instance):
                 self._call(instance, Allowance(0, None, None))
@@ -129,7 +129,43 @@ class PolicyTree:
                 self._try(instance)
             instance.view._unread = []
         self._settle_timers(draft)
+        self.mirror.ledger.enter(Stage.OVER)
         return draft
+
+    def _stages(self, root: Instance, allowance: Allowance | None) -> None:
+        """The root's policy decides; and again while guarantees on labels hold something back that
+        fits, first in that order, with those that have theirs by now, then without it; and where
+        shared partitions could lend what is left. Its allowance is one for all these calls.
+        """
+        ledger = self.mirror.ledger
+        ledger.enter(Stage.GUARANTEED)
+        self._call(root, allowance)
+        stage = Stage.GUARANTEED
+        while stage is Stage.GUARANTEED and ledger.label_limits.could_go_on(ledger):
+            before = ledger.pending_total
+            if not self._again(stage, root, allowance):
+                break
+            if ledger.pending_total == before:
+                stage = Stage.OWN
+                self._again(stage, root, allowance)
+        if ledger.partitions.shared and could_lend(ledger):
+            self._again(Stage.LENT, root, allowance)
+
+    def _again(self, stage: Stage, root: Instance, allowance: Allowance | None) -> bool:
+        """Call the root in another stage, what was found to be full forgotten; False where it may
+        not be called again.
+        """
+        if root.faulty or (allowance is not None and allowance.spent()):
+            return False
+        self.mirror.ledger.enter(stage)
+        self._draft.again = True
+        self._draft.full.clear()
+        for instance in self.instances.values():
+            instance.sated = False
+            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
+                watcher[instance.queue] = None  # one that held back is asked again
+        self._call(root, allowance)
+        return True
 
     def _prepare(self, instance: Instance, draft: Draft) -> None:
         view = instance.view
@@ -266,6 +302,12 @@ class PolicyTree:
             if at_ms == instance.timer:
                 del draft.wakes[number]
             instance.timer = at_ms
+
+
+def could_lend(ledger: Ledger) -> bool:
+    """Whether some container that is asked for without a label fits on a shared node."""
+    shared, rooms = ledger.partitions.shared, ledger.rooms
+    return any(rooms.lent(size, shared).first() for size, label in ledger.shapes if not label)
 
 
 def _wanted(leaf: Queue) -> Resource:

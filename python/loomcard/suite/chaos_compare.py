@@ -98,7 +98,7 @@ def _mirror_differs(rm: State, mirror: State) -> list[str]:
         if ours.get(name) != theirs.get(name)
     ]
     result = _some("containers of the mirror", found)
-    for what in ("capacity", "free", "label"):
+    for what in ("capacity", "free", "label", "shared"):
         here = {name: node[what] for name, node in rm["nodes"].items()}
         there = {name: node[what] for name, node in mirror["nodes"].items()}
         found = [

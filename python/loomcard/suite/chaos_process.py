@@ -106,6 +106,7 @@ def seen(session: Session) -> dict[str, Any]:
     for node in ledger.nodes.values():
         nodes[node.id] = {
             "capacity": list(node.capacity), "free": list(node.free), "label": node.label,
+            "shared": node.shared,
         }  # fmt: skip
         for one in node.containers:
             unconfirmed += one.number not in ledger.containers

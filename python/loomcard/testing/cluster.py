@@ -148,19 +148,22 @@ class Cluster:
     # What happens to it
 
     def add_node(
-        self, number: int, *amounts: int, rack: str = "/r", label: str = "", host: str = ""
-    ) -> None:
-        """A node joins: n<number>, unless ``host`` names it, with these amounts of each type."""
+        self, number: int, *amounts: int, rack: str = "/r", label: str = "", host: str = "",
+        shared: bool = False,
+    ) -> None:  # fmt: skip
+        """A node joins: n<number>, unless ``host`` names it, with these amounts of each type.
+        ``shared``: the partition of its label lends idle room.
+        """
         self.nodes[number] = amounts
         name = host or f"n{number}"
-        added = r.NodeAdded(self.now, number, f"{name}:1", rack, amounts, label, name)
+        added = r.NodeAdded(self.now, number, f"{name}:1", rack, amounts, label, name, shared)
         self._note("node", number, added)
 
-    def relabel_node(self, number: int, label: str) -> None:
+    def relabel_node(self, number: int, label: str, shared: bool = False) -> None:
         """A node comes to another partition; what runs on it stays."""
         known: Any = self._known["node", number]
-        self._known["node", number] = msgspec.structs.replace(known, label=label)
-        self.tell(r.NodeRelabelled(self.now, number, label))
+        self._known["node", number] = msgspec.structs.replace(known, label=label, shared=shared)
+        self.tell(r.NodeRelabelled(self.now, number, label, shared))
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
@@ -353,6 +356,8 @@ class Cluster:
         if demand is None:
             raise BrokenPlanError("ask", f"{decision} grants what nobody asks for")
         host, rack, _ = self.place(decision.node)
+        if not self.session.mirror.ledger.nodes[decision.node].takes(demand.record.label):
+            raise BrokenPlanError("label", f"{decision} is of another label than n{decision.node}")
         demand.take(host, rack)
         if demand.count == 0:
             del self.asks[key]

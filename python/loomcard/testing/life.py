@@ -144,12 +144,14 @@ def withdraw_hopeless(cluster: Cluster) -> None:
 
 
 def _may_ever(cluster: Cluster, demand: Demand, number: int) -> bool:
-    record, host, rack, label = demand.record, *cluster.place(number)
-    if record.label != label or not fits(record.size, cluster.nodes[number]):
+    record, (host, rack, _) = demand.record, cluster.place(number)
+    ledger = cluster.session.mirror.ledger
+    takes = ledger.nodes[number].takes(record.label)
+    if not takes or not fits(record.size, cluster.nodes[number]):
         return False
     if demand.reach(host, rack) is None:
         return False
-    queue = cluster.session.mirror.ledger.applications[record.attempt].queue
+    queue = ledger.applications[record.attempt].queue
     limits = [*(above.maximum for above in queue.capped), queue.user_limit]
     return all(limit is None or fits(record.size, limit) for limit in limits)
 

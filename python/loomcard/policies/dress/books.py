@@ -121,7 +121,7 @@ class Books:
         shape = ask.size, ask.label
         found = self._possible.get(shape)
         if found is None:
-            nodes = (n for n in self._view.nodes if n.label == ask.label)
+            nodes = (n for n in self._view.nodes if n.takes(ask.label))
             found = self._possible[shape] = any(fits(ask.size, node.capacity) for node in nodes)
         return found
 

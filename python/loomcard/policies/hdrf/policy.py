@@ -21,6 +21,7 @@ from loomcard.policies.hdrf.state import report
 from loomcard.policies.hdrf.sums import Branch, Child
 from loomcard.policies.hdrf.unfit import Unfit
 from loomcard.policies.registry import register
+from loomcard.policies.walk import Level, fill_tree
 
 Leafs = Literal["application", "queue"]
 Setting = Literal["static", "cap", "prose"]
@@ -59,9 +60,12 @@ class Descent:
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
         """Algorithm 4, one partition after the other: one task for the leaf that the descent finds,
-        and again until it finds none.
+        and again until it finds none. What a partition lends to others is in no tree of shares: it
+        goes down the tree of queues by what each holds of the cluster.
         """
         plan = Plan(view)
+        if view._ledger.rooms.shared:
+            return fill_tree(plan, lambda queue: Level(queue, plan.dominant_share)), memory
         forest = self._followed(plan, memory)
         server = Server(plan, forest, memory.withheld)
         for partition in forest.partitions.values():

@@ -99,7 +99,10 @@ class Server:
         for ask in asks_below(queue):
             if not self.plan.allows(ask) or _full_above(queue, ask):
                 return False
-            if self.plan.limited(ask) is None and room.place(self.plan, ask) is None:
+            limit = self.plan.limited(ask)
+            if limit == Reason.LABEL_GUARANTEE:
+                return False
+            if limit is None and room.place(self.plan, ask) is None:
                 return False
         return True
 

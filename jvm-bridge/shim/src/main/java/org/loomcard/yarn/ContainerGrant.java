@@ -52,7 +52,8 @@ final class ContainerGrant {
       return Reasons.ASK_GONE;
     }
     size(any);
-    if (!label(any).equals(node.getPartition())) {
+    String label = label(any);
+    if (!label.equals(node.getPartition()) && !(label.isEmpty() && node.isShared())) {
       return Reasons.LABEL;
     }
     if (attempt.isPlaceBlacklisted(node.getNodeName())
@@ -66,8 +67,7 @@ final class ContainerGrant {
     if (!Resources.fitsIn(size, node.getUnallocatedResource())) {
       return Reasons.NODE_FULL;
     }
-    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm,
-        node.getPartition());
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
   }
 
   private void size(ResourceRequest any) {

@@ -139,18 +139,32 @@ final class FifoFallback {
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, NodesWithRoom nodes,
       Map<Partition, Sizes> nowhere) {
-    Map<String, ResourceRequest> rows = HadoopLine.rows(attempt, key);
-    ResourceRequest any = rows.get(ResourceRequest.ANY);
-    if (any == null || any.getNumContainers() <= 0) {
+    ResourceRequest any = HadoopLine.rows(attempt, key).get(ResourceRequest.ANY);
+    if (any == null) {
       return 0;
     }
     String label = any.getNodeLabelExpression();
     String asked = label == null ? "" : label;
-    Partition partition = nodes.partition(asked);
     long[] size = Amounts.of(any.getCapability());
-    if (partition == null || !partition.mayFit(size)
-        || attempt.loomcardQueue().refusal(attempt.getUser(), size, attempt.isAmAsk(), asked)
-        != null) {
+    int granted = 0;
+    for (Partition partition : nodes.partitions(asked)) {
+      if (!partition.mayFit(size)) {
+        continue;
+      }
+      if (isTimeOver() || attempt.loomcardQueue().refusal(attempt.getUser(), size,
+          attempt.isAmAsk(), asked) != null) {
+        break;
+      }
+      granted += serve(attempt, key, size, partition, nowhere);
+    }
+    return granted;
+  }
+
+  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
+      Partition partition, Map<Partition, Sizes> nowhere) {
+    Map<String, ResourceRequest> rows = HadoopLine.rows(attempt, key);
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    if (any == null || any.getNumContainers() <= 0) {
       return 0;
     }
     Sizes own = nowhere.get(partition);

@@ -47,6 +47,7 @@ import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
+import org.loomcard.yarn.books.SharedLabels;
 import org.loomcard.yarn.bridge.Books;
 import org.loomcard.yarn.bridge.Bridge;
 import org.loomcard.yarn.bridge.BridgeConfig;
@@ -104,7 +105,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     usePortForNodeName = conf.getBoolean("yarn.scheduler.include-port-in-node-name", false);
     applications = new ConcurrentHashMap<>();
     clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
-    ledger = new Ledger(clock);
+    ledger = new Ledger(clock, new SharedLabels(rmContext));
     tree = new QueueTree(conf);
     answers = new QueueAnswers(tree);
     capacities = new NodeCapacities(tree);
@@ -309,6 +310,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
           capacities.joined(node, getClusterResource());
         }
       });
+      followLabels();
     } finally {
       writeLock.unlock();
     }

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.books.LoomcardNode;
@@ -16,7 +17,7 @@ import org.loomcard.yarn.queues.Amounts;
  * lock, so it is a hint: each grant is checked again under the lock. For one thread.
  */
 final class NodesWithRoom {
-  private final Map<String, Partition> partitions = new HashMap<>();
+  private final Map<String, Partition> partitions = new TreeMap<>();
 
   /** @param least nodes with less room than this are left out */
   NodesWithRoom(Collection<LoomcardNode> nodes, Resource least) {
@@ -33,9 +34,24 @@ final class NodesWithRoom {
     return partitions.isEmpty();
   }
 
-  /** The nodes of one partition; null when none of them has room. */
-  Partition partition(String label) {
-    return partitions.get(label);
+  /**
+   * Where asks with that label may go, by order: to the nodes of its partition, and without a label
+   * to those of each that lends. What has no room is left out.
+   */
+  List<Partition> partitions(String label) {
+    List<Partition> found = new ArrayList<>();
+    Partition own = partitions.get(label);
+    if (own != null) {
+      found.add(own);
+    }
+    if (label.isEmpty()) {
+      for (Partition other : partitions.values()) {
+        if (other != own && other.lends) {
+          found.add(other);
+        }
+      }
+    }
+    return found;
   }
 
   /** Whether every amount of {@code size} is within {@code room}. */
@@ -79,9 +95,11 @@ final class NodesWithRoom {
     private final Map<String, List<Place>> byName = new HashMap<>();
     private final Sizes unplaceable = new Sizes();
     private long[] most;
+    private boolean lends;
 
     private void add(Place place) {
       places.add(place);
+      lends |= place.node.isShared();
       byName.computeIfAbsent(place.node.getNodeName(), name -> new ArrayList<>()).add(place);
       byName.computeIfAbsent(place.node.getRackName(), name -> new ArrayList<>()).add(place);
       if (most == null) {

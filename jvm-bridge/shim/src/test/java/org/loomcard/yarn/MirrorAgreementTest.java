@@ -17,6 +17,8 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeLabel;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
@@ -42,8 +44,10 @@ import org.loomcard.yarn.bridge.BridgeStatus;
  */
 public class MirrorAgreementTest {
   private static final String[] HOSTS = {"h1", "h2", "h3", "h4"};
+  private static final String[] LABELS = {"", "gpu", "fpga"};
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   private final Random random = new Random(7);
+  private boolean labelled;
   private final Map<String, MockNM> nodes = new HashMap<>();
   private final List<MockAM> masters = new ArrayList<>();
   private final Map<MockAM, List<Container>> held = new HashMap<>();
@@ -79,11 +83,16 @@ public class MirrorAgreementTest {
     conf.setLong(BridgeConfig.ROUND_HARD_DEADLINE_MS, 60_000);
     conf.setLong(BridgeConfig.START_GRACE_MS, 120_000);
     conf.setLong(BridgeConfig.START_DEADLINE_MS, 120_000);
+    conf.setBoolean(YarnConfiguration.NODE_LABELS_ENABLED, true);
     rm = new MockRM(conf);
     scheduler = (LoomcardScheduler) rm.getResourceScheduler();
     rm.start();
     SchedulerTestBase.until("the policy process",
         () -> scheduler.bridge().status().state == BridgeStatus.State.UP);
+    if (labelled) {
+      rm.getRMContext().getNodeLabelManager().addToCluserNodeLabels(Arrays.asList(
+          NodeLabel.newInstance("gpu", false), NodeLabel.newInstance("fpga", true)));
+    }
     for (String host : HOSTS) {
       register(host);
     }
@@ -119,6 +128,9 @@ public class MirrorAgreementTest {
         : Collections.singletonList("*")) {
       ResourceRequest row = am.createResourceReq(name, memory, priority, count, null);
       row.setRelaxLocality(name.equals(host) || relax);
+      if (labelled && !local) {
+        row.setNodeLabelExpression(LABELS[priority - 1]);
+      }
       rows.add(row);
     }
     List<ContainerId> released = new ArrayList<>();
@@ -151,13 +163,33 @@ public class MirrorAgreementTest {
     nodes.get(host).nodeHeartbeat(report, true);
   }
 
+  /** Another label for a node: none, one that lends, one that does not. */
+  private void relabel(String host) throws Exception {
+    String label = LABELS[random.nextInt(LABELS.length)];
+    rm.getRMContext().getNodeLabelManager().replaceLabelsOnNode(Collections.singletonMap(
+        NodeId.newInstance(host, 0),
+        label.isEmpty() ? Collections.<String>emptySet() : Collections.singleton(label)));
+  }
+
   /** Three hundred steps of churn: no resync, no fallback, no decision that the books forbid. */
   @Test
   public void churn() throws Exception {
-    start("version: 1\nkind: policy\npolicy: drf\nqueues:\n  a: {policy: drf, weight: 2}\n"
+    live(300, "version: 1\nkind: policy\npolicy: drf\nqueues:\n  a: {policy: drf, weight: 2}\n"
         + "  b: {policy: fifo, maximum: 60%, user_limit: 50%}\n");
+  }
+
+  /** The same while nodes come to other partitions, some of which lend. */
+  @Test
+  public void churnOfLabels() throws Exception {
+    labelled = true;
+    live(200, "version: 1\nkind: policy\npolicy: drf\nqueues:\n  a: {policy: drf}\n"
+        + "  b: {policy: fifo, maximum: 60%, label_maximum: {gpu: 50%}}\n");
+  }
+
+  private void live(int steps, String yaml) throws Exception {
+    start(yaml);
     try {
-      for (int step = 0; step < 300; step++) {
+      for (int step = 0; step < steps; step++) {
         int dice = random.nextInt(20);
         if (masters.size() < 3 || dice == 0) {
           submit(step);
@@ -172,6 +204,8 @@ public class MirrorAgreementTest {
               mine -> mine.removeIf(c -> c.getNodeId().getHost().equals(host)));
           rm.drainEvents();
           register(host);
+        } else if (dice == 3 && labelled) {
+          relabel(HOSTS[random.nextInt(HOSTS.length)]);
         } else if (dice < 12) {
           ask(masters.get(random.nextInt(masters.size())));
         } else {
@@ -183,7 +217,7 @@ public class MirrorAgreementTest {
         assertEquals("step " + step + ": " + status.lastFailure, 0, status.counters.resyncs());
       }
       BridgeCounters counters = scheduler.bridge().status().counters;
-      assertTrue("granted " + counters.granted(), counters.granted() > 150);
+      assertTrue("granted " + counters.granted(), counters.granted() > steps / 2);
       assertEquals(0, counters.grantedByFallback());
       assertEquals(0, counters.faults());
       assertEquals(scheduler.metrics().grantedByPolicy(), counters.granted());

@@ -44,6 +44,7 @@ final class SchedulerState {
       facts.put("capacity", size(node.getTotalResource()));
       facts.put("free", size(node.getUnallocatedResource()));
       facts.put("label", node.getPartition());
+      facts.put("shared", node.isShared());
       TreeSet<String> held = new TreeSet<>();
       for (RMContainer container : node.getCopiedListOfRunningContainers()) {
         held.add(container.getContainerId().toString());

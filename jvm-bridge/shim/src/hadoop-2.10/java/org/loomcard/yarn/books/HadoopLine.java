@@ -161,6 +161,10 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     return Collections.emptyMap();
   }
 
+  /** Nodes have other labels now: here YARN's tracker does not hold nodes by label. */
+  protected void followLabels() {
+  }
+
   /** The line in the audit log that operators look for. */
   public static void audit(String operation, LoomcardAttempt attempt, Container container) {
     RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",

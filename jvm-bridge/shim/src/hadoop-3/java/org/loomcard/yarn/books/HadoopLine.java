@@ -2,8 +2,11 @@ package org.loomcard.yarn.books;
 
 import java.io.IOException;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
 import org.apache.hadoop.conf.Configuration;
@@ -14,6 +17,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
@@ -186,6 +190,19 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     Map<String, String> properties =
         context == null ? null : context.getApplicationSchedulingPropertiesMap();
     return properties == null ? Collections.<String, String>emptyMap() : properties;
+  }
+
+  /**
+   * Nodes have other labels now: YARN's tracker looks for a node that is lost under the label that
+   * it has then, and fails where it did not hear of it.
+   */
+  protected void followLabels() {
+    Map<String, Set<NodeId>> nodes = new HashMap<>();
+    nodeTracker.getPartitions().forEach(label -> nodes.put(label, new HashSet<>()));
+    for (LoomcardNode node : nodeTracker.getAllNodes()) {
+      nodes.computeIfAbsent(node.getPartition(), label -> new HashSet<>()).add(node.getNodeID());
+    }
+    nodes.forEach(nodeTracker::updateNodesPerPartition);
   }
 
   /** The line in the audit log that operators look for. */

@@ -43,8 +43,11 @@ public final class Ledger extends ContainerLedger {
   private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
   private final FreeRoom free = new FreeRoom();
 
-  public Ledger(EngineClock clock) {
+  private final SharedLabels sharedLabels;
+
+  public Ledger(EngineClock clock, SharedLabels sharedLabels) {
     super(clock);
+    this.sharedLabels = sharedLabels;
   }
 
   // Nodes.
@@ -52,6 +55,7 @@ public final class Ledger extends ContainerLedger {
   /** A node registered. */
   public LoomcardNode addNode(RMNode rmNode, boolean usePortForName) {
     LoomcardNode node = new LoomcardNode(lastNode.incrementAndGet(), this, rmNode, usePortForName);
+    node.setShared(sharedLabels.lends(node.getPartition()));
     nodes.put(node.number(), node);
     nodesById.put(node.getNodeID(), node);
     free.changed(node);
@@ -63,7 +67,7 @@ public final class Ledger extends ContainerLedger {
 
   static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
     out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity,
-        node.getPartition(), node.getNodeName());
+        node.getPartition(), node.getNodeName(), node.isShared());
   }
 
   /** A node is gone; what is left on it has ended with it. */
@@ -92,11 +96,14 @@ public final class Ledger extends ContainerLedger {
   /** A node gets other labels, and so may come to another partition. */
   public void relabelNode(LoomcardNode node, Set<String> labels) {
     String before = node.getPartition();
+    boolean lent = node.isShared();
     node.updateLabels(labels);
     String label = node.getPartition();
-    if (label.equals(before)) {
+    boolean shared = sharedLabels.lends(label);
+    if (label.equals(before) && shared == lent) {
       return;
     }
+    node.setShared(shared);
     for (RMContainer container : node.getCopiedListOfRunningContainers()) {
       ContainerEntry entry = container(container.getContainerId());
       LoomcardAttempt attempt = entry == null ? null : entry.application.attempt();
@@ -105,7 +112,7 @@ public final class Ledger extends ContainerLedger {
       }
     }
     long at = news.now();
-    news.add(out -> out.nodeRelabelled(at, node.number(), label));
+    news.add(out -> out.nodeRelabelled(at, node.number(), label, shared));
   }
 
   /** Room on the node was taken or given back. */

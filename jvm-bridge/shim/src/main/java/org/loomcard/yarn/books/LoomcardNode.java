@@ -23,6 +23,7 @@ public final class LoomcardNode extends SchedulerNode {
   private final Ledger ledger;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
   private volatile long lastHeartbeatMs;
+  private volatile boolean shared;
 
   LoomcardNode(int number, Ledger ledger, RMNode node, boolean usePortForName) {
     super(node, usePortForName, node.getNodeLabels());
@@ -33,6 +34,15 @@ public final class LoomcardNode extends SchedulerNode {
 
   public int number() {
     return number;
+  }
+
+  /** Whether its partition lends idle room to asks without a label. */
+  public boolean isShared() {
+    return shared;
+  }
+
+  void setShared(boolean isShared) {
+    shared = isShared;
   }
 
   /** When its last heartbeat but the present one came, in ms since the engine's zero. */

@@ -92,15 +92,18 @@ public final class BatchWriter {
     out.append("}]");
   }
 
-  /** @param name what asks and blacklists call the node: its host, or host and port */
+  /**
+   * @param name what asks and blacklists call the node: its host, or host and port
+   * @param shared whether its partition lends idle room
+   */
   public void nodeAdded(long at, int node, String id, String rack, long[] capacity, String label,
-      String name) {
+      String name, boolean shared) {
     open("node_added", at).append(',').append(node);
     string(id);
     string(rack);
     integers(capacity);
     string(label);
-    string(name).append(']');
+    string(name).append(',').append(shared).append(']');
   }
 
   /** @param reason {@code lost}, {@code removed} or {@code decommissioned} */
@@ -115,9 +118,9 @@ public final class BatchWriter {
     out.append(']');
   }
 
-  public void nodeRelabelled(long at, int node, String label) {
+  public void nodeRelabelled(long at, int node, String label, boolean shared) {
     open("node_relabelled", at).append(',').append(node);
-    string(label).append(']');
+    string(label).append(',').append(shared).append(']');
   }
 
   public void nodeHeartbeat(long at, int node) {

@@ -49,6 +49,8 @@ public final class QueueSpec {
   public final String defaultLabel;
   /** By label, millionths of the parent's maximum on its nodes. */
   public final Map<String, Long> labelMaximumPpm;
+  /** Likewise of its guarantee there: an order that policies keep, no limit at the commit. */
+  public final Map<String, Long> labelGuaranteedPpm;
 
   private QueueSpec(int index, JsonCursor in) throws MessageException {
     Fields read = new Fields(index, in);
@@ -76,6 +78,7 @@ public final class QueueSpec {
     this.labels = read.labels == null ? null : Collections.unmodifiableList(read.labels);
     this.defaultLabel = read.defaultLabel;
     this.labelMaximumPpm = Collections.unmodifiableMap(read.labelMaximumPpm);
+    this.labelGuaranteedPpm = Collections.unmodifiableMap(read.labelGuaranteedPpm);
   }
 
   /** The last part of the path. */
@@ -117,6 +120,7 @@ public final class QueueSpec {
     private List<String> labels;
     private String defaultLabel = "";
     private TreeMap<String, Long> labelMaximumPpm = new TreeMap<>();
+    private TreeMap<String, Long> labelGuaranteedPpm = new TreeMap<>();
 
     /** Reads one queue whose opening brace has been read. */
     private Fields(int index, JsonCursor in) throws MessageException {
@@ -154,6 +158,7 @@ public final class QueueSpec {
         case "labels": labels = in.strings(place); break;
         case "default_label": defaultLabel = in.string(place); break;
         case "label_maximum_ppm": labelMaximumPpm = amounts(in, place); break;
+        case "label_guaranteed_ppm": labelGuaranteedPpm = amounts(in, place); break;
         default: throw new MessageException(place
             + ": unknown key; this shim reads set-ups of schema "
             + Setup.SCHEMA);

@@ -114,6 +114,8 @@ public final class LoomcardQueue implements Queue {
    * Null when a container of that size may start here, else the reason code of the first rule that
    * forbids it: the maxima along the path, then the leaf's user limit, then its AM share. The rules
    * are the mirror's, to the letter.
+   *
+   * @param label what its ask names; the maximum on a label does not bind what is lent there
    */
   public String refusal(String user, long[] size, boolean isAm, String label) {
     if (!mayUse(label)) {

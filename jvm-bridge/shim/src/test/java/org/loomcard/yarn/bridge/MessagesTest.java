@@ -24,10 +24,10 @@ public class MessagesTest {
     out.snapshot(11, "start");
     out.setup(11, 2, Golden.setup());
     out.saved(11, Collections.singletonMap("root.a:dress", "{\"delta\":0.25}"));
-    out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "", "n1");
+    out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "", "n1", false);
     out.nodeRemoved(13, 2, "lost");
     out.nodeResized(14, 1, new long[] {10240, 10, 4});
-    out.nodeRelabelled(14, 1, "ssd");
+    out.nodeRelabelled(14, 1, "ssd", true);
     out.nodeHeartbeat(15, 1);
     out.applicationAdded(16, 1, new ApplicationText("application_1763769600000_0001", 1, "alice",
         "word \"count\" \\ \u00e9\t\u0001\u007f \ud834\udd1e", "MAPREDUCE",

@@ -110,7 +110,7 @@ final class TinyBooks implements Books {
     while (!setup.queues.get(leaf).leaf) {
       leaf++;
     }
-    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "", "n1");
+    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "", "n1", false);
     out.applicationAdded(now, 1, new ApplicationText("application_1_0001", leaf, "alice", "tiny",
         "TEST",
         Collections.<String>emptyList(), 0, 0, Collections.<String, String>emptyMap()));

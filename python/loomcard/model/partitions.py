@@ -1,0 +1,51 @@
+"""The nodes of a cluster by their label, and which of them lend idle room."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from loomcard.model.cluster import Node, Partition
+
+
+class Stage(Enum):
+    """What a round of the policies shares out now."""
+
+    GUARANTEED = auto()
+    """The nodes of each label, among the asks with that label; queues below their guarantee on a
+    label go before their siblings.
+    """
+    OWN = auto()
+    """The same without that order, where those who are below their guarantee cannot use it."""
+    LENT = auto()
+    """What is left of shared partitions, among the asks without a label."""
+    OVER = auto()
+    """Nothing: no round is under way. What may be is then what an engine lets be."""
+
+
+class Partitions(dict[str, Partition]):
+    """The nodes by label; "" is the default one. A label without nodes has no partition.
+
+    ``shared``: the nodes whose partition is not exclusive, by number. ``lends``: asks without a
+    label may go to them now.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared: dict[int, Node] = {}
+        self.lends = True
+
+    def join(self, node: Node) -> None:
+        """A node comes, or has another label."""
+        if node.label not in self:
+            self[node.label] = Partition()
+        self[node.label].nodes[node.number] = node
+        if node.shared:
+            self.shared[node.number] = node
+
+    def leave(self, node: Node) -> None:
+        """A node goes, or is about to have another label."""
+        self.shared.pop(node.number, None)
+        partition = self[node.label]
+        del partition.nodes[node.number]
+        if not partition.nodes:
+            del self[node.label]

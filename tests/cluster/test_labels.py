@@ -1,0 +1,109 @@
+"""Node labels on a real YARN: an idle partition lends, an exclusive one does not, and a queue gets
+its guarantee.
+"""
+
+from collections.abc import Callable, Iterator
+from getpass import getuser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from loomcard.cluster.local import LocalCluster, LocalSettings
+from loomcard.policies.session import replay
+from loomcard.suite.programs import Program, example
+from loomcard.suite.submission import Client, Submission
+from loomcard.suite.times import ContainerRun, read_runs
+
+pytestmark = pytest.mark.cluster
+
+DEADLINE_S = 420.0  # a minute on a quiet machine
+POLICY = """
+version: 1
+kind: policy
+policy: fifo
+queues:
+  first: {}
+  owed: {label_guaranteed: {gpu: 100%}}
+"""
+NODES = {"n1": "", "n2": "gpu", "n3": "fpga"}
+
+Run = Callable[..., Submission]
+
+
+def administer(cluster: LocalCluster, path: str, body: dict[str, Any]) -> None:
+    url = f"http://{cluster.web}/ws/v1/cluster/{path}"
+    answer = requests.post(url, json=body, params={"user.name": getuser()}, timeout=60)
+    assert answer.ok, answer.text
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    """n1 without a label, n2 of gpu, which lends, n3 of fpga, which is exclusive."""
+    folder = tmp_path_factory.mktemp("cluster")
+    policy = folder / "labels.yml"
+    policy.write_text(POLICY)
+    settings = LocalSettings(
+        run_dir=folder / "run", nodes=3, node_memory_mb=768, policy=policy,
+        yarn={
+            "yarn.node-labels.enabled": "true",
+            "yarn.node-labels.fs-store.root-dir": f"file://{folder}/labels",
+        },
+    )  # fmt: skip
+    with LocalCluster(settings) as running:
+        labels = [{"name": "gpu", "exclusivity": False}, {"name": "fpga", "exclusivity": True}]
+        administer(running, "add-node-labels", {"nodeLabelInfo": labels})
+        rows = [{"nodeId": n, "labels": [label]} for n, label in NODES.items() if label]
+        administer(running, "replace-node-to-labels", {"nodeToLabels": rows})
+        yield running
+
+
+@pytest.fixture
+def run(cluster: LocalCluster) -> Iterator[Run]:
+    """Submits a job of maps that sleep; no client outlives its test."""
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    started: list[Submission] = []
+
+    def start(queue: str, maps: int, ms: int, label: str = "") -> Submission:
+        defined = [f"-Dmapreduce.job.queuename={queue}"]
+        defined += [f"-Dmapreduce.map.node-label-expression={label}"] if label else []
+        arguments = (*defined, "-m", f"{maps}", "-r", "0", "-mt", f"{ms}")
+        program: Program = example("sleep", arguments)
+        started.append(client.submit(program))
+        return started[-1]
+
+    yield start
+    for submission in started:
+        submission.stop()
+
+
+def tasks(cluster: LocalCluster, *jobs: Submission) -> list[list[ContainerRun]]:
+    """What each job ran beside its AM, once it has succeeded."""
+    for job in jobs:
+        assert job.wait(DEADLINE_S) == 0, job.reason()
+    runs = [r for r in read_runs(cluster.container_times) if not r.is_am]
+    return [[r for r in runs if r.application == job.application()] for job in jobs]
+
+
+def test_an_idle_partition_lends_unless_it_is_exclusive(cluster: LocalCluster, run: Run) -> None:
+    """A job without a label fills its own node and that of gpu; nothing of it runs on fpga."""
+    (ran,) = tasks(cluster, run("first", 12, 3000))
+    assert {r.node for r in ran} == {"n1", "n2"}
+
+
+def test_a_queue_gets_its_guarantee(cluster: LocalCluster, run: Run) -> None:
+    """First in, first out would serve the older job first; the younger one is owed the nodes. Both
+    stay on the nodes that they name.
+    """
+    older = run("first", 12, 4000, "gpu")
+    older.application()
+    younger = run("owed", 4, 4000, "gpu")
+    first, owed = tasks(cluster, older, younger)
+    assert {r.node for r in first + owed} == {"n2"}
+    assert min(r.started_ms for r in owed) < max(r.started_ms for r in first)
+
+
+def test_all_of_it_replays(cluster: LocalCluster) -> None:
+    """The journal holds which partitions lend; every round comes out as it was."""
+    assert replay(Path(cluster.journal_dir)) == []
