@@ -189,6 +189,8 @@ def test_vary_of_nothing_is_a_finding(wrong: Any, name: str) -> None:
         (ONE.replace("nodes:", "faults: [{at_ms: 0, node: n9}], nodes:"), 2, "no node 'n9'"),
         (ONE + ONE[ONE.index("- ") :], 5, "two applications called 'a'"),
         (stage(nodes=["n1", "x"]), 4, "no node 'x'"),
+        (stage(label="gpu"), 4, "no node has the label 'gpu'"),
+        (ONE.replace("nodes:", "shared_labels: [gpu], nodes:"), 2, "no node has the label 'gpu'"),
         (stage(nodes=[["n1"], ["x"], []]), 4, "no node 'x'"),
         (stage(nodes=[["n1"]]), 4, "1 lists of nodes for 3 tasks"),
         (stage(nodes={"of": ["x"], "replicas": 1}), 4, "no node 'x'"),

@@ -195,6 +195,26 @@ def test_a_journal_becomes_the_workload_that_ran(tmp_path: Path) -> None:
     assert [list(runs) for runs in again.applications[1].stages[0].fails_ms.values()] == [[300]]
 
 
+def test_a_journal_keeps_labels(tmp_path: Path) -> None:
+    """Which nodes had which, whether they lend, and which stages asked for one."""
+    text = (
+        "version: 1\ncluster:\n  nodes:\n    - {name: n1, memory_mb: 4096, vcores: 4}\n"
+        "    - {name: n2, memory_mb: 4096, vcores: 4, label: gpu}\n  shared_labels: [gpu]\n"
+        "applications:\n  - id: a\n    kind: dag\n    stages:\n"
+        "      - {id: s, tasks: 9, memory_mb: 1024, duration_ms: 700, label: gpu}\n"
+    )
+    ran = build(text, "w", tmp_path, seed=1)
+    setup = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo.yml")
+    simulate(ran, setup, policy="fifo", journal=tmp_path / "journal")
+    past = f"version: 1\ntrace: {{format: journal, file: '{tmp_path / 'journal'}'}}\n"
+    again = build(past, "again", tmp_path, seed=1)
+    assert [(n.name, n.label, n.shared) for n in again.nodes] == [
+        ("n1", "", False),
+        ("n2", "gpu", True),
+    ]
+    assert again.applications[0].stages[0].label == "gpu"
+
+
 def test_a_clusters_journal_by_hand(tmp_path: Path) -> None:
     """Refusals take no number; what was preempted, never ran or still runs is no task; a restart's
     numbers are its own.

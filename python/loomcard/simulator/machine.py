@@ -148,7 +148,8 @@ class Machines:
 
     def _join(self, machine: Machine) -> None:
         spec = machine.spec
-        machine.node = self._rm.add_node(spec.name, spec.rack, Resource(spec.capacity))
+        place = (spec.name, spec.rack, Resource(spec.capacity), spec.label, spec.shared)
+        machine.node = self._rm.add_node(*place)
 
     def _fail(self, fault: Fault) -> None:
         machine = self.by_name[fault.node]

@@ -17,7 +17,7 @@ from loomcard.outcome.record import ApplicationRecord, ContainerRow
 from loomcard.simulator.clock import Clock, next_beat
 from loomcard.simulator.machine import Machines, Running
 from loomcard.simulator.resourcemanager import RejectedError, ResourceManager
-from loomcard.simulator.stage import Rows, StageRun
+from loomcard.simulator.stage import StageRun
 from loomcard.workload import hints
 from loomcard.workload.scenario import ScenarioApplication
 
@@ -235,9 +235,9 @@ class Master:
         if asks:
             self._asks = {}
             for key, (size, change, stage) in asks.items():
-                rows: Rows = ({}, {}) if stage is None else stage.rows
+                rows, label = (({}, {}), "") if stage is None else (stage.rows, stage.spec.label)
                 try:
-                    rm.ask(self._attempt, key, size, change, rows)
+                    rm.ask(self._attempt, key, size, change, rows, label=label)
                 except RejectedError as error:  # the AM cannot go on without it
                     self.finish("FAILED", str(error))
                     return

@@ -85,11 +85,14 @@ class ResourceManager:
 
     # What happens to the cluster
 
-    def add_node(self, name: str, rack: str, capacity: Resource) -> Node:
-        """A NodeManager registers."""
-        node = Node(self._number("node"), f"{name}:8041", rack, capacity, "")
+    def add_node(
+        self, name: str, rack: str, capacity: Resource, label: str = "", shared: bool = False
+    ) -> Node:
+        """A NodeManager registers; ``shared``: its label is not exclusive."""
+        node = Node(self._number("node"), f"{name}:8041", rack, capacity, label, "", shared)
         self.ledger.add_node(node)
-        self.tell(r.NodeAdded(self.clock.now, node.number, node.id, rack, tuple(capacity)))
+        facts = (node.number, node.id, rack, tuple(capacity), label, "", shared)
+        self.tell(r.NodeAdded(self.clock.now, *facts))
         return node
 
     def remove_node(self, node: Node) -> None:
@@ -149,10 +152,11 @@ class ResourceManager:
         change: int,
         rows: tuple[dict[str, int], dict[str, int]] = ({}, {}),
         is_am: bool = False,
+        label: str = "",
     ) -> None:
         """``change`` more containers are asked for under (priority, request id); ``rows``: counts
-        for hosts and for racks, as they are from now on. Raises RejectedError for a container
-        larger than the queue allows.
+        for hosts and for racks, as they are from now on. Without a ``label`` it is the queue's.
+        Raises RejectedError for a container larger than the queue allows.
         """
         full_key = AskKey(attempt.number, *key)
         known = attempt.asks.get(full_key)
@@ -166,10 +170,11 @@ class ResourceManager:
                 raise RejectedError(problem)
         elif change == 0 and (known.hosts, known.racks) == rows:
             return
-        ask = self.ledger.set_ask(attempt, full_key, size, "", is_am)
+        label = label or attempt.application.queue.spec.get("default_label", "")
+        ask = self.ledger.set_ask(attempt, full_key, size, label, is_am)
         ask.hosts, ask.racks = dict(hosts), dict(racks)
         self.ledger.demand(ask, count)
-        facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, "")
+        facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, label)
         self.tell(r.AskChanged(self.clock.now, *facts))
 
     def started(self, container: Container) -> None:

@@ -110,6 +110,7 @@ class Drawing:
         chance = self._part(given.failures, (*path, "failures"), dice)
         if chance > 0 and not fails:
             fails = self._failures(chance, durations, model.max_attempts, (name, given.id))
+        self._layout.check_label((*path, "label"), given.label)
         second = model.kind == "mapreduce" and index > 0
         return Stage(
             id=given.id,
@@ -119,6 +120,7 @@ class Drawing:
             durations_ms=durations,
             nodes=self._wishes(given, (*path, "nodes"), (name, given.id), count),
             fails_ms=fails,
+            label=given.label or "",
         )
 
     def _tasks(

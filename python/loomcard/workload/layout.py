@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from loomcard.document import Document
@@ -37,7 +38,10 @@ class Layout:
             )
         self.ordered = [node.name for node in self.nodes]
         self.names = set(self.ordered)
+        self.labels = {node.label for node in self.nodes} - {""}
         self.faults = self._faults(cluster)
+        for index, label in enumerate(cluster.shared_labels):
+            self.check_label(("cluster", "shared_labels", index), label)
 
     def size(self, amounts: Mapping[str, int]) -> Amounts:
         """Amounts by type, rounded up to multiples of the minimum."""
@@ -63,6 +67,13 @@ class Layout:
                 hint = nearest(name, sorted(self.names)[:20])
                 self._document.report((*path, index), f"there is no node {name!r}", hint)
 
+    def check_label(self, path: tuple[str | int, ...], label: str | None) -> None:
+        """Report a label that no node has."""
+        if label is not None and label not in self.labels:
+            message, known = f"no node has the label {label!r}", sorted(self.labels)
+            hint = nearest(label, known) if known else "give some entry of cluster.nodes a label"
+            self._document.report(path, message, hint)
+
     def check_types(self, path: tuple[str | int, ...], part: BaseModel) -> None:
         """Report keys that are no resource type of the cluster."""
         for name in part.__pydantic_extra__ or {}:
@@ -87,12 +98,15 @@ class Layout:
                 if name in found:
                     message = f"there are two nodes called {name!r}"
                     self._document.report((*path, "name"), message, "name one of them otherwise")
-                found[name] = ScenarioNode(name, rack, capacity, entry.physical_memory_mb)
+                label, shared = entry.label or "", entry.label in cluster.shared_labels
+                found[name] = ScenarioNode(
+                    name, rack, capacity, entry.physical_memory_mb, label, shared
+                )
         return list(found.values())
 
     def _as_recorded(self, node: ScenarioNode, recorded: Sequence[str]) -> ScenarioNode:
         amounts = dict(zip(recorded, node.capacity, strict=True))
-        return ScenarioNode(node.name, node.rack, tuple(amounts.get(t, 0) for t in self.types))
+        return replace(node, capacity=tuple(amounts.get(t, 0) for t in self.types))
 
     def _faults(self, cluster: Cluster) -> list[Fault]:
         for index, fault in enumerate(cluster.faults):

@@ -195,7 +195,9 @@ def _placed(
             if source.replicas and not stage.after and not nodes:
                 dice = drawing.dice(one.id, stage.id, "nodes")
                 nodes = draw_wishes(names, source.replicas, len(stage.durations_ms), dice)
-            stages.append(replace(stage, size=sized(stage.size), nodes=nodes if any(nodes) else []))
+            label = stage.label if stage.label in layout.labels else ""
+            nodes = nodes if any(nodes) else []
+            stages.append(replace(stage, size=sized(stage.size), nodes=nodes, label=label))
         placed.append(
             replace(
                 one,

@@ -15,13 +15,15 @@ Amounts = tuple[int, ...]
 
 class ScenarioNode(msgspec.Struct, frozen=True, gc=False):
     """A machine: its host name, its rack (``/r1``) and what it offers. ``physical_mb``: the memory
-    that it really has (None: what it offers).
+    that it really has (None: what it offers). ``shared``: its ``label`` is not exclusive.
     """
 
     name: str
     rack: str
     capacity: Amounts
     physical_mb: int | None = None
+    label: str = ""
+    shared: bool = False
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
@@ -38,7 +40,8 @@ class Stage(msgspec.Struct, frozen=True):
     ``durations_ms``: one a task. ``after``: indexes of the stages that must have ended before.
     ``nodes``: the hosts each task would rather run on; empty: no task has a wish. ``fails_ms``: by
     a task's index, how long each of its failing attempts runs; the attempt after them succeeds,
-    unless there are ``max_attempts`` of them.
+    unless there are ``max_attempts`` of them. ``label``: of the nodes that are asked for ("": the
+    queue's).
     """
 
     id: str
@@ -49,6 +52,7 @@ class Stage(msgspec.Struct, frozen=True):
     after: list[int] = []
     nodes: list[list[str]] = []
     fails_ms: dict[int, list[int]] = {}
+    label: str = ""
 
 
 class Executors(msgspec.Struct, frozen=True, gc=False):

@@ -43,6 +43,9 @@ class Capacity(Part):
     rack: str = Field("default-rack", description="Its rack.", examples=["r1"])
     memory_mb: Amount = Field(description="Memory in MB.", examples=[20480])
     vcores: Amount = Field(description="Virtual cores.", examples=[20])
+    label: Name | None = Field(
+        None, description="Its node label (simulator only). Default: none.", examples=["gpu"]
+    )
     physical_memory_mb: Amount | None = Field(
         None,
         description="What it really has, where `memory_mb` promises more; `cluster.thrashing` says"
@@ -85,6 +88,12 @@ class Cluster(Part):
         [],
         description="The machines. A trace may bring its own.",
         examples=[[{"count": 5, "memory_mb": 20480, "vcores": 20}]],
+    )
+    shared_labels: list[Name] = Field(
+        [],
+        description="Labels that are not exclusive: their nodes lend idle room to tasks without a"
+        " label (simulator only).",
+        examples=[["gpu"]],
     )
     thrashing: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
         1,
@@ -171,6 +180,11 @@ class Stage(Size):
         description="Nodes that tasks would rather run on: for all tasks, a list for each task, or"
         " a draw for each.",
         examples=[["n1", "n2"]],
+    )
+    label: Name | None = Field(
+        None,
+        description="The node label that its tasks ask for (simulator only). Default: the queue's.",
+        examples=["gpu"],
     )
     failures: Value = Field(
         0, description="How likely an attempt of a task fails, from 0 to 1.", examples=[0.01]

@@ -69,11 +69,12 @@ class JournalTrace(Source):
 
 @dataclass
 class _Ask:
-    """One key's asks: when first, the size, and the hosts ever named."""
+    """One key's asks: when first, the size, the hosts ever named, and the node label."""
 
     first_ms: int
     size: tuple[int, ...]
     hosts: dict[str, int] = field(default_factory=dict)
+    label: str = ""
 
 
 @dataclass
@@ -157,7 +158,14 @@ class _Past:
                 known = self.nodes.get(host)
                 capacity = self._amounts(record.capacity)
                 size = tuple(map(max, capacity, known.capacity if known else capacity))
-                self.nodes[host] = ScenarioNode(host, record.rack, size)
+                self.nodes[host] = ScenarioNode(
+                    host, record.rack, size, None, record.label, record.shared
+                )
+            case r.NodeRelabelled():
+                host = self._hosts[record.node]
+                self.nodes[host] = msgspec.structs.replace(
+                    self.nodes[host], label=record.label, shared=record.shared
+                )
             case r.ApplicationAdded():
                 app = self.applications.get(record.id)
                 app = app or _App(
@@ -173,6 +181,7 @@ class _Past:
                     key, _Ask(record.at_ms + self._shift, self._amounts(record.size))
                 )
                 ask.hosts.update(record.hosts)
+                ask.label = record.label if record.count else ask.label
             case r.Outcomes():
                 for number, granted in enumerate(self._granted(record), record.first_container):
                     self._place(number, *granted)
@@ -295,8 +304,9 @@ def _stage(
         wishes.append([one.host] if one.host in hosts else hosts)
     priority = ran[0].key[0]
     return Stage(
-        name, ran[0].size, priority, place + 1, durations, after, wishes if hosts else [], fails
-    )
+        name, ran[0].size, priority, place + 1, durations, after, wishes if hosts else [], fails,
+        ask.label if ask else "",
+    )  # fmt: skip
 
 
 def _parents(
