@@ -23,7 +23,7 @@ from loomcard.suite.chaos_conf import (
     slow_policy,
     slow_setup,
 )
-from loomcard.suite.chaos_jvm import ChaosError
+from loomcard.suite.chaos_jvm import ChaosError, is_policy
 from loomcard.suite.chaos_schedule import Fault
 
 Undo = Callable[[], None]
@@ -46,7 +46,7 @@ def _ignore(*_: object) -> None:
 
 
 def _policy_pid(cluster: Cluster) -> int:
-    pids = cluster.policy_pids()
+    pids = [pid for pid in cluster.policy_pids() if is_policy(pid)]
     if not pids:
         raise ChaosError("there is no policy process")
     return pids[-1]

@@ -129,6 +129,15 @@ def children(pid: int) -> list[int]:
     return sorted(found)
 
 
+def is_policy(pid: int) -> bool:
+    """Whether it is a policy process: YARN's own children, a `chmod` of its store, are none."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"--secret-file" in words
+
+
 def of_folder(folder: Path) -> list[int]:
     """Policy processes whose command line names a file in ``folder``."""
     found = []
