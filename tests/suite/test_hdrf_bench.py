@@ -1,38 +1,37 @@
-"""The bench of H-DRF: both sides of it choose alike, and it says what it found."""
+"""The bench of H-DRF: its cluster stays full under churn, and it says what it found."""
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from loomcard.suite import hdrf_bench
 from loomcard.suite.hdrf_bench import Cell, Load
 
 
-def test_the_structure_and_recomputation_choose_the_same_leaf():
-    """After each end of a churn, in a tree of three levels."""
-    load = Load(Cell(leaves=40, depth=3, types=3), seed=2)
-    chosen = 0
-    for _ in range(60):
-        load.finish()
-        while len(full := load.full()) < len(load.kinds):
-            leaf = load.choose(full)
-            assert leaf is load.choose_whole(full)
-            if leaf is None:
-                break
-            load.start(leaf)
-            chosen += 1
-        load.tree.put_back()
-    assert chosen > 30
+@pytest.mark.parametrize("cell", [Cell(40), Cell(40, 9, 3, 2), Cell(30, 5, 12)])
+def test_a_decision_gives_out_what_came_free(cell):
+    """Every queue has applications, every shape is asked for, and the cluster stays full."""
+    load = Load(cell)
+    before = len(load.running)
+    assert load.churn(40) > 0
+    assert abs(len(load.running) - before) <= before / 4
+    ledger = load.session.mirror.ledger
+    leaves = [queue for queue in ledger.queues if queue.leaf]
+    assert (len(leaves), len(ledger.shapes)) == (cell.queues, cell.shapes)
+    assert all(queue.pending_count for queue in leaves)
+    free = ledger.free
+    assert all(left <= 0.2 * whole for left, whole in zip(free, ledger.capacity, strict=True))
 
 
 def test_the_last_line_is_json(monkeypatch):
-    """A figure for each cell; recomputation where the tree is small enough."""
+    """A figure for each cell, and whole simulations by policy."""
     monkeypatch.setattr(hdrf_bench, "simulated", lambda *_: 1.0)
-    monkeypatch.setattr(hdrf_bench, "SIZES_QUICK", [20])
+    monkeypatch.setattr(hdrf_bench, "CELLS_QUICK", (Cell(20, 2),))
     app = hdrf_bench.typer.Typer()
     app.command()(hdrf_bench.main)
     done = CliRunner().invoke(app, ["--quick", "--repeats", "1"])
     told = json.loads(done.output.splitlines()[-1])
-    assert [cell["leaves"] for cell in told["decisions"]] == [20]
-    assert told["decisions"][0]["incremental_us"]["median"] > 0
+    assert [cell["applications"] for cell in told["decisions"]] == [20]
+    assert told["decisions"][0]["us"]["median"] > 0
     assert {each["policy"] for each in told["simulations"]} == {"hdrf", "drf", "fair"}

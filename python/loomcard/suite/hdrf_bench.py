@@ -1,14 +1,16 @@
-"""The bench of H-DRF: microseconds a decision, incrementally and by recomputing all shares.
+"""The bench of H-DRF: CPU microseconds of one whole decision, by applications, queues and shapes.
 
-A decision is one task that ends, and the choice and the start of the one that follows it, in a full
-cluster. docs/bench.md says what is measured. Run it with `make bench-hdrf`.
+A decision is one container that ends and the policy's choice of what follows it, in a full cluster
+of ten servers: everything that ``decide`` does, but for the records that cross the wire.
+docs/bench.md says what is measured. Run it with `make bench-hdrf`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import lcm
 from random import Random
 from statistics import median
 from time import process_time
@@ -19,173 +21,162 @@ from rich.console import Console
 from rich.table import Table
 
 from loomcard.config import compile_setup
-from loomcard.policies.hdrf.incremental import ShareTree
-from loomcard.policies.hdrf.shares import update_shares
-from loomcard.policies.hdrf.sums import Branch, Child, Leaf
-from loomcard.policies.hdrf.tree import Node
+from loomcard.model import records as r
+from loomcard.model.resource import add_all, subtract_all
+from loomcard.policies.session import Session
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
-SHAPES = 6
-"""Kinds of task among all leaves."""
+SERVERS = 10
+TASKS = 3
+"""An application holds about so many."""
 SIZES = ((1024, 1), (2048, 1), (1024, 2))
 """Of the tasks of a simulation."""
-TASKS = 3
-"""A leaf holds about so many."""
-SIZES_QUICK = [100, 1_000]
-WHOLE = 20_000
-"""The largest tree of which all shares are recomputed."""
+ASKED = 1_000_000
+"""What an application asks for: more than it ever gets."""
+DECISIONS = 150
+"""A repeat has so many."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A tree: its leaves, the levels below its root, and the count of resource types."""
+    """A cluster: its applications, its leaf queues, how many shapes of task there are, and how many
+    levels of queues.
+    """
 
-    leaves: int
-    depth: int
-    types: int
+    applications: int
+    queues: int = 10
+    shapes: int = 3
+    depth: int = 1
+
+
+CELLS = (
+    Cell(100), Cell(1_000), Cell(10_000), Cell(1_000, 100), Cell(1_000, 1_000), Cell(300, 10, 3),
+    Cell(300, 10, 30), Cell(1_000, 100, 3, 2),
+)  # fmt: skip
+CELLS_QUICK = (Cell(100), Cell(1_000), Cell(100, 100), Cell(100, 10, 30))
 
 
 class Load:
-    """A tree of ``cell`` in a full cluster of one server, with churn by seeded dice."""
+    """A full cluster of ``cell``, with churn by a seeded generator."""
 
-    def __init__(self, cell: Cell, seed: int) -> None:
-        self.dice = Random(seed)  # noqa: S311 - dice
-        self.cell = cell
-        root = Branch("root", None, (0,))
-        self.tree = ShareTree(root, "static", cell.types)
-        self.capacity = [cell.leaves * TASKS] * cell.types
-        self.free = list(self.capacity)
-        self.kinds = list(self._kinds())
-        self.kind: dict[Leaf, tuple[int, ...]] = {}
-        self.used: dict[Leaf, list[int]] = {}
-        self.running: list[Leaf] = []
-        for kind in self.kinds:
-            self.tree.learn(kind, self._part(kind))
-        queues = list(self._queues(root))
-        for number in range(cell.leaves):
-            leaf = Leaf(number, queues[number % len(queues)], (number,))
-            self.kind[leaf] = self.kinds[number % len(self.kinds)]
-            self.used[leaf] = [0] * cell.types
-            self._hold(leaf, 0)
-        for leaf in list(self.used) * (TASKS - 1):  # by no rule: a start for the real one
-            if self.kind[leaf] not in self.full():
-                self.start(leaf)
-        self.fill()
+    def __init__(self, cell: Cell, seed: int = 1) -> None:
+        self.random = Random(seed)  # noqa: S311 - no secret
+        paths = list(_paths(cell))
+        turn = lcm(cell.queues, cell.shapes)  # so that each queue sees all shapes in time
+        kinds = [(n + n // turn) % cell.shapes for n in range(cell.applications)]
+        self.size = [(1 + kind, 1 + kind % 2) for kind in kinds]
+        each = [sum(s[r] for s in self.size) * TASKS // SERVERS + 1 for r in (0, 1)]
+        text = json.dumps({"version": 1, "policy": "hdrf", "queues": _queues(paths)})
+        compiled = compile_setup(text, "bench.yml")
+        numbers = {spec["path"]: number for number, spec in enumerate(compiled["queues"])}
+        settings = {"round_containers": 10**6, "saved_every_ms": 10**9}
+        types = ["memory_mb", "vcores"]
+        self.session = Session(r.Hello(r.SCHEMA, 1, "bench", "3.4.2", types, [], settings))
+        self.running: list[tuple[int, tuple[int, int]]] = []  # number and size
+        self.pending = ASKED * cell.applications
+        self.free = [amount * SERVERS for amount in each]
+        self.now, self.rounds, self.records, self.next = 0, 0, 0, 1
+        self.waiting: list[Any] = [
+            r.Snapshot(0, "start"), r.Setup(0, 1, compiled), r.SavedState(0, {}),
+            *(r.NodeAdded(0, n, f"n{n}:1", "/r", tuple(each), "", f"n{n}")
+              for n in range(1, SERVERS + 1)),
+        ]  # fmt: skip
+        for number, amounts in enumerate(self.size, 1):
+            self.waiting += _application(number, numbers[paths[number % len(paths)]], amounts)
+        while self.decide():
+            pass
 
-    def _part(self, amounts: Sequence[int]) -> tuple[float, ...]:
-        return tuple(a / c for a, c in zip(amounts, self.capacity, strict=True))
+    def decide(self) -> int:
+        """One batch and its plan, which is carried out; how many containers it started."""
+        self.now, self.rounds = self.now + 1, self.rounds + 1
+        applications, free = len(self.size), tuple(self.free)
+        check = r.Check(SERVERS, applications, len(self.running), self.pending, free)
+        records, self.waiting = self.waiting, []
+        batch = r.Batch(self.rounds, self.records + 1, self.now, check, records)
+        self.records += len(records)
+        plan = self.session.answer(batch)
+        assert plan.resync is None, plan.resync
+        assert not plan.faults, plan.faults
+        sizes = [self.size[d.attempt - 1] for d in plan.decisions if isinstance(d, r.Allocate)
+                 for _ in range(d.count)]  # fmt: skip
+        numbers = list(range(self.next, self.next + len(sizes)))
+        self.running += zip(numbers, sizes, strict=True)
+        self.next += len(sizes)
+        self.pending -= len(sizes)
+        for size in sizes:
+            subtract_all([self.free], size)
+        if sizes:
+            self.waiting.append(r.Outcomes(self.now, self.rounds, numbers[0], numbers, []))
+        return len(sizes)
 
-    def _kinds(self) -> Iterator[tuple[int, ...]]:
-        for number in range(SHAPES):
-            kind = [self.dice.choice((0, 0, 1, 2)) for _ in range(self.cell.types)]
-            kind[number % self.cell.types] = 1 + number // self.cell.types
-            yield tuple(kind)
+    def churn(self, ends: int) -> float:
+        """So many containers end, one after the other; CPU microseconds of one decision."""
+        spent = 0.0
+        tree: Any = self.session.tree
+        run = tree.run
 
-    def _queues(self, root: Branch) -> list[Branch]:
-        fan = max(2, round(self.cell.leaves ** (1 / self.cell.depth)))
-        level, number = [root], 0
-        for _ in range(self.cell.depth - 1):
-            below: list[Branch] = []
-            for branch in level:
-                for _ in range(fan):
-                    number += 1
-                    below.append(Branch(number, branch, (number,), self.dice.choice((1.0, 2.0))))
-            level = below
-        return level
+        def timed(*given: Any) -> Any:
+            nonlocal spent
+            began = process_time()
+            draft = run(*given)
+            spent += process_time() - began
+            return draft
 
-    def _hold(self, leaf: Leaf, count: int) -> None:
-        used, kind = self.used[leaf], self.kind[leaf]
-        for r, amount in enumerate(kind):
-            used[r] += count * amount
-            self.free[r] -= count * amount
-        self.tree.put(leaf, self._part(used), (kind,))
-
-    def unsaturated(self) -> int:
-        """Y."""
-        largest = [max(column) for column in zip(*self.kinds, strict=True)]
-        pairs = enumerate(zip(self.free, largest, strict=True))
-        return sum(1 << r for r, (left, most) in pairs if left and left >= most)
-
-    def full(self) -> set[Any]:
-        """What fits no more."""
-        return {k for k in self.kinds if any(t > f for t, f in zip(k, self.free, strict=True))}
-
-    def start(self, leaf: Leaf) -> None:
-        """A task of a leaf."""
-        self._hold(leaf, 1)
-        self.running.append(leaf)
-
-    def finish(self) -> None:
-        """Any task that runs."""
-        pick = self.dice.randrange(len(self.running))
-        self.running[pick], self.running[-1] = self.running[-1], self.running[pick]
-        self._hold(self.running.pop(), -1)
-
-    def fill(self, *, whole: bool = False) -> int:
-        """Start tasks until none fits; how many."""
-        count = 0
-        while len(full := self.full()) < len(self.kinds):
-            leaf = self.choose_whole(full) if whole else self.choose(full)
-            if leaf is None:
-                break
-            self.start(leaf)
-            count += 1
-        self.tree.put_back()
-        return count
-
-    def choose(self, full: set[Any]) -> Leaf | None:
-        """By the structure."""
-        return self.tree.at(self.unsaturated()).descend(full, ())
-
-    def choose_whole(self, full: set[Any]) -> Leaf | None:
-        """By recomputing all shares."""
-        y = self.unsaturated()
-        flags = [bool(y >> r & 1) for r in range(self.cell.types)]
-        nodes: dict[Child, Node] = {}
-        root = self._as_nodes(self.tree.root, nodes)
-        share = update_shares(root, self.capacity, flags)
-        node: Child = self.tree.root
-        while isinstance(node, Branch):
-            able = [
-                c for c in node.children
-                if share[nodes[c]].active and any(want not in full for want in c.wants)
-            ]  # fmt: skip
-            if not able:
-                return None
-            node = min(able, key=lambda c: (share[nodes[c]].share / c.weight, c.order))
-        return node
-
-    def _as_nodes(self, child: Child, nodes: dict[Child, Node]) -> Node:
-        if isinstance(child, Leaf):
-            made = Node("", child.weight, [], self.kind[child], list(map(float, self.used[child])))
-        else:
-            below = [self._as_nodes(each, nodes) for each in child.children]
-            made = Node("", child.weight, below, (0,) * self.cell.types, wants=False)
-        nodes[child] = made
-        return made
-
-    def churn(self, ends: int, *, whole: bool = False) -> float:
-        """So many tasks end, and what they free is given out anew; CPU microseconds a decision."""
-        began = process_time()
+        tree.run = timed
         for _ in range(ends):
-            self.finish()
-            self.fill(whole=whole)
-        return (process_time() - began) / ends * 1e6
+            pick = self.random.randrange(len(self.running))
+            self.running[pick], self.running[-1] = self.running[-1], self.running[pick]
+            number, size = self.running.pop()
+            add_all([self.free], size)
+            self.waiting.append(r.ContainerCompleted(self.now, number, "completed", 0))
+            self.decide()
+        tree.run = run
+        return spent / ends * 1e6
+
+
+def _application(number: int, queue: int, size: tuple[int, int]) -> list[Any]:
+    id_ = f"application_1_{number:06d}"
+    return [
+        r.ApplicationAdded(0, number, id_, queue, "user", "", "", [], 0, 0, {}),
+        r.AttemptAdded(0, number, number, 1, True),
+        r.AttemptRegistered(0, number),
+        r.AskChanged(0, number, 20, 0, False, size, ASKED, {}, {}, True, "", []),
+    ]
+
+
+def _paths(cell: Cell) -> Iterator[str]:
+    """Of the leaf queues: in a row, or below as many parents as each has children."""
+    if cell.depth == 1:
+        yield from (f"root.q{n}" for n in range(cell.queues))
+    else:
+        side = round(cell.queues**0.5)
+        yield from (f"root.p{n // side}.q{n}" for n in range(side * side))
+
+
+def _queues(paths: list[str]) -> Mapping[str, Any]:
+    root: dict[str, Any] = {}
+    for path in paths:
+        below = root
+        *above, leaf = path.split(".")[1:]
+        for name in above:
+            below = below.setdefault(name, {"queues": {}})["queues"]
+        below[leaf] = {}
+    return root
 
 
 def simulated(policy: str, applications: int) -> float:
-    """The whole policy: CPU microseconds a container of a simulation, simulator included. 100 nodes
-    kept full by so many applications in ten queues, 20,000 tasks or two an application.
+    """CPU microseconds a container of a whole simulation, simulator included: 100 nodes kept full
+    by so many applications in ten queues, 20,000 tasks or two an application.
     """
-    dice = Random(1)  # noqa: S311 - dice
+    random = Random(1)  # noqa: S311 - no secret
     inner = f"{{policy: {policy}}}" if policy == "drf" else "{}"
     queues = ", ".join(f"q{number}: {inner}" for number in range(10))
     compiled = compile_setup(f"version: 1\npolicy: {policy}\nqueues: {{{queues}}}\n", "bench.yml")
     tasks = max(2, 20_000 // applications)
     given = []
     for number in range(applications):
-        lengths = [dice.randint(10_000, 30_000) for _ in range(tasks)]
+        lengths = [random.randint(10_000, 30_000) for _ in range(tasks)]
         stage = Stage("s", SIZES[number % len(SIZES)], 20, 1, lengths)
         queue = f"root.q{number % 10}"
         given.append(ScenarioApplication(f"a{number}", 0, queue, "user", "plain", [stage]))
@@ -197,55 +188,42 @@ def simulated(policy: str, applications: int) -> float:
     return (process_time() - began) / len(record.containers) * 1e6
 
 
-def measure(sizes: list[int], depths: list[int], types: list[int], repeats: int) -> list[Any]:
-    """All cells; the repeats of one take turns between the structure and recomputation."""
+def measure(cells: tuple[Cell, ...], repeats: int, decisions: int) -> list[dict[str, Any]]:
+    """All cells, one after the other."""
     found = []
-    for cell in [Cell(n, d, m) for d in depths for m in types for n in sizes]:
-        load = Load(cell, 1)
-        load.churn(300)
-        ours, whole = [], []
-        for _ in range(repeats):
-            ours.append(load.churn(300))
-            if cell.leaves <= WHOLE:
-                whole.append(load.churn(max(1, 3000 // cell.leaves), whole=True))
-        found.append({
-            "leaves": cell.leaves, "depth": cell.depth, "types": cell.types,
-            "incremental_us": _spread(ours), "recomputed_us": _spread(whole),
-        })  # fmt: skip
+    for cell in cells:
+        load = Load(cell)
+        load.churn(decisions)
+        each = [load.churn(decisions) for _ in range(repeats)]
+        spread = {"min": min(each), "median": median(each), "max": max(each)}
+        found.append(asdict(cell) | {"us": {k: round(v) for k, v in spread.items()}})
     return found
 
 
-def _spread(values: list[float]) -> dict[str, float] | None:
-    if not values:
-        return None
-    return {"min": round(min(values)), "median": round(median(values)), "max": round(max(values))}
-
-
-def table(cells: list[Any]) -> Table:
+def table(cells: list[dict[str, Any]]) -> Table:
     """Minimum / median / maximum over repeats."""
     result = Table(title="CPU microseconds a decision: minimum / median / maximum over repeats")
-    for name in ("leaves", "depth", "types", "incremental", "all recomputed"):
+    for name in ("applications", "queues", "shapes", "levels", "us"):
         result.add_column(name, justify="right")
     for cell in cells:
-        spreads = (cell["incremental_us"], cell["recomputed_us"])
-        words = [" / ".join(f"{v:,}" for v in s.values()) if s else "-" for s in spreads]
-        result.add_row(f"{cell['leaves']:,}", str(cell["depth"]), str(cell["types"]), *words)
+        keys = ("applications", "queues", "shapes", "depth")
+        words = [f"{cell[key]:,}" for key in keys]
+        result.add_row(*words, " / ".join(f"{v:,}" for v in cell["us"].values()))
     return result
 
 
 def main(
-    quick: Annotated[bool, typer.Option(help="small trees alone: half a minute")] = False,
+    quick: Annotated[bool, typer.Option(help="small clusters alone: half a minute")] = False,
     repeats: Annotated[int, typer.Option(min=1)] = 3,
+    simulations: Annotated[bool, typer.Option(help="whole simulations, too")] = True,
 ) -> None:
     """Print a table, and one line of JSON at the end."""
-    sizes = SIZES_QUICK if quick else [100, 1_000, 10_000, 100_000]
-    depths = [2] if quick else [2, 4, 6]
-    types = [2] if quick else [2, 4, 6]
-    cells = measure(sizes, depths, types, repeats)
+    cells = measure(CELLS_QUICK if quick else CELLS, repeats, DECISIONS)
     whole = [
         {"policy": name, "applications": count, "us_a_container": round(simulated(name, count))}
         for count in ([100] if quick else [100, 1_000, 10_000])
         for name in ("hdrf", "drf", "fair")
+        if simulations
     ]
     Console().print(table(cells))
     print(json.dumps({"decisions": cells, "simulations": whole}))

@@ -140,11 +140,21 @@ def _check_victims(made, leaf, rounds):
             ledger = made.session.mirror.ledger
             container = ledger.containers[eviction.container]
             root, nodes = _plain(ledger, leaf)
-            due = guarantees(root)
+            due = guarantees(root, held=share_of(ledger))
             victim = container.application
             node = nodes[victim if leaf == "application" else victim.queue]
-            left = max(u / c for u, c in zip(node.used, ledger.capacity, strict=True) if c)
+            left = share_of(ledger)(node)
             assert left >= due[node] - 1e-9, eviction.reason
+
+
+def share_of(ledger):
+    """A node's dominant share, inner ones by their leaves' sums."""
+
+    def share(node):
+        sums = [sum(leaf.used[r] for leaf in node.leaves()) for r in range(3)]
+        return max(u / c for u, c in zip(sums, ledger.capacity, strict=True) if c)
+
+    return share
 
 
 def _plain(ledger, leaf):
@@ -193,7 +203,12 @@ def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"preempt_after_ms": -1}, {"preempt_budget": 0}, {"preempt_budget": 1.5}, {"unfit_ms": -1}],
+    [
+        {"preempt_after_ms": -1},
+        {"preempt_budget": 0},
+        {"preempt_budget": 1.5},
+        {"hold_after_ms": -1},
+    ],
 )
 def test_wrong_options_are_refused(wrong):
     """Before anything runs."""

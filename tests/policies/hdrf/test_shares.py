@@ -14,6 +14,9 @@ from loomcard.policies.hdrf import (
     update_shares,
 )
 
+LETTER = ("static", "cap", "prose")
+"""The settings without look-ahead."""
+
 
 def leaf(name: str, demand: tuple[float, ...], tasks: float = 0, weight: float = 1, wants=True):
     return Node(name, weight, demand=demand, used=[tasks * d for d in demand], wants=wants)
@@ -26,7 +29,7 @@ def fig4(*tasks: int) -> tuple[Node, dict[str, Node]]:
     return root, {n.name: n for n in root.walk()}
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", LETTER)
 def test_the_walk_through_fig_4(setting):
     """With 5, 5 and 10 tasks n2's vector is (0.5, 0.5) of the cluster (section 3.4)."""
     root, by = fig4(5, 5, 10)
@@ -38,7 +41,12 @@ def test_the_walk_through_fig_4(setting):
 
 @pytest.mark.parametrize(
     ("setting", "vector", "share"),
-    [("static", (4, 4), 0.4), ("cap", (4, 4), 0.4), ("prose", (4, 10), 0.4)],
+    [
+        ("static", (4, 4), 0.4),
+        ("cap", (4, 4), 0.4),
+        ("prose", (4, 10), 0.4),
+        ("look_ahead", (4, 5), 0.5),
+    ],
 )
 def test_a_blocked_child_is_capped_at_m_or_enters_as_it_is(setting, vector, share):
     """A CPU is free, no GPU: n2,2 wants more; with `prose` it enters whole, over Y = {CPU}."""
@@ -70,13 +78,33 @@ def test_who_wants_nothing_counts_whole_until_its_tasks_end(setting):
     assert found[by["n2"]].share == 0.8
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", LETTER)
 def test_an_empty_active_child_makes_its_parent_count_nothing(setting):
     """Resolution 8: M is 0, so the parent is served next, and in it the empty child."""
     root, by = fig4(5, 0, 10)
     found = update_shares(root, (10, 10), (True, True), setting)
     assert found[by["n2"]].vector == (0, 0)
     assert found[by["n2"]].minimum == 0
+
+
+def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
+    """Specification 2.9: M is where the least child is with its next task; nobody is scaled up."""
+    leaves = [leaf("a", (2, 0), 0), leaf("b", (1, 0), 3), leaf("c", (1, 0), 1)]
+    root = Node("r", children=[Node("n", children=leaves)])
+    found = update_shares(root, (10, 10), (True, True), "look_ahead")
+    assert found[root.children[0]].minimum == pytest.approx(0.2)
+    assert found[root.children[0]].vector == pytest.approx((3, 0))
+    assert found[root.children[0]].ahead == pytest.approx(0.2)
+
+
+def test_blocked_is_who_fits_nowhere_now_whatever_is_free_in_sum():
+    """Specification 2.9: its siblings are not held down to what it has."""
+    root, by = fig4(5, 4, 3)
+    found = update_shares(root, (10, 10), (True, True), "static", {by["a"], by["b"]})
+    assert not found[by["c"]].active
+    assert found[by["n2"]].vector == (4, 3)
+    found = update_shares(root, (10, 10), (True, True))
+    assert found[by["n2"]].vector == pytest.approx((3, 3))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -89,7 +117,7 @@ def test_where_none_is_active_nothing_is_scaled(setting):
     assert not found[root].active
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", LETTER)
 def test_weights_divide_what_is_compared(setting):
     """Resolution 12: child j of weight w is scaled to M * w; its parent's weight counts above."""
     a, b = leaf("a", (1, 0), 2, weight=1), leaf("b", (0, 1), 9, weight=3)
@@ -102,7 +130,7 @@ def test_weights_divide_what_is_compared(setting):
 
 def test_an_unknown_setting_is_refused():
     """One clear error, naming what there is."""
-    with pytest.raises(ValueError, match="static, cap, prose"):
+    with pytest.raises(ValueError, match="look_ahead, static, cap, prose"):
         update_shares(fig4(0, 0, 0)[0], (10, 10), (True, True), "other")
 
 

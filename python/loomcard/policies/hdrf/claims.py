@@ -2,62 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, room_for
-from loomcard.policies.hdrf.follow import Partition, applications_of
-from loomcard.policies.hdrf.sums import Branch, Child, Leaf
+from loomcard.policies.hdrf.cluster_tree import Partition, applications_of
+from loomcard.policies.hdrf.share_tree import Child, Leaf
+from loomcard.policies.hdrf.static import guarantees
 
 ROUNDING = 1e-9
 
 
-def guarantees(partition: Partition, whole: Resource) -> dict[Child, float]:
-    """g(n) = g(parent) * w[n] / the sum of w over demanding siblings and n (section 1); but a queue
-    whose ``guaranteed`` is a larger part of the ``whole`` cluster has that, and what it leaves of
-    the parent's goes to its siblings by weight.
+def due(
+    partition: Partition, whole: Resource, held: Callable[[Child], float],
+    children: Callable[[Any], Iterable[Child]] = lambda n: n.children,
+) -> dict[Child, float]:  # fmt: skip
+    """What each node of a partition is guaranteed now, by ``guarantees``: what ``held`` says that
+    it has is the most that is due to one that wants no more. A queue's ``guaranteed`` is its
+    largest part of a resource of the ``whole`` cluster.
     """
-    found: dict[Child, float] = {partition.tree.root: 1.0}
-    waiting: list[Branch] = [partition.tree.root]
-    while waiting:
-        branch = waiting.pop()
-        demanding = [child for child in branch.children if child.wants]
-        promised = {c: p for c in branch.children if (p := _promise(c, whole))}
-        level = _level(demanding, found[branch], promised)
-        total = sum(sorted(child.weight for child in demanding))
-        for child in branch.children:
-            if child.wants:
-                mine = level
-            elif promised:
-                mine = _level([*demanding, child], found[branch], promised)
-            else:
-                mine = found[branch] / (total + child.weight)
-            found[child] = max(promised.get(child, 0.0), mine * child.weight)
-            if isinstance(child, Branch):
-                waiting.append(child)
-    return found
 
+    def promised(child: Child) -> float:
+        if not isinstance(child.member, Queue):
+            return 0.0
+        pairs = zip(child.member.guaranteed, whole, strict=True)
+        return max((amount / all_ for amount, all_ in pairs if all_), default=0.0)
 
-def _promise(child: Child, whole: Resource) -> float:
-    """The largest part of a resource that a queue is guaranteed by the set-up."""
-    member = child.member
-    if not isinstance(member, Queue):
-        return 0.0
-    pairs = zip(member.guaranteed, whole, strict=True)
-    return max((amount / all_ for amount, all_ in pairs if all_), default=0.0)
-
-
-def _level(children: Collection[Child], due: float, promised: Mapping[Child, float]) -> float:
-    """What a weight of 1 is due, when each child has its promise at least and all have ``due``."""
-    left, weights = due, sum(sorted(child.weight for child in children))
-    bound = [child for child in children if child in promised]
-    for child in sorted(bound, key=lambda c: (-promised[c] / c.weight, c.order)):
-        if promised[child] * weights <= left * child.weight:
-            break
-        left, weights = left - promised[child], weights - child.weight
-    return max(left, 0.0) / weights if weights > ROUNDING else 0.0
+    root = partition.tree.root
+    return guarantees(root, lambda child: bool(child.wants), held, promised, children)
 
 
 class Limits:

@@ -2,34 +2,31 @@
 is taken from those that hold most beyond their own guarantee.
 
 It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps
-what it is guaranteed; a leaf is starved only while one more task stays within its guarantee and
-its limits let it have one; only servers are looked at to which that task may go; and what was
-taken for a leaf goes to it. So each eviction makes the sum of what leaves lack smaller. Should a
-leaf not use its room after all (a policy inside may hold back), one task at most is taken for it
-after a pause that doubles each time.
+what it is guaranteed, and guarantees never add up to more than the whole; a leaf is starved only
+while one more task stays within its guarantee and its limits let it have one; only servers are
+looked at to which that task may go; and the room that is taken for a leaf is held for it. So each
+eviction makes the sum of what leaves lack smaller. Should a leaf not use its room after all (a
+policy inside may hold back), one task at most is taken for it after a pause that doubles each time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from loomcard.model.cluster import Application, Ask, Container, Node, Queue
 from loomcard.model.plan import Plan
-from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_all, fits
-from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, guarantees, has_room
-from loomcard.policies.hdrf.follow import Forest, Partition, applications_of
-from loomcard.policies.hdrf.sums import Branch, Child, Leaf
+from loomcard.model.resource import Resource, add_all, fits, subtract_all
+from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, due, has_room
+from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
+from loomcard.policies.hdrf.fit import Hold
+from loomcard.policies.hdrf.holds import EVERY_MS, NEVER, Holds, word_of
+from loomcard.policies.hdrf.share_tree import Child, Leaf
 
-EVERY_MS = 1000
-"""How often it is looked at who is starved, at most."""
 LONGEST_MS = 3_600_000
 """The longest pause after room that was not used; a leaf's next one doubles for so long after."""
-NEVER = {Reason.NODE_GONE, Reason.LABEL, Reason.BLACKLISTED, Reason.LOCALITY}
-"""Why a task may not go to a server, whatever is taken there."""
 
 
 @dataclass
@@ -38,10 +35,6 @@ class Preemption:
 
     starved: dict[str, int] = field(default_factory=dict)
     """Since when, in ms, a leaf has wanted something within its guarantee."""
-    owed: dict[str, list[list[int]]] = field(default_factory=dict)
-    """The sizes of the tasks of a leaf for which containers were taken."""
-    until_ms: dict[str, int] = field(default_factory=dict)
-    """Till when what is owed to a leaf goes to it."""
     pauses: dict[str, list[int]] = field(default_factory=dict)
     """How long, and till when, in ms, nothing is taken for a leaf that did not use its room."""
     rest_ms: int = 0
@@ -49,19 +42,17 @@ class Preemption:
     look_ms: int = 0
     """It is looked at again."""
 
-    def lapse(self, now_ms: int, first_ms: int) -> None:
-        """What was owed long enough goes to others, and its leaf pauses: ``first_ms``, then twice
-        as long each time.
+    def pause(self, words: Iterable[str], now_ms: int, first_ms: int) -> None:
+        """These leaves did not use what was taken for them: each pauses ``first_ms``, then twice as
+        long each time.
         """
         for word, (_, until_ms) in list(self.pauses.items()):
             if until_ms + LONGEST_MS <= now_ms:
                 del self.pauses[word]
-        for word, until_ms in list(self.until_ms.items()):
-            if until_ms <= now_ms:
-                del self.owed[word], self.until_ms[word]
-                pause_ms = 2 * self.pauses[word][0] if word in self.pauses else first_ms
-                pause_ms = min(pause_ms, LONGEST_MS)
-                self.pauses[word] = [pause_ms, now_ms + pause_ms]
+        for word in words:
+            pause_ms = 2 * self.pauses[word][0] if word in self.pauses else first_ms
+            pause_ms = min(pause_ms, LONGEST_MS)
+            self.pauses[word] = [pause_ms, now_ms + pause_ms]
 
 
 @dataclass(frozen=True)
@@ -81,21 +72,20 @@ class Rules:
         if not 0 < self.budget <= 1:
             raise ValueError("preempt_budget is above 0 and at most 1")
 
+    @property
+    def until_ms(self) -> int:
+        """For how long room that is taken is held for its leaf."""
+        return self.grace_ms + self.cooldown_ms + EVERY_MS
 
-def word_of(leaf: Leaf) -> str:
-    """A leaf as plain text, for a memory."""
-    member = leaf.member
-    return member.path if isinstance(member, Queue) else f"application {member.number}"
 
-
-def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption) -> None:
+def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption, holds: Holds) -> None:
     """See who is starved, and take what it has waited for long enough."""
     now = plan.view.now_ms
-    once_ms = rules.grace_ms + rules.cooldown_ms + EVERY_MS
-    memory.lapse(now, rules.after_ms + once_ms)
+    memory.pause(dict.fromkeys(holds.unused), now, rules.until_ms + rules.after_ms)
     if now >= memory.look_ms:
         memory.look_ms = now + EVERY_MS
-        lacking = [Taking(plan, forest, p, rules, memory) for p in forest.partitions.values()]
+        partitions = forest.partitions.values()
+        lacking = [Taking(plan, forest, p, rules, memory, holds) for p in partitions]
         known = memory.starved
         memory.starved = {w: known.get(w, now) for each in lacking for w in each.starved}
         count = sum(each.take_all() for each in lacking) if now >= memory.rest_ms else 0
@@ -109,26 +99,28 @@ class Taking:
     """Who is starved in one partition, and what can be taken for it."""
 
     def __init__(
-        self, plan: Plan, forest: Forest, partition: Partition, rules: Rules, memory: Preemption
-    ) -> None:
+        self, plan: Plan, forest: Forest, partition: Partition, rules: Rules, memory: Preemption,
+        holds: Holds,
+    ) -> None:  # fmt: skip
         self._plan = plan
         self._forest = forest
         self._partition = partition
         self._rules = rules
         self._memory = memory
-        self._guarantee = guarantees(partition, forest.ledger.capacity)
+        self._holds = holds
         self._limits = Limits(forest.ledger)
         self._plain: dict[Child, list[int]] = {}  # what is held and not being taken
         self._leaf_of: dict[Application, Leaf] = {}
         for leaf in partition.leaves.values():
             self._charge(leaf, forest.used(leaf.member, partition.label), 1)
         self._before = {node: self._share(node) for node in self._plain}
+        self._guarantee = due(partition, forest.ledger.capacity, self._share)
         for leaf in partition.leaves.values():
             self._note(leaf)
-        self._shares = partition.tree.at(-1)
+        everything = frozenset(partition.tree.root.wants)
+        self._shares = partition.shares(forest.servers, everything)
         self._left = rules.budget
         self._taken = Counter[Ask]()  # in this call, tasks for an ask and those alike
-        self._promised: dict[Node, list[int]] = {}  # of a server's room, in this call
         by_need = sorted(partition.leaves.values(), key=self._need)
         self.starved: dict[str, Leaf] = {word_of(x): x for x in by_need if any(self._claims(x))}
 
@@ -141,11 +133,16 @@ class Taking:
                     self._limits.free(app.queue, container.size)
                     if self._here(container):
                         self._charge(leaf, container.size, -1)
-        for size in self._memory.owed.get(word_of(leaf), ()):
+        for size in self._owed(leaf):
             self._limits.owe(_queue(leaf), size)
 
+    def _owed(self, leaf: Leaf) -> list[list[int]]:
+        """The sizes of the tasks for which room has been taken."""
+        return [hold.size for hold in self._holds.of(leaf) if hold.taken]
+
     def _need(self, leaf: Leaf) -> tuple[Any, ...]:
-        return self._share(leaf) / self._guarantee[leaf], word_of(leaf)
+        least = self._guarantee[leaf]
+        return self._share(leaf) / least if least else float("inf"), word_of(leaf)
 
     def _here(self, container: Container) -> bool:
         return container.node.label == self._partition.label
@@ -171,7 +168,7 @@ class Taking:
         sizes = [size for size, _ in leaf.wants if self._within(leaf, size)]
         if not sizes:
             return
-        owed = self._memory.owed.get(word_of(leaf), [])
+        owed = self._owed(leaf)
         asks = asks_of(leaf, self._partition.label, sizes)
         wanted = Counter[Resource]()
         for ask, count in asks.items():
@@ -183,7 +180,7 @@ class Taking:
 
     def _within(self, leaf: Leaf, size: Sequence[int]) -> bool:
         total = list(self._plain[leaf])
-        for each in (size, *self._memory.owed.get(word_of(leaf), ())):
+        for each in (size, *self._owed(leaf)):
             add_all([total], each)
         return self._largest(total) <= self._guarantee[leaf] + ROUNDING
 
@@ -197,7 +194,7 @@ class Taking:
             ready_ms = self._memory.starved[word] + self._rules.after_ms
             if now < max(ready_ms, pause[1] if pause else 0):
                 continue
-            if pause and word in self._memory.owed:
+            if pause and self._owed(leaf):
                 continue  # first it shows that it uses this
             while found := self._victims(leaf):
                 ask, victims = found
@@ -232,9 +229,11 @@ class Taking:
     def _on_server(self, leaf: Leaf, ask: Ask, node: Node, am_too: bool) -> list[Container]:
         if self._plan.why_not(ask, node) in NEVER or not fits(ask.size, node.capacity):
             return []  # the task may not go there
-        need = self._forest.servers.needs(ask.size, (node.label, node.capacity))
-        promised = self._promised.get(node) or [0] * len(need)
-        room = [free - taken for free, taken in zip(node.free, promised, strict=True)]
+        need = self._forest.servers.needs(ask.size, node)
+        room = list(node.free)
+        for hold in self._holds.line.holds:
+            if hold.node == node.number:
+                subtract_all([room], hold.size)
         for container in node.containers:
             if container.preempting_since is not None:
                 add_all([room], container.size)
@@ -312,23 +311,24 @@ class Taking:
         return True
 
     def _evict(self, leaf: Leaf, ask: Ask, victims: list[Container]) -> None:
-        now, rules, memory = self._plan.view.now_ms, self._rules, self._memory
-        share, due = self._share(leaf), self._guarantee[leaf]
+        now, rules = self._plan.view.now_ms, self._rules
+        share, least = self._share(leaf), self._guarantee[leaf]
         for container in victims:
             victim = self._leaf_of[container.application]
             reason = (
-                f"{_name(leaf)} holds {share:.1%} of its guaranteed {due:.1%}; {_name(victim)} "
+                f"{_name(leaf)} holds {share:.1%} of its guaranteed {least:.1%}; {_name(victim)} "
                 f"holds {self._share(victim):.1%}, and is guaranteed {self._guarantee[victim]:.1%}"
             )
             self._plan.preempt(container, rules.grace_ms, reason)
             self._charge(victim, container.size, -1)
             self._limits.free(container.application.queue, container.size)
-        promised = self._promised.setdefault(victims[0].node, [0] * len(ask.size))
-        add_all([promised], ask.size)
         self._taken[ask] += 1
         self._limits.owe(_queue(leaf), ask.size)
-        memory.owed.setdefault(word_of(leaf), []).append(list(ask.size))
-        memory.until_ms[word_of(leaf)] = now + rules.grace_ms + rules.cooldown_ms + EVERY_MS
+        until_ms = now + rules.until_ms
+        node = victims[0].node
+        self._holds.add(
+            Hold(word_of(leaf), node.number, list(ask.size), node.label, until_ms, taken=True)
+        )
 
 
 def _enough(ask: Ask, need: Any, room: list[int], tight: dict[Queue, list[int]]) -> bool:
@@ -355,28 +355,3 @@ def _path(leaf: Leaf) -> Iterator[Child]:
 def _name(leaf: Leaf) -> str:
     member = leaf.member
     return member.path if isinstance(member, Queue) else f"{member.id} in {member.queue.path}"
-
-
-def owed_first(
-    partition: Partition, memory: Preemption
-) -> Callable[[Branch, Callable[[Child], bool]], Child | None]:
-    """Of a branch, the child at or below which stands a leaf for which containers were taken."""
-    leaves = partition.leaves.values() if memory.owed else ()
-    owed = [leaf for leaf in leaves if word_of(leaf) in memory.owed]
-    above = {node: None for leaf in owed for node in _path(leaf)}
-
-    def first(branch: Branch, able: Callable[[Child], bool]) -> Child | None:
-        found = (node for node in above if node.parent is branch and able(node))
-        return min(found, key=lambda node: node.order, default=None)
-
-    return first
-
-
-def pay(leaf: Leaf, memory: Preemption) -> None:
-    """A leaf was served: less is owed to it, and where it used all, it need not pause any more."""
-    word = word_of(leaf)
-    if word in memory.owed:
-        memory.owed[word].pop(0)
-        if not memory.owed[word]:
-            del memory.owed[word], memory.until_ms[word]
-            memory.pauses.pop(word, None)

@@ -7,9 +7,10 @@ on a cluster the policies do, which follow the same rules on YARN's books.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from loomcard.policies.hdrf.collapsed import collapsed_target, collapsed_weights
 from loomcard.policies.hdrf.shares import (
@@ -20,7 +21,10 @@ from loomcard.policies.hdrf.shares import (
     update_shares,
 )
 from loomcard.policies.hdrf.static import guarantees
-from loomcard.policies.hdrf.tree import Node, Vector
+from loomcard.policies.hdrf.tree import SETTINGS, Node, Vector
+
+DIGITS = 9
+"""Shares that differ only beyond so many decimals are equal."""
 
 
 @dataclass(eq=False)
@@ -132,80 +136,120 @@ class Pool:
         return {leaf.name: len(servers) for leaf, servers in self.running.items()}
 
 
+Rank = Any
+"""What the descent compares among siblings: the least goes first."""
+Rule = Callable[[Node, Vector, Sequence[bool], Collection[Node]], Mapping[Node, Rank]]
+"""The ranks of a tree's nodes, of its capacity, of Y, and of the nodes below which a task can start
+now; of those alone a rank is needed.
+"""
 Round = Callable[[Pool], Node | None]
 """Starts one task and says of which leaf; None where none can be."""
 
 
-def hdrf_round(pool: Pool, setting: str = "static", even: bool = False) -> Node | None:
-    """Algorithm 2: shares anew over the whole tree, then Alloc.
+def hdrf(
+    root: Node, capacity: Vector, y: Sequence[bool], able: Collection[Node],
+    setting: str = "look_ahead", even: bool | None = None,
+) -> Mapping[Node, Rank]:  # fmt: skip
+    """Algorithm 2: s/w of the attributed shares.
 
-    ``even``: of equals the child goes first that has least of the resources that are not saturated,
-    so that two like children are treated alike where a saturated one decides both their shares.
+    ``even``: of equals that goes first which has least of the resources that are not saturated, so
+    that like children are treated alike where a saturated one decides their shares. With
+    ``look_ahead``, where two may be level by what one of them will have, it is always so.
     """
-    y = pool.unsaturated
-    found = update_shares(pool.root, pool.capacity, y, setting)
-    share = {n: attributed.share for n, attributed in found.items()}
-    if not even:
-        return alloc(pool, share)
+    found = update_shares(root, capacity, y, setting, able)
+    if not (setting == "look_ahead" if even is None else even):
+        return {n: a.share / n.weight for n, a in found.items()}
     over = [r for r, room in enumerate(y) if room]
-    least = {n: dominant_share(a.vector, pool.capacity, over) for n, a in found.items()}
-    return alloc(pool, share, least)
+    then = {n: dominant_share(a.vector, capacity, over) for n, a in found.items() if not n.leaf}
+    return {n: even_rank(n.weight, a.share, then.get(n, a.share)) for n, a in found.items()}
 
 
-def alloc(
-    pool: Pool, share: Mapping[Node, float], then: Mapping[Node, float] | None = None
-) -> Node | None:
-    """Algorithm 4: from the root down the child with the least s/w that can schedule, of equals
-    the one with least of ``then`` by its weight, and then the first; its leaf starts one task.
+def even_rank(weight: float, share: float, then: float) -> tuple[float, float]:
+    """s/w, and of equals, but for rounding, another share by the weight."""
+    return round(share / weight, DIGITS), round(then / weight, DIGITS)
+
+
+def per_level_drf(
+    root: Node, capacity: Vector, _: Sequence[bool], __: Collection[Node]
+) -> Mapping[Node, Rank]:
+    """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
+    return by_weight(plain_shares(root, capacity))
+
+
+def rescale_only(
+    root: Node, capacity: Vector, _: Sequence[bool], __: Collection[Node]
+) -> Mapping[Node, Rank]:
+    """Rescaling to the least share among all children that want more, as if nothing were ever
+    saturated (section 3.4's first step).
     """
+    found = update_shares(root, capacity, (True,) * len(capacity), "prose")
+    return {n: a.share / n.weight for n, a in found.items()}
 
-    def rank(c: Node) -> tuple[float, float]:
-        if then is None:
-            return share[c] / c.weight, 0.0
-        return round(share[c] / c.weight, 9), then[c] / c.weight
 
+def ignore_blocked_only(
+    root: Node, capacity: Vector, y: Sequence[bool], _: Collection[Node]
+) -> Mapping[Node, Rank]:
+    """Plain sums, compared over the resources that are not saturated: section 3.4 without its
+    rescaling.
+    """
+    over = [r for r, room in enumerate(y) if room]
+    return by_weight(plain_shares(root, capacity, over))
+
+
+def collapsed_fixed(
+    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
+) -> Mapping[Node, Rank]:
+    """Flat weighted DRF over the leaves, each with its product of weights (variant A)."""
+    weight = collapsed_weights(root)
+    return _flat(root, able, {x: dominant_share(x.used, capacity) / weight[x] for x in weight})
+
+
+def collapsed_recalculated(
+    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
+) -> Mapping[Node, Rank]:
+    """To the leaf that is furthest below its target of now (variant B)."""
+    target = collapsed_target(root, capacity)
+    return _flat(root, able, {x: dominant_share(x.used, capacity) - target[x] for x in target})
+
+
+def _flat(root: Node, able: Collection[Node], rank: dict[Node, Rank]) -> Mapping[Node, Rank]:
+    """An inner node stands where the first of the leaves does that can start a task below it."""
+    found = dict(rank)
+    for n in reversed(list(root.walk())):
+        if not n.leaf:
+            found[n] = min((found[c] for c in n.children if c in able), default=0.0)
+    return found
+
+
+def by_weight(share: Mapping[Node, float]) -> Mapping[Node, Rank]:
+    """s/w."""
+    return {n: s / n.weight for n, s in share.items()}
+
+
+RULES: dict[str, Rule] = {
+    **{setting: partial(hdrf, setting=setting) for setting in SETTINGS},
+    "per_level_drf": per_level_drf,
+    "rescale_only": rescale_only,
+    "ignore_blocked_only": ignore_blocked_only,
+    "collapsed_fixed": collapsed_fixed,
+    "collapsed_recalculated": collapsed_recalculated,
+}
+"""H-DRF in its settings, and the baselines."""
+
+
+def hdrf_round(pool: Pool, rule: Rule = RULES["look_ahead"]) -> Node | None:
+    """Shares anew over the whole tree, then Alloc (Algorithm 4): from the root down the child that
+    can schedule and goes first by the rule, of equals the first; its leaf starts one task.
+    """
     places = pool.places()
     n = pool.root
     if n not in places:
         return None
+    rank = rule(pool.root, pool.capacity, pool.unsaturated, places)
     while not n.leaf:
-        n = min((c for c in n.children if c in places), key=rank)
+        n = min((c for c in n.children if c in places), key=rank.__getitem__)
     pool.start(n, places[n])
     return n
-
-
-def per_level_round(pool: Pool) -> Node | None:
-    """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
-    return alloc(pool, plain_shares(pool.root, pool.capacity))
-
-
-def rescale_only_round(pool: Pool) -> Node | None:
-    """Rescaling to the least share among all children that want more, as if nothing were ever
-    saturated (section 3.4's first step).
-    """
-    every = (True,) * len(pool.capacity)
-    found = update_shares(pool.root, pool.capacity, every, "prose")
-    return alloc(pool, {n: attributed.share for n, attributed in found.items()})
-
-
-def ignore_blocked_only_round(pool: Pool) -> Node | None:
-    """Plain sums, compared over the resources that are not saturated: section 3.4 without its
-    rescaling.
-    """
-    over = [r for r, room in enumerate(pool.unsaturated) if room]
-    return alloc(pool, plain_shares(pool.root, pool.capacity, over))
-
-
-def collapsed_fixed_round(pool: Pool) -> Node | None:
-    """Flat weighted DRF over the leaves, each with its product of weights (variant A)."""
-    weight, share = collapsed_weights(pool.root), pool.shares()
-    return _alloc_flat(pool, {leaf: share[leaf] / weight[leaf] for leaf in pool.running})
-
-
-def collapsed_recalculated_round(pool: Pool) -> Node | None:
-    """To the leaf that is furthest below its target of now (variant B)."""
-    target, share = collapsed_target(pool.root, pool.capacity), pool.shares()
-    return _alloc_flat(pool, {leaf: share[leaf] - target[leaf] for leaf in pool.running})
 
 
 def cs_current_round(pool: Pool) -> Node | None:
@@ -222,25 +266,8 @@ def cs_current_round(pool: Pool) -> Node | None:
     return n
 
 
-def _alloc_flat(pool: Pool, rank: Mapping[Node, float]) -> Node | None:
-    places = pool.places()
-    leaf = min((c for c in pool.running if c in places), key=rank.__getitem__, default=None)
-    if leaf is not None:
-        pool.start(leaf, places[leaf])
-    return leaf
-
-
-ROUNDS: dict[str, Round] = {
-    "static": hdrf_round,
-    "cap": partial(hdrf_round, setting="cap"),
-    "prose": partial(hdrf_round, setting="prose"),
-    "per_level_drf": per_level_round,
-    "rescale_only": rescale_only_round,
-    "ignore_blocked_only": ignore_blocked_only_round,
-    "collapsed_fixed": collapsed_fixed_round,
-    "collapsed_recalculated": collapsed_recalculated_round,
-}
-"""H-DRF in its three settings, and the baselines."""
+ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
+"""A round by each rule."""
 
 
 def fill(pool: Pool, round_: Round) -> int:

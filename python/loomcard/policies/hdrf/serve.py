@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Queue
+from loomcard.model.cluster import Application, Ask, Node, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import room_for
+from loomcard.model.room import Shape
 from loomcard.model.view import NOTHING, WITHHELD, asks_below
 from loomcard.policies.fill import Index
-from loomcard.policies.hdrf.follow import Forest, Partition
-from loomcard.policies.hdrf.sums import Leaf
+from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
+from loomcard.policies.hdrf.share_tree import Leaf
 
 HEADROOM = "HEADROOM"
 """The reason of an ask that would fit on a server, but for the headroom that is left there."""
-SATURATED = "SATURATED"
-"""The reason of an ask that needs a resource of which hardly any is free in the cluster."""
+HELD_FOR_OTHERS = "HELD_FOR_OTHERS"
+"""The reason of an ask that would fit on a server, but for what is held there for another."""
 
 NEVER = -1
 """No timer."""
@@ -31,50 +32,68 @@ class Server:
         self.forest = forest
         self.withheld = withheld
 
-    def serve(self, partition: Partition, leaf: Leaf) -> bool:
-        """One container for a leaf (Algorithm 4's ``consume``); whether it got one."""
+    def serve(self, partition: Partition, leaf: Leaf, fitting: frozenset[Shape]) -> bool:
+        """One container for a leaf (Algorithm 4's ``consume``); whether it got one. Of the shapes
+        only those ``fitting`` have room on a server.
+        """
         member = leaf.member
         if isinstance(member, Application):
-            return self.grant(partition, member)
-        if member.policy is not None and member is not self.plan.view.queue:
+            return self._grant(partition, member, fitting)
+        if self.decides_itself(member):
             return self._turn(leaf, member)
-        return self._first_in_first_out(partition, member)
+        return self._first_in_first_out(partition, member, fitting)
 
-    def grant(self, partition: Partition, app: Application) -> bool:
+    def decides_itself(self, queue: Queue) -> bool:
+        """A queue with a policy of its own."""
+        return queue.policy is not None and queue is not self.plan.view.queue
+
+    def serve_on(self, leaf: Leaf, shape: Shape, node: Node) -> bool:
+        """One container of this shape on this server, if one of the leaf's asks may go there; a
+        queue with a policy of its own decides itself, and where.
+        """
+        plan, member = self.plan, leaf.member
+        if isinstance(member, Queue) and self.decides_itself(member):
+            return plan.turn(member).count > 0
+        for ask in asks_of(leaf, shape):
+            free = plan.limited(ask) is None and plan.allows(ask)
+            if free and plan.why_not(ask, node) is None:
+                plan.grant(ask, node)
+                return True
+        return False
+
+    def _grant(self, partition: Partition, app: Application, fitting: frozenset[Shape]) -> bool:
         """The first of an application's asks that may have a container and fits."""
         for ask in app.asks:
             if ask.count <= 0 or ask.label != partition.label:
                 continue
-            reason = self._tried(partition, ask)
+            reason = self._tried(ask, fitting)
             if reason is None:
                 return True
             if reason:
                 self.plan.wait(ask, reason)
         return False
 
-    def _tried(self, partition: Partition, ask: Ask) -> Reason | str | None:
+    def _tried(self, ask: Ask, fitting: frozenset[Shape]) -> Reason | str | None:
         """Grant a container of ``ask``; else the reason why not ("": the turn is used up)."""
-        plan, shape = self.plan, (ask.size, ask.label)
+        plan = self.plan
         limit = plan.limited(ask)
         if limit is not None:
             return limit
         if not plan.allows(ask):
             return ""
-        if shape in partition.full:
-            return self.why_full(ask)
+        if (ask.size, ask.label) not in fitting:
+            return self._why_full(ask)
         node = self.forest.servers.place(plan, ask)
         if node is not None:
             plan.grant(ask, node)
             return None
-        if self.forest.servers.first(*shape) is None:
-            partition.full.add(shape)
-            return self.why_full(ask)
         return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
-    def why_full(self, ask: Ask) -> Reason | str:
-        """Why no server has room: none has, or none beside its headroom."""
-        anywhere = self.plan.view._ledger.rooms.of(ask.size, ask.label).first()
-        return Reason.NODE_FULL if anywhere is None else HEADROOM
+    def _why_full(self, ask: Ask) -> Reason | str:
+        """Why no server has room: none has, or none beside what must stay free."""
+        if self.plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
+            return Reason.NODE_FULL
+        return HEADROOM if self.forest.servers.headroom else HELD_FOR_OTHERS
 
     def _turn(self, leaf: Leaf, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
@@ -109,15 +128,17 @@ class Server:
     def _at_limits(self, queue: Queue) -> bool:
         return all(self.plan.limited(ask) for ask in asks_below(queue))
 
-    def _first_in_first_out(self, partition: Partition, queue: Queue) -> bool:
+    def _first_in_first_out(
+        self, partition: Partition, queue: Queue, fitting: frozenset[Shape]
+    ) -> bool:
         indexes = self.plan.view._indexes
         index = indexes.get(queue)
         if index is None:
             index = indexes[queue] = Index(queue)
         index.refresh(self.forest.ledger.capacity_version, by_submission)
-        got = False
-        while not got and (app := index.top(partition.full)) is not None:
-            got = self.grant(partition, app)  # type: ignore[arg-type]
+        got, blocked = False, Blocked(fitting)
+        while not got and (app := index.top(blocked)) is not None:
+            got = self._grant(partition, app, fitting)  # type: ignore[arg-type]
             if got:
                 index.served(by_submission, app)
             else:
@@ -125,17 +146,8 @@ class Server:
         index.put_back()
         return got
 
-    def unfit(self, partition: Partition, leaf: Leaf) -> bool:
-        """Whether an application got nothing because of where it wants to be, not of a limit."""
-        app = leaf.member
-        return isinstance(app, Application) and not any(
-            self.plan.limited(ask)
-            for ask in app.asks
-            if ask.count > 0 and (ask.size, ask.label) not in partition.full
-        )
-
     def tell(self) -> None:
-        """Asks that were not looked at wait for room, or for what is saturated."""
+        """Asks that were not looked at wait for room."""
         for app in self.forest.untold:
             for ask in app.asks:
                 if ask.count > 0 and ask.told is None:
@@ -143,15 +155,32 @@ class Server:
         self.forest.untold.clear()
 
     def _why(self, ask: Ask) -> Reason | str:
-        partition = self.forest.partitions.get(ask.label)
-        if partition is None or not self.forest.servers.can_ever((ask.size, ask.label)):
-            return Reason.NODE_FULL
-        return SATURATED if partition.saturated((ask.size, ask.label)) else self.why_full(ask)
+        ever = self.forest.servers.can_ever((ask.size, ask.label))
+        return self._why_full(ask) if ever else Reason.NODE_FULL
+
+
+class Blocked:
+    """The shapes that fit nowhere: all but some."""
+
+    def __init__(self, fitting: frozenset[Shape]) -> None:
+        self._fitting = fitting
+
+    def __contains__(self, shape: object) -> bool:
+        return shape not in self._fitting
 
 
 def by_submission(app: Any) -> tuple[int, int]:
     """FIFO inside a leaf queue: priority, then submission."""
     return -app.priority, app.submitted_ms
+
+
+def asks_of(leaf: Leaf, shape: Shape) -> Iterator[Ask]:
+    """The outstanding asks of a leaf for containers of one shape, in the order it is served."""
+    apps = applications_of(leaf.member)
+    for app in sorted(apps, key=lambda a: (*by_submission(a), a.number)):
+        for ask in app.asks:
+            if ask.count > 0 and (ask.size, ask.label) == shape:
+                yield ask
 
 
 def _full_above(queue: Queue, ask: Ask) -> bool:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from loomcard.model.cluster import Queue
 from loomcard.model.plan import Plan
 from loomcard.model.report import shown
-from loomcard.policies.hdrf.follow import Forest, Partition
-from loomcard.policies.hdrf.incremental import Shares
-from loomcard.policies.hdrf.sums import Branch, Child
+from loomcard.model.room import Shape
+from loomcard.policies.hdrf.claims import due
+from loomcard.policies.hdrf.cluster_tree import Forest, Partition
+from loomcard.policies.hdrf.share_tree import Branch, Child
+
+EACH_MS = 10
+"""A queue's state is told once in so many ms for each queue there is, and once a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,55 +40,59 @@ class HdrfState:
     partitions: tuple[PartitionState, ...] = shown("by partition")
 
 
-def report(plan: Plan, forest: Forest) -> None:
+def report(plan: Plan, forest: Forest) -> int:
     """Tell the state of every queue that the policy governs, and of those below it that have a
-    policy of their own.
+    policy of their own; how many they are.
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
     for partition in forest.partitions.values():
+        fitting = partition.fitting(forest.servers)
         # Where all is taken nobody is compared: shares are told as when some of all were free.
-        shares = partition.shares(forest.servers) or partition.tree.at(-1)
-        _walk(forest, partition, shares, plan.view.queue, 1.0, by_queue)
+        told = fitting or frozenset(partition.tree.root.wants)
+        shares = partition.shares(forest.servers, told)
+        plain = {child: _plain(forest, partition, child) for child in _queues(partition.tree.root)}
+        least = due(partition, forest.ledger.capacity, plain.__getitem__, _queues_in)
+        for child, share in plain.items():
+            attributed, why = shares.of(child).share, _why(child, fitting)
+            state = PartitionState(partition.label, share, attributed, least[child], why)
+            by_queue.setdefault(child.member, []).append(state)
+        for queue in forest.queues:
+            if partition.child(queue) is None:
+                nothing = PartitionState(partition.label, 0.0, 0.0, 0.0, NO_WISH)
+                by_queue.setdefault(queue, []).append(nothing)
     for queue, states in by_queue.items():
         first = states[0]
         several = tuple(states) if len(states) > 1 else ()
-        state = HdrfState(first.share, first.attributed, first.guarantee, first.blocked, several)
-        plan.report(queue, state)
+        whole = HdrfState(first.share, first.attributed, first.guarantee, first.blocked, several)
+        plan.report(queue, whole)
+    return len(by_queue)
 
 
-def _walk(
-    forest: Forest, partition: Partition, shares: Shares, queue: Queue,
-    guarantee: float, found: dict[Queue, list[PartitionState]],
-) -> None:  # fmt: skip
-    child = partition.child(queue)
-    state = PartitionState(
-        partition.label,
-        max(partition.fractions(forest.used(queue, partition.label)), default=0.0),
-        0.0 if child is None else shares.of(child).share,
-        guarantee,
-        _why(partition, child),
-    )
-    found.setdefault(queue, []).append(state)
-    if isinstance(child, Branch) and not queue.leaf:
-        demanding = {c: _demands(partition, c) for c in queue.children}
-        total = sum(c.weight for c in queue.children if demanding[c])
-        for below in queue.children:
-            others = total if demanding[below] else total + below.weight
-            mine = guarantee * below.weight / others  # g(n) of the specification's section 1
-            _walk(forest, partition, shares, below, mine, found)
+NO_WISH = "it wants no more than it holds, or may have no more"
 
 
-def _demands(partition: Partition, queue: Queue) -> bool:
-    child = partition.child(queue)
-    return child is not None and bool(child.wants)
+def _queues(child: Child) -> Iterable[Child]:
+    yield child
+    for below in _queues_in(child):
+        yield from _queues(below)
 
 
-def _why(partition: Partition, child: Child | None) -> str | None:
+def _queues_in(child: Any) -> Iterable[Child]:
+    """The queues among the children: applications are not told of."""
+    return () if child.member.leaf else child.children
+
+
+def _plain(forest: Forest, partition: Partition, child: Child) -> float:
+    used = forest.used(child.member, partition.label)
+    return max(partition.fractions(used), default=0.0)
+
+
+def _why(child: Child, fitting: frozenset[Shape]) -> str | None:
     """None: it is in the paper's A."""
     if isinstance(child, Branch) and child.closed:
         return "it has its maximum"
-    if child is None or not child.wants:
-        return "it wants no more than it holds, or may have no more"
-    if all(partition.saturated(want) for want in child.wants):
-        return "what it wants is saturated"
+    if not child.wants:
+        return NO_WISH
+    if not any(want in fitting for want in child.wants):
+        return "no server has room for what it wants"
     return None

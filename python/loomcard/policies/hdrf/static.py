@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from loomcard.policies.hdrf.shares import dominant_share
 from loomcard.policies.hdrf.tree import Node, Vector
@@ -53,18 +54,55 @@ def static_hdrf_tasks(
 
 
 def guarantees(
-    root: Node, demanding: Callable[[Node], bool] = lambda n: n.demanding
-) -> dict[Node, float]:
-    """g(n), the part of the whole that each node is to have at least: g(root) = 1 and
-    g(n) = g(P(n)) * w[n] / sum(w[i] of the demanding siblings i, n included); 0 of those that
-    demand nothing.
+    root: Any, demanding: Callable[[Any], bool] = lambda n: n.demanding,
+    held: Callable[[Any], float] = lambda _: 0.0, promised: Callable[[Any], float] = lambda _: 0.0,
+    children: Callable[[Any], Iterable[Any]] = lambda n: n.children,
+) -> dict[Any, float]:  # fmt: skip
+    """g(n), the part of the whole that each node is to have at least: g(root) = 1, and a node's
+    children have g(n) among them by weight. They never add up to more.
+
+    One that demands nothing is due no more than what it has ``held``: with nothing held this is the
+    paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). One that demands is due what it
+    is ``promised`` at least; should siblings be promised more than there is, each in proportion.
+    ``root``: a node, or whatever else has children and weights.
     """
     found = {root: 1.0}
-    for n in root.walk():
-        sharing = [c for c in n.children if demanding(c)]
-        found.update(dict.fromkeys(n.children, 0.0))
-        whole = sum(c.weight for c in sharing)
-        found.update((c, found[n] * c.weight / whole) for c in sharing)
+    waiting = [root]
+    while waiting:
+        n = waiting.pop()
+        low: dict[Any, float] = {}
+        high: dict[Any, float] = {}
+        for c in children(n):
+            high[c] = float("inf") if demanding(c) else held(c)
+            low[c] = min(promised(c), high[c])
+        found.update(_divided(found[n], low, high))
+        waiting.extend(low)
+    return found
+
+
+def _divided(due: float, low: Mapping[Any, float], high: Mapping[Any, float]) -> dict[Any, float]:
+    """``due`` by weight, but for each within its bounds: again and again the bounds on the side
+    that is violated more are settled, and the rest is divided anew.
+    """
+    promised = sum(low.values())
+    if promised >= due:
+        return {c: due * least / promised if promised else 0.0 for c, least in low.items()}
+    found: dict[Any, float] = {}
+    open_ = list(low)
+    while open_:
+        level = max(due, 0.0) / sum(c.weight for c in open_)
+        short = [c for c in open_ if low[c] > level * c.weight]
+        over = [c for c in open_ if high[c] < level * c.weight]
+        lacking = sum(low[c] - level * c.weight for c in short)
+        spare = sum(level * c.weight - high[c] for c in over)
+        bound, at = (short, low) if lacking > spare else (over, high)
+        if not bound:
+            found.update((c, level * c.weight) for c in open_)
+            break
+        for c in bound:
+            found[c] = at[c]
+            due -= at[c]
+        open_ = [c for c in open_ if c not in found]
     return found
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 Vector = Sequence[float]
 """Amounts, one number a resource type, in an order that a tree and its capacity share."""
 
-SETTINGS = ("static", "cap", "prose")
-"""How blocked children that still want more enter their parent (specification 2.6)."""
+SETTINGS = ("look_ahead", "static", "cap", "prose")
+"""How children enter their parent (specification 2.6 and 2.9): ``look_ahead`` is for whole tasks on
+servers, ``prose`` the letter of the paper.
+"""
 
 
 @dataclass(slots=True, eq=False)

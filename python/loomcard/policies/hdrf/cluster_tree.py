@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from loomcard.model.cluster import Application, Member, Queue
+from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.ledger import Ledger
-from loomcard.model.resource import Resource, add_all, fits, room_for
+from loomcard.model.resource import Resource, add_all, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
-from loomcard.policies.hdrf.gate import Gate
-from loomcard.policies.hdrf.incremental import Shares, ShareTree
-from loomcard.policies.hdrf.servers import Kind, Servers
-from loomcard.policies.hdrf.sums import Branch, Leaf
+from loomcard.policies.hdrf.fit import Servers
+from loomcard.policies.hdrf.share_tree import Branch, Leaf, Shares, ShareTree
 
 
 class Partition:
-    """The tree of one partition, of whose capacity its shares are, and what one call has found."""
+    """The tree of one partition, of whose capacity its shares are, and what is wanted in it."""
 
     def __init__(self, label: str, capacity: Resource, tree: ShareTree) -> None:
         self.label = label
@@ -28,55 +24,26 @@ class Partition:
         self.capacity = [capacity[r] for r in self.types]
         self.branches: dict[Queue, Branch] = {}
         self.leaves: dict[Member, Leaf] = {}
-        self.full: set[Any] = set()  # shapes that fit nowhere any more
-        self.aside: set[Any] = set()  # leaves that were tried in vain
         self.wanted: list[Any] = []  # shapes
         self._version = -1
-        self._blocked: dict[tuple[int, ...], frozenset[Any]] = {}  # classes, by Y of each kind
-        self._now: frozenset[Any] = frozenset()
 
-    def look(self, servers: Servers) -> None:
-        """See what is wanted: the headroom follows it."""
+    def fitting(self, servers: Servers) -> frozenset[Shape]:
+        """The wanted shapes for which a server has room now. The others are blocked."""
         if self._version != self.tree.version:
             self._version = self.tree.version
             self.wanted = list(self.tree.root.wants)
             servers.want(self.label, [size for size, _ in self.wanted])
-            self._blocked.clear()
-            self.begin_anew()  # where less headroom is left, more fits
+            self.tree.put_back()  # where less headroom is left, more fits
+        first = servers.first
+        return frozenset(shape for shape in self.wanted if first(*shape) is not None)
 
-    def shares(self, servers: Servers) -> Shares | None:
-        """Algorithms 2 and 3 for the Y of now; None while all that is wanted is blocked."""
-        self.look(servers)
-        kinds = servers.kinds(self.label)
-        each = tuple(self._bits(servers.unsaturated(kind)) for kind in kinds)
-        if each not in self._blocked:
-            self._blocked[each] = self._blocked_by(dict(zip(kinds, each, strict=True)))
-        self._now = self._blocked[each]
-        if all(self.saturated(shape) for shape in self.wanted):
-            return None
-        return self.tree.at(reduce(or_, each, 0), self._now)
+    def shares(self, servers: Servers, fitting: frozenset[Shape]) -> Shares:
+        """Algorithms 2 and 3 while this fits."""
+        return self.tree.at(fitting, lambda: self._unsaturated(servers))
 
-    def _bits(self, unsaturated: int) -> int:
-        return sum(1 << i for i, r in enumerate(self.types) if unsaturated >> r & 1)
-
-    def _blocked_by(self, unsaturated: Mapping[Kind, int]) -> frozenset[Any]:
-        """The classes of shapes for which each kind of server is short of something they need."""
-        classes = self.tree.classes.values()
-        return frozenset(
-            (mask, kinds)
-            for mask, kinds in classes
-            if all(mask & ~unsaturated.get(kind, 0) for kind in kinds)
-        )
-
-    def saturated(self, shape: Shape) -> bool:
-        """It needed what was saturated when shares were last asked for."""
-        return self.tree.classes.get(shape) in self._now
-
-    def begin_anew(self) -> None:
-        """Whoever was tried in vain may try again."""
-        self.full.clear()
-        self.aside.clear()
-        self.tree.put_back()
+    def _unsaturated(self, servers: Servers) -> list[bool]:
+        y = servers.unsaturated(self.label)
+        return [y[r] for r in self.types]
 
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
         """Amounts as parts of what the partition has, of each resource that it has at all."""
@@ -85,6 +52,36 @@ class Partition:
     def child(self, queue: Queue) -> Branch | Leaf | None:
         """A queue in the tree, if it is there."""
         return self.branches.get(queue) or self.leaves.get(queue)
+
+
+class Gate:
+    """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
+
+    def __init__(self, ledger: Ledger, queue: Queue) -> None:
+        self._ledger = ledger
+        self._queue = queue
+        self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
+
+    def allows(self, ask: Ask) -> bool:
+        """Neither limit forbids one more container of the ask."""
+        key = ask.application.user, ask.size, ask.is_am
+        if key not in self.verdicts:
+            self.verdicts[key] = self._verdict(*key)
+        return self.verdicts[key]
+
+    def moved(self) -> list[Application]:
+        """Applications with an ask of which a verdict that was given is another now; forgets those
+        verdicts.
+        """
+        old = [key for key, verdict in self.verdicts.items() if verdict != self._verdict(*key)]
+        for key in old:
+            del self.verdicts[key]
+        users = {user for user, _, _ in old}
+        applications = self._queue.applications.values() if old else ()
+        return [app for app in applications if app.user in users]
+
+    def _verdict(self, user: str, size: Resource, is_am: bool) -> bool:
+        return self._ledger.limited_in(self._queue, user, size, is_am) is None
 
 
 class Forest:
@@ -103,7 +100,6 @@ class Forest:
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
         self.withheld: Collection[str] = ()  # paths of queues that hold back
-        self.unfit: Mapping[int, None] = {}  # numbers of applications that count as blocked
         self.untold: dict[Application, None] = {}  # changed, and not yet told why they wait
         self._make = make
         self._scope = view.queue
@@ -113,12 +109,14 @@ class Forest:
         self._held_by: dict[Application, Queue] = {}  # in which of them an application is
         self._gates: dict[Queue, Gate] = {}
         self._governed: list[Queue] = []
+        self.queues: list[Queue] = []  # those that are nodes of the trees
         self._moved: dict[Queue, None] = {}  # with a maximum, and something in them changed
         self._read(view.queue, by_queue)
 
     def _read(self, queue: Queue, by_queue: bool) -> None:
         """Which queues are branches, which are leaves; and hear of what happens below them."""
         self._governed.append(queue)
+        self.queues.append(queue)
         promised = [child for child in queue.children if any(child.guaranteed)]
         if promised:
             self.promising[queue] = promised
@@ -128,6 +126,7 @@ class Forest:
             if child.policy is None and not (child.leaf and by_queue):
                 self._read(child, by_queue)
             else:
+                self.queues.append(child)
                 self._watch(child, child)
 
     def _watch(self, queue: Queue, owner: Queue | None) -> None:
@@ -275,9 +274,7 @@ class Forest:
                 leaf = partition.leaves[member] = Leaf(member, branch, order, member.weight)
             for shape in wants:
                 if shape not in partition.tree.tasks:
-                    among = tuple(k for k in self.servers.kinds(label) if fits(shape[0], k[1]))
-                    partition.tree.learn(shape, partition.fractions(shape[0]), among)
-            leaf.unfit = isinstance(member, Application) and member.number in self.unfit
+                    partition.tree.learn(shape, partition.fractions(shape[0]))
             partition.tree.put(leaf, partition.fractions(mine), wants)
 
     def _close(self, queue: Queue) -> None:

@@ -1,0 +1,130 @@
+"""Room that is held on one server: for whom, where, against whom, and when it ends."""
+
+from hdrf_clusters import grown, held, wants
+from preempting import CPU
+
+AB = {"a": {}, "b": {}}
+LARGE = (0, 4, 0)
+SERVERS = [(1000, 4, 0), (1000, 4, 0)]
+
+
+def waiting(*servers, **options):
+    """a's small tasks are everywhere; b's large one comes late."""
+    made = grown("hdrf", AB, *(servers or SERVERS), **options)
+    wants(made, 1, "a", CPU)
+    made.round()
+    wants(made, 2, "b", LARGE, 5)
+    made.round()
+    return made
+
+
+def ends(made, node=None):
+    """The oldest container of a server ends, and a second later it is decided."""
+    number = next(g.number for g in made.containers.values() if node in (None, g.node))
+    made.complete(number)
+    return made.round(1000)
+
+
+def line(made):
+    """The holds, as the policy remembers them."""
+    (instance,) = made.session.tree.instances.values()
+    return instance.memory.line.holds
+
+
+def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
+    """Then what ends on that server is not given out again until the large task fits, and the other
+    server goes on.
+    """
+    made = waiting(hold_after_ms=5_000)
+    for _ in range(5):
+        assert len(ends(made)) == 1
+        assert line(made) == []
+    for _ in range(3):
+        ends(made)
+    (hold,) = line(made)
+    assert (hold.leaf, hold.size, hold.taken) == ("application 2", list(LARGE), False)
+    other = 3 - hold.node
+    assert len(ends(made, other)) == 1
+    while 2 not in held(made):
+        assert all(g.app == 2 for g in ends(made, hold.node))
+    assert line(made) == []
+    assert held(made) == {1: 4, 2: 1}
+
+
+def test_who_waits_is_told_that_room_is_held():
+    """An application that comes while room for it is held for another."""
+    made = waiting(hold_after_ms=1_000)
+    while not line(made):
+        ends(made)
+    ends(made, line(made)[0].node)
+    wants(made, 3, "a", CPU, 1)
+    made.round()
+    assert made.reasons[3, 20, 0] == "HELD_FOR_OTHERS"
+
+
+def test_without_holds_the_large_task_waits_for_ever():
+    """And with them nobody waits for a task of the same size as all others."""
+    made = waiting(hold_after_ms=0)
+    for _ in range(30):
+        ends(made)
+    assert (line(made), held(made)) == ([], {1: 8})
+    equal = grown("hdrf", AB, *SERVERS, hold_after_ms=1_000)
+    wants(equal, 1, "a", CPU)
+    wants(equal, 2, "b", CPU)
+    for _ in range(10):
+        equal.round(1000)
+        assert line(equal) == []
+
+
+def test_one_hold_a_partition_however_many_large_tasks_wait():
+    """A cluster of four servers does not idle for five applications."""
+    made = waiting(*SERVERS, *SERVERS, hold_after_ms=1_000)
+    for app in range(3, 7):
+        wants(made, app, "b", LARGE, 5)
+    for _ in range(20):
+        ends(made)
+        assert len(line(made)) <= 1
+        free = [sum(node.free) for node in made.session.mirror.ledger.nodes.values()]
+        assert sum(1 for amounts in free if amounts % 1000) <= 1
+
+
+def test_a_hold_ends_with_its_ask_and_with_its_server():
+    """What it kept is given out at once, or held on another server."""
+    made = waiting(hold_after_ms=1_000)
+    while not line(made):
+        ends(made)
+    lost = line(made)[0].node
+    made.lose_node(lost)
+    made.round(1000)
+    assert all(hold.node != lost for hold in line(made))
+    for _ in range(4):
+        ends(made)
+    assert len(line(made)) == 1
+    made.ask(2, 0, LARGE)
+    assert made.round() or not made.containers
+    assert line(made) == []
+    assert held(made) == {1: 4}
+
+
+def test_a_hold_moves_to_a_server_that_has_more_of_the_room():
+    """It comes empty; the large task is there at once, and nothing is held any more."""
+    made = waiting((1000, 8, 0), (1000, 8, 0), hold_after_ms=1_000)
+    while not line(made):
+        ends(made)
+    made.add_node(3, 1000, 4, 0)
+    made.round(1000)
+    assert held(made)[2] == 1
+    assert [g.node for g in made.containers.values() if g.app == 2] == [3]
+
+
+def test_a_server_on_which_the_task_may_not_run_is_not_held():
+    """It is blacklisted; the other one is."""
+    made = grown("hdrf", AB, *SERVERS, hold_after_ms=1_000)
+    wants(made, 1, "a", CPU)
+    made.round()
+    made.add_app(2, "root.b")
+    made.blacklist(2, "n1")
+    made.ask(2, 5, LARGE)
+    for _ in range(6):
+        ends(made)
+    assert [hold.node for hold in line(made)] == [2]
