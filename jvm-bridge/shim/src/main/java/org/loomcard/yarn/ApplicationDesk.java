@@ -44,9 +44,10 @@ final class ApplicationDesk {
   private final QueueTree tree;
   private final Lock writeLock;
   private final Rounds rounds;
+  private final TrialGate gate;
 
   ApplicationDesk(LoomcardScheduler scheduler, RMContext rmContext, Ledger ledger, QueueTree tree,
-      Lock writeLock, Rounds rounds) {
+      Lock writeLock, Rounds rounds, TrialGate gate) {
     this.scheduler = scheduler;
     this.rmContext = rmContext;
     this.applications = scheduler.getSchedulerApplications();
@@ -54,10 +55,15 @@ final class ApplicationDesk {
     this.tree = tree;
     this.writeLock = writeLock;
     this.rounds = rounds;
+    this.gate = gate;
   }
 
-  void addApplication(ApplicationId id, String queueName, String user, Priority asked,
-      boolean recovering) {
+  /** May let it wait, and then it comes again. */
+  void addApplication(Submission coming) {
+    ApplicationId id = coming.id;
+    String queueName = coming.queueName;
+    String user = coming.user;
+    boolean recovering = coming.recovering;
     Setup checked;
     String problem;
     do { // groups are looked up without the lock: that may take seconds
@@ -66,21 +72,31 @@ final class ApplicationDesk {
       problem = queue != null ? whyNotSubmit(queue, user, recovering)
           : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
           + ". " + tree.leavesText();  // Capacity's words, which clients may look for
-    } while (!addApplication(checked, problem, id, queueName, user, asked, recovering));
+    } while (!addApplication(checked, problem, coming));
     rounds.signal();
   }
 
   /** False when another configuration than the one that was checked governs by now. */
-  private boolean addApplication(Setup checked, String forbidden, ApplicationId id,
-      String queueName, String user, Priority asked, boolean recovering) {
+  private boolean addApplication(Setup checked, String forbidden, Submission coming) {
+    ApplicationId id = coming.id;
+    String user = coming.user;
+    boolean recovering = coming.recovering;
     writeLock.lock();
     try {
       if (tree.setup() != checked) {
         return false;
       }
-      LoomcardQueue queue = tree.find(queueName);
+      if (coming.waited && !gate.remove(id)) {
+        return true; // it was withdrawn meanwhile
+      }
+      LoomcardQueue queue = tree.find(coming.queueName);
       String problem = forbidden != null || recovering ? forbidden
           : Admission.refusal(queue, null, user, id);
+      if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
+        coming.waited = true;
+        gate.add(id, () -> addApplication(coming));
+        return true;
+      }
       if (problem != null) {
         LOG.info("Application {} of {} rejected: {}", id, user, problem);
         RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
@@ -90,7 +106,7 @@ final class ApplicationDesk {
       RMApp app = rmContext.getRMApps().get(id);
       boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
           && app.getApplicationSubmissionContext().getUnmanagedAM();
-      Priority priority = asked == null ? Priority.newInstance(0) : asked;
+      Priority priority = coming.priority;
       applications.put(id, HadoopLine.newApplication(queue, user, priority, unmanaged));
       ledger.addApplication(id, user, app, queue, priority.getPriority());
       HadoopLine.countSubmission(queue.getMetrics(), user, unmanaged);
@@ -124,6 +140,7 @@ final class ApplicationDesk {
   void finishApplication(ApplicationId id, RMAppState state) {
     writeLock.lock();
     try {
+      gate.remove(id);
       SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
       LoomcardApplication known = ledger.application(id);
       if (application == null || known == null) {
@@ -229,7 +246,9 @@ final class ApplicationDesk {
       LoomcardApplication application = known(id);
       LoomcardQueue from = application.queue();
       LoomcardQueue to = tree.find(target);
-      stay(application, Admission.refusal(to, from, application.user(), id));
+      stay(application, !gate.isClosed(to)
+          ? Admission.refusal(to, from, application.user(), id) : "queue " + to.path()
+          + " belongs to a configuration that is being tried; try again when it is applied");
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null) {
         attempt.move(to);

@@ -116,7 +116,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);
     rounds = createRounds(books, config, clock);
     firstLoad = new FirstLoad(rounds);
-    desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds);
+    desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds, books.gate());
     super.serviceInit(conf);
     placeApplications(tree::pathOf);
     initializeMonitors(conf);

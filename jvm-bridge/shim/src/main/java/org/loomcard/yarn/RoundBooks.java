@@ -30,6 +30,7 @@ final class RoundBooks implements Books {
   private final BooleanSupplier ready;
   private PlanCommitter.Outcome outcome;
   private volatile boolean outcomeIsNews;
+  private final TrialGate gate = new TrialGate();
 
   /**
    * @param ready whether containers may be granted yet: not in the first seconds after a recovery
@@ -138,6 +139,31 @@ final class RoundBooks implements Books {
       refuseIfInTheWay(setup);
       tree.apply(setup);
       forgetHeadroom();
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /** Where applications wait for the end of a trial. */
+  TrialGate gate() {
+    return gate;
+  }
+
+  @Override
+  public void beginTrial() {
+    writeLock.lock();
+    try {
+      gate.begin(tree.setup());
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  @Override
+  public void endTrial() {
+    writeLock.lock();
+    try {
+      gate.end();
     } finally {
       writeLock.unlock();
     }

@@ -68,8 +68,7 @@ final class SchedulerEventRouter {
   }
 
   private void applicationAdded(AppAddedSchedulerEvent event) {
-    scheduler.desk().addApplication(event.getApplicationId(), event.getQueue(), event.getUser(),
-        event.getApplicatonPriority(), event.getIsAppRecovering());
+    scheduler.desk().addApplication(new Submission(event));
   }
 
   private void applicationRemoved(AppRemovedSchedulerEvent event) {

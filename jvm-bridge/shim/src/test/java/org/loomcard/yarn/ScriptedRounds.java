@@ -49,6 +49,15 @@ final class ScriptedRounds implements Rounds {
     }
   }
 
+  /** What is applied from now on is only tried. */
+  void beginTrial() {
+    books.beginTrial();
+  }
+
+  void endTrial() {
+    books.endTrial();
+  }
+
   /** Whether a configuration would be taken; changes nothing. */
   void check(String json) throws IOException {
     try {

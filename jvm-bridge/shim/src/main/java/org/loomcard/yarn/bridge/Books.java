@@ -58,6 +58,18 @@ public interface Books {
   void apply(Setup setup, int version) throws SetupRefusedException;
 
   /**
+   * What {@link #apply} brings from now on is a trial: until {@link #endTrial} no application comes
+   * into a queue that only the new or only the old set-up has, so that either can govern
+   * afterwards.
+   */
+  default void beginTrial() {
+  }
+
+  /** Old or new set-up governs for good; applications that waited for that come in. */
+  default void endTrial() {
+  }
+
+  /**
    * Whether {@link #apply} would take it; changes nothing. From any thread.
    *
    * @throws SetupRefusedException when it would not

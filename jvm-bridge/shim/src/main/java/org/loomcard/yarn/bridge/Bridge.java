@@ -21,7 +21,8 @@ public final class Bridge {
   private final PolicyLauncher launcher;
   private final Handshake handshake;
   private final SetupStore store;
-  private RoundLoop loop;
+  /** Null until {@link #load}: an administrator may call before. */
+  private volatile RoundLoop loop;
 
   /** @param launcher how policies are started; {@link #python} for the real ones */
   public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
@@ -77,14 +78,23 @@ public final class Bridge {
     store.close();
   }
 
-  /** Something happened that the policy should see. From any thread; costs next to nothing. */
+  /**
+   * Something happened that the policy should see. From any thread; costs next to nothing. Before
+   * {@link #load} it does nothing: the first round sees everything.
+   */
   public void signal() {
-    loop.signal();
+    RoundLoop running = loop;
+    if (running != null) {
+      running.signal();
+    }
   }
 
   /** As {@link #signal}, where an AM asked for something and waits for it. */
   public void signalDemand() {
-    loop.signalDemand();
+    RoundLoop running = loop;
+    if (running != null) {
+      running.signalDemand();
+    }
   }
 
   /**
@@ -109,17 +119,25 @@ public final class Bridge {
     return result;
   }
 
-  /** Waits for the end of a swap. */
-  SwapResult ask(Swap swap) {
-    return loop.swap(swap);
-  }
-
   /**
    * What {@link #swap} would come to: compiled in a process of its own, checked by the books, its
    * first round tried on an empty cluster. Nothing is changed or kept.
    */
   public SwapResult dryRun(String yaml, String name, long deadlineMs) {
     return ask(new Swap(yaml, name, null, deadlineMs, true));
+  }
+
+  /** Waits for the end of a swap. */
+  SwapResult ask(Swap swap) {
+    RoundLoop running = loop;
+    return running != null ? running.swap(swap) : SwapResult.plain(SwapResult.Outcome.UNAVAILABLE,
+        "the ResourceManager is not active yet, or still starting; nothing was changed; try again",
+        null);
+  }
+
+  private AppliedSetup applied() {
+    RoundLoop running = loop;
+    return running == null ? null : running.applied();
   }
 
   /** What was applied and is still kept, newest first; the first one governs. */
@@ -133,14 +151,14 @@ public final class Bridge {
     if (file == null) {
       return SwapResult.plain(SwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
           + " is not set, so there is no file to read; use 'loomcard policy apply'",
-              loop.applied());
+              applied());
     }
     try {
       String yaml = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);
       return swap(yaml, file.getName(), user, config.swapDeadlineMs);
     } catch (IOException e) {
       return SwapResult.plain(SwapResult.Outcome.FAILED, file + ": cannot be read: " + e,
-          loop.applied());
+          applied());
     }
   }
 

@@ -14,6 +14,8 @@ import org.slf4j.LoggerFactory;
 final class PolicyProcess implements RunningPolicy {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyProcess.class);
   private static final long KILL_WAIT_S = 5;
+  /** The process itself waits two seconds for its journal. */
+  private static final long END_WAIT_S = 3;
   /** Where the secret goes while the state folder takes no files. */
   private static final File SPARE = new File(System.getProperty("java.io.tmpdir"));
   /** Read by loomcard.bridge.limits in the child. */
@@ -73,6 +75,19 @@ final class PolicyProcess implements RunningPolicy {
   @Override
   public PolicyClient client() {
     return client;
+  }
+
+  @Override
+  public void end() {
+    try {
+      process.getOutputStream().close(); // with its input it ends
+      process.waitFor(END_WAIT_S, TimeUnit.SECONDS);
+    } catch (IOException e) {
+      LOG.debug("The input of the policy process {} was closed already", describe(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    kill();
   }
 
   @Override

@@ -214,6 +214,8 @@ final class PolicyRounds {
       LOG.warn("Round {}: the plan came after more than {} ms and was refused whole ({} decisions);"
           + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
           plan.decisions.size(), byFallback);
+    } else {
+      standby.served();
     }
     String fault = note(plan.faults, setup);
     // A plan as large as a plan may be: the policy was stopped, and has more to give. And a queue

@@ -3,6 +3,7 @@ package org.loomcard.yarn.bridge;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,9 +28,10 @@ final class RoundLoop implements Runnable {
   private final Supervisor supervisor;
   private final SwapDesk swaps;
   private final PolicyRounds rounds;
-  private final SwapTrial trial;
+  private final SwapCourse swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
   private final Quiet quiet = new Quiet();
+  private final AtomicReference<Map<String, String>> unwritten = new AtomicReference<>();
   private volatile Supervisor.Started current;
   private boolean served;
   private long graceEndMs;
@@ -53,7 +55,8 @@ final class RoundLoop implements Runnable {
     this.swaps = new SwapDesk(supervisor, watchdog, new DryRun(config, books, watchdog,
         handshake.resourceTypes()), this::applied, pace::signal);
     this.rounds = new PolicyRounds(config, clock, books, watchdog, standby, counters);
-    this.trial = new SwapTrial(config, books, store, rounds, standby);
+    this.swapping = new SwapCourse(new SwapTrial(books, store, rounds, supervisor, pace::signal),
+        supervisor, counters, new Seats());
     thread.setDaemon(true);
   }
 
@@ -115,6 +118,7 @@ final class RoundLoop implements Runnable {
         LOG.error("The round thread failed; it goes on", e);
       }
     }
+    swapping.finish(config.stateDeadlineMs);
   }
 
   private void turnOnce() {
@@ -127,6 +131,8 @@ final class RoundLoop implements Runnable {
       rounds.snapshotNext("the books failed: " + e);
       if (breaker.bad() && current != null) {
         fail("the books failed: " + e);
+      } else if (current == null) {
+        pace.rest(Standby.PAUSE_MS); // what fails at once fills the log
       }
     }
     if (state != BridgeStatus.State.STARTING && !(current != null && rounds.isWanted())) {
@@ -159,10 +165,8 @@ final class RoundLoop implements Runnable {
     } else if (fresh != null) {
       supervisor.endLater(fresh);
     }
-    SwapDesk.Prepared next = swaps.take();
-    if (next != null) {
-      tryOut(next);
-    }
+    swapping.step(swaps);
+    keepSaved();
     if (current == null) {
       serveWithout();
     } else if (mayAct() && rounds.isWanted()) {
@@ -182,14 +186,12 @@ final class RoundLoop implements Runnable {
       LOG.warn("The policy process is back; the fallback granted {} containers until now",
           counters.grantedByFallback());
     }
-    current = fresh;
-    process = fresh.policy().describe();
-    turn(BridgeStatus.State.UP);
+    use(fresh);
   }
 
   private void round() {
     try {
-      RoundEnd end = rounds.run(current.policy(), applied);
+      RoundEnd end = rounds.run(current.policy(), swapping.inForce());
       back();
       if (end.bad == null) { // a fault is one queue's affair
         breaker.good();
@@ -203,10 +205,11 @@ final class RoundLoop implements Runnable {
     }
   }
 
+  /** What is saved in a trial may yet be taken back. Only the newest parts wait for the disk. */
   private void keepSaved() {
-    if (rounds.takeSavedChanged()) {
-      TreeMap<String, String> copy = new TreeMap<>(rounds.saved());
-      supervisor.runLater(() -> store.keepSaved(copy));
+    if (!swapping.isPending() && rounds.takeSavedChanged()
+        && unwritten.getAndSet(new TreeMap<>(rounds.saved())) == null) {
+      supervisor.runLater(() -> store.keepSaved(unwritten.getAndSet(null)));
     }
   }
 
@@ -218,10 +221,8 @@ final class RoundLoop implements Runnable {
       return;
     }
     lastFailure = reason;
-    process = "none; being started again";
-    served = false;
+    none();
     long waitMs = breaker.nextBackoffMs();
-    turn(BridgeStatus.State.FALLBACK);
     LOG.warn("The FIFO in Java schedules now, since the policy failed: {}. The policy process is "
         + "started again in {} ms", reason, waitMs);
     supervisor.replace(gone, waitMs, traceback -> {
@@ -233,6 +234,20 @@ final class RoundLoop implements Runnable {
     });
   }
 
+  private void none() {
+    process = "none; being started again";
+    served = false;
+    turn(BridgeStatus.State.FALLBACK);
+  }
+
+  private void use(Supervisor.Started next) {
+    current = next;
+    process = next.policy().describe();
+    if (state != BridgeStatus.State.UP) {
+      turn(BridgeStatus.State.UP);
+    }
+  }
+
   private void serveWithout() {
     if (state == BridgeStatus.State.STARTING) {
       if (clock.nowMs() < graceEndMs) {
@@ -242,6 +257,7 @@ final class RoundLoop implements Runnable {
           config.startGraceMs, supervisor.lastFailure());
       turn(BridgeStatus.State.FALLBACK);
     }
+    standby.served();
     // First forget, then serve: news that comes meanwhile asks for another round.
     books.clearNews();
     counters.countFallback(books.fallbackRound());
@@ -274,72 +290,47 @@ final class RoundLoop implements Runnable {
     }
   }
 
-  /**
-   * Lets the new configuration and its process decide one round. Only if that went well it is kept
-   * and governs; if anything fails, tree, saved parts and process of before go on.
-   */
-  private void tryOut(SwapDesk.Prepared next) {
-    AppliedSetup old = applied;
-    AppliedSetup wanted = new AppliedSetup(next.setup, old.version + 1, next.swap.yaml,
-        next.swap.user, System.currentTimeMillis());
-    Map<String, String> saved = new TreeMap<>(rounds.saved());
-    SwapResult result;
-    if (!next.swap.begin()) {
-      result = SwapResult.plain(SwapResult.Outcome.UNAVAILABLE, "too late: nothing changed", old);
-    } else {
-      try {
-        String wrong = trial.run(next.process.policy(), wanted);
-        result = wrong == null ? SwapResult.applied(wanted) : goBack(wanted, old, saved, wrong
-            + (state == BridgeStatus.State.STOPPED ? " (" + SwapDesk.STOPPING + ")" : ""));
-      } catch (SetupRefusedException e) {
-        result = SwapResult.refused(e, old);
-      } catch (RuntimeException | Error e) {
-        LOG.error("The trial of {} failed in the books", wanted, e);
-        result = goBack(wanted, old, saved, "the books failed: " + e);
-      }
+  /** What a swap asks of the loop. */
+  private final class Seats implements SwapCourse.Loop {
+    @Override
+    public AppliedSetup applied() {
+      return applied;
+    }
+
+    @Override
+    public void govern(AppliedSetup next) {
+      applied = next;
+    }
+
+    @Override
+    public Supervisor.Started deciding() {
+      return current;
+    }
+
+    @Override
+    public void decide(Supervisor.Started next) {
+      use(next);
+    }
+
+    @Override
+    public void leave() {
+      current = null;
+      none();
+    }
+
+    @Override
+    public void failed(String reason) {
+      fail(reason);
+    }
+
+    @Override
+    public boolean isStopping() {
+      return state == BridgeStatus.State.STOPPED;
+    }
+
+    @Override
+    public void answered() {
       back();
-    }
-    if (result.isApplied()) {
-      install(next.process, wanted);
-      LOG.info("Applied {} in place of {}", wanted, old);
-    } else {
-      supervisor.endLater(next.process);
-    }
-    next.swap.finish(result);
-  }
-
-  private SwapResult goBack(AppliedSetup wanted, AppliedSetup old, Map<String, String> saved,
-      String wrong) {
-    String message = "the first round of the new configuration failed: " + wrong;
-    try {
-      trial.takeBack(old, saved);
-      LOG.warn("{} was tried and taken back: {}", wanted, wrong);
-      return SwapResult.plain(SwapResult.Outcome.FAILED, message + "; " + old
-          + " governs as before", old);
-    } catch (SetupRefusedException e) {
-      // Somebody used a queue that only the new tree has, and a queue is not taken away in use.
-      applied = wanted;
-      if (current != null) {
-        fail(message);
-      }
-      return SwapResult.plain(SwapResult.Outcome.FAILED, message + "; yet it cannot be taken back "
-          + "while it runs, since meanwhile applications came: " + e.getMessage()
-          + " It is not kept: a restart brings back " + old, wanted);
-    }
-  }
-
-  private void install(Supervisor.Started fresh, AppliedSetup wanted) {
-    Supervisor.Started before = current;
-    current = fresh;
-    process = fresh.policy().describe();
-    applied = wanted;
-    counters.swaps++;
-    if (state != BridgeStatus.State.UP) {
-      turn(BridgeStatus.State.UP);
-    }
-    keepSaved();
-    if (before != null) {
-      supervisor.endLater(before);
     }
   }
 }

@@ -2,6 +2,7 @@ package org.loomcard.yarn.bridge;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -23,6 +24,9 @@ final class SetupStore {
   private static final Logger LOG = LoggerFactory.getLogger(SetupStore.class);
   private static final String APPLIED = "applied.json";
   private static final String SAVED = "saved.json";
+  /** Where policy processes keep the texts of policies' files, each under its SHA-256. */
+  private static final String COPIES = "applied-policies";
+  private static final Pattern COPY = Pattern.compile("[0-9a-f]{64}\\.(py|draft)");
   private static final Pattern PAST = Pattern.compile("applied-(\\d{1,9})\\.json");
   private final BridgeConfig config;
   private final StateKeeper keeper;
@@ -172,6 +176,26 @@ final class SetupStore {
     }
     kept = Collections.unmodifiableList(
         new ArrayList<>(after.subList(0, Math.min(KEPT, after.size()))));
+    prune();
+  }
+
+  /** The texts of policies' files are kept for as long as a configuration that names them. */
+  private void prune() {
+    File copies = new File(config.stateDir, COPIES);
+    List<AppliedSetup> named = kept;
+    try {
+      writer.run(() -> {
+        String[] found = copies.list((dir, name) -> COPY.matcher(name).matches());
+        for (String name : found == null ? new String[0] : found) {
+          String digest = name.substring(0, name.indexOf('.'));
+          if (named.stream().noneMatch(one -> one.setup.json.contains(digest))) {
+            Files.deleteIfExists(copies.toPath().resolve(name));
+          }
+        }
+      }, () -> { });
+    } catch (IOException e) {
+      LOG.warn("Old texts of policies in {} cannot be removed: {}", copies, e.toString());
+    }
   }
 
   /** Nothing is read or written any more. */

@@ -22,6 +22,8 @@ final class Standby {
   private volatile boolean stopped;
   private volatile boolean waiting;
   private volatile long dueNanos;
+  private volatile boolean unserved;
+  private long unservedNanos;
   private boolean served;
   private int granted;
 
@@ -43,10 +45,22 @@ final class Standby {
     thread.join(TimeUnit.SECONDS.toMillis(10));
   }
 
-  /** The round thread begins to wait; after so long the fallback serves. */
+  /**
+   * The round thread begins to wait; after so long the fallback serves. Waits that came to nothing,
+   * such as rounds with a mirror that must be rebuilt or a trial that failed, count together.
+   */
   void begin(long afterMs) {
-    dueNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(afterMs);
+    if (!unserved) {
+      unserved = true;
+      unservedNanos = System.nanoTime();
+    }
+    dueNanos = unservedNanos + TimeUnit.MILLISECONDS.toNanos(afterMs);
     waiting = true;
+  }
+
+  /** The cluster was served: the next wait counts from its own beginning. On the round thread. */
+  void served() {
+    unserved = false;
   }
 
   /**
@@ -57,6 +71,7 @@ final class Standby {
   synchronized int end() {
     int result = granted;
     waiting = false;
+    unserved &= !served;
     served = false;
     granted = 0;
     return result;

@@ -1,11 +1,11 @@
 package org.loomcard.yarn.bridge;
 
 import java.io.IOException;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -17,7 +17,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Starts and ends policies, on a thread of its own: the round thread waits for neither. Whatever
- * goes wrong with a start, lack of memory or threads included, leads to another try.
+ * goes wrong with a start, lack of memory or threads included, leads to another try. What is to be
+ * written has a thread of its own: a disk that hangs keeps no policy from its start.
  */
 final class Supervisor {
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
@@ -48,13 +49,10 @@ final class Supervisor {
   private final AtomicReference<Started> ready = new AtomicReference<>();
   /** Launched and not ended by us yet. */
   private final Set<RunningPolicy> live = ConcurrentHashMap.newKeySet();
-  private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
-    Thread thread = new Thread(task, "loomcard-supervisor");
-    thread.setDaemon(true);
-    return thread;
-  });
-  /** What is to be written, in order. */
-  private final Queue<Runnable> later = new ConcurrentLinkedQueue<>();
+  private final ScheduledThreadPoolExecutor executor =
+      new ScheduledThreadPoolExecutor(1, task -> daemon(task, "loomcard-supervisor"));
+  private final ExecutorService writes =
+      Executors.newSingleThreadExecutor(task -> daemon(task, "loomcard-writes"));
   private ScheduledFuture<?> nextStart;
   private volatile String lastFailure = "";
   private volatile boolean stopped;
@@ -71,6 +69,12 @@ final class Supervisor {
     executor.prestartCoreThread(); // not when there may be no thread left to start
   }
 
+  private static Thread daemon(Runnable task, String name) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
+  }
+
   /** Tries to start one after a wait, again and again with the breaker's waits between. */
   synchronized void startAfter(long waitMs) {
     if (nextStart != null) {
@@ -80,26 +84,31 @@ final class Supervisor {
   }
 
   /**
-   * Does something slow, such as writing a file, off the round thread; {@link #stop} does what is
-   * still to do.
+   * Writes something, one task after the other, off the round thread; {@link #stop} waits for what
+   * is still to do. After it, or without memory for a thread, on the caller's.
    */
   void runLater(Runnable task) {
-    later.add(task);
-    if (run(this::runOne, 0) == null) {
-      runOne();
-    }
-  }
-
-  private void runOne() {
-    Runnable task = later.poll();
-    if (task != null) {
+    try {
+      writes.execute(() -> guarded(task));
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
       task.run();
     }
   }
 
-  /** Ends a policy that is of no use any more. */
+  private static void guarded(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable e) { // a later task may do better
+      LOG.error("The supervisor of the policy process failed; it goes on", e);
+    }
+  }
+
+  /** Ends a policy that is of no use any more, but has not failed. */
   void endLater(Started gone) {
-    run(() -> end(gone.policy), 0);
+    run(() -> {
+      gone.policy.end();
+      live.remove(gone.policy);
+    }, 0);
   }
 
   /**
@@ -120,13 +129,7 @@ final class Supervisor {
 
   private ScheduledFuture<?> run(Runnable task, long waitMs) {
     try {
-      return executor.schedule(() -> {
-        try {
-          task.run();
-        } catch (Throwable e) { // a later task may do better
-          LOG.error("The supervisor of the policy process failed; it goes on", e);
-        }
-      }, waitMs, TimeUnit.MILLISECONDS);
+      return executor.schedule(() -> guarded(task), waitMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
       LOG.debug("The bridge is stopping; not done: {}", task);
       return null;
@@ -170,25 +173,24 @@ final class Supervisor {
     return lastFailure;
   }
 
-  /** Ends every policy, and starts none any more. */
+  /** Ends every policy, and starts none any more; waits for what is being written. */
   void stop() {
     stopped = true;
     executor.shutdownNow();
-    live.forEach(RunningPolicy::kill);
-    while (!later.isEmpty()) {
-      runOne();
-    }
+    writes.shutdown();
+    live.forEach(RunningPolicy::end);
     try {
       if (!executor.awaitTermination(10, TimeUnit.SECONDS)) {
         LOG.warn("The start of a policy process is still under way");
+      }
+      if (!writes.awaitTermination(2 * config.stateDeadlineMs, TimeUnit.MILLISECONDS)) {
+        LOG.error("The applied configuration or the policies' saved parts are not written yet; "
+            + "they may be lost");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
     live.forEach(RunningPolicy::kill);
-    while (!later.isEmpty()) {
-      runOne();
-    }
   }
 
   private void start() {

@@ -70,6 +70,11 @@ final class Swap {
     return state.compareAndSet(WAITING, APPLYING);
   }
 
+  /** Whether the round thread has taken it, and so will finish it. */
+  boolean hasBegun() {
+    return state.get() == APPLYING;
+  }
+
   /** Whether somebody still waits for it. */
   boolean isWanted() {
     return state.get() != GIVEN_UP && !result.isDone();

@@ -93,7 +93,7 @@ final class SwapDesk {
           swap.awaitEnd();
         }
       } catch (InterruptedException e) {
-        if (swap != null) {
+        if (swap != null && !swap.hasBegun()) {
           refuse(swap, STOPPING);
         }
       } catch (Throwable e) { // the next one may do better

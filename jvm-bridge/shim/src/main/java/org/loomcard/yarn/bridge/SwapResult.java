@@ -48,7 +48,10 @@ public final class SwapResult {
   public final Outcome outcome;
   /** One sentence for people. */
   public final String message;
-  /** The version and hash that govern now; of a swap that was not applied, the old ones. */
+  /**
+   * The version and hash that govern now; of a swap that was not applied, the old ones. 0 and empty
+   * where nothing governs yet.
+   */
   public final int version;
   public final String hash;
   public final List<Finding> findings;
@@ -60,8 +63,8 @@ public final class SwapResult {
       List<String> applications) {
     this.outcome = outcome;
     this.message = message;
-    this.version = governing.version;
-    this.hash = governing.setup.hash;
+    this.version = governing == null ? 0 : governing.version;
+    this.hash = governing == null ? "" : governing.setup.hash;
     this.findings = Collections.unmodifiableList(new ArrayList<>(findings));
     this.applications = Collections.unmodifiableList(new ArrayList<>(applications));
   }

@@ -8,6 +8,8 @@ import static org.junit.Assert.fail;
 import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -118,6 +120,30 @@ public class AppliedHistoryTest {
     assertEquals("alice", oldest.user);
     assertEquals(4, oldest.atMs);
     assertEquals("nine past ones and the governing one", 10, file("state").list().length);
+  }
+
+  /** The texts of policies' files are kept for the last ten versions, and no longer. */
+  @Test
+  public void theTextsOfThePoliciesOfTheLastTenAreKept() throws Exception {
+    SetupStore store = store();
+    store.load();
+    File copies = file("state/applied-policies");
+    for (int i = 2; i <= 13; i++) {
+      String digest = String.format("%064x", i);
+      String json = Golden.setup().json;
+      AppliedSetup next = new AppliedSetup(Setup.read("{\"files\":{\"own.py:Own\":\"" + digest
+          + "\"}," + json.substring(1)), i, "# " + i + "\n");
+      LocalKeeper.write(new File(copies, digest + ".py").toPath(), "# " + i);
+      store.apply(next);
+    }
+    LocalKeeper.write(new File(copies, String.format("%064x.draft", 99)).toPath(), "# a swap died");
+    LocalKeeper.write(new File(copies, "notes.txt").toPath(), "somebody's own");
+    store.apply(version(14));
+    List<String> left = new ArrayList<>(Arrays.asList(copies.list()));
+    assertTrue("not ours to delete", left.remove("notes.txt"));
+    Collections.sort(left);
+    assertEquals("those of versions 5 to 13", 9, left.size());
+    assertEquals(String.format("%064x.py", 5), left.get(0));
   }
 
   /** A damaged past version is left out; the governing one counts. */

@@ -4,10 +4,34 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
+import java.util.Arrays;
 import org.junit.Test;
 
 /** The whole bridge against a real Python process, well and misbehaved. */
 public class BridgeTest extends BridgeTestBase {
+
+  /**
+   * Who calls before the configuration is loaded, as while a ResourceManager becomes active, gets
+   * an answer.
+   */
+  @Test
+  public void aCallBeforeTheStartIsAnswered() throws Exception {
+    bridge = bridge(false);
+    bridge.signal();
+    bridge.signalDemand();
+    for (SwapResult early : Arrays.asList(bridge.refresh("tester"), bridge.swap(DRF, "drf.yml", 10),
+        bridge.dryRun(DRF, "drf.yml", 10))) {
+      assertEquals(SwapResult.Outcome.UNAVAILABLE, early.outcome);
+      assertTrue(early.message, early.message.contains("still starting"));
+      assertEquals(0, early.version);
+    }
+    conf.unset(BridgeConfig.POLICY_FILE);
+    assertEquals(SwapResult.Outcome.FAILED, bridge(false).refresh("tester").outcome);
+    bridge.load();
+    bridge.start();
+    ask(1);
+    Until.waitUntil("it works all the same", () -> books.running("policy") == 1);
+  }
 
   /** A healthy start: the policy grants everything, the fallback nothing. */
   @Test

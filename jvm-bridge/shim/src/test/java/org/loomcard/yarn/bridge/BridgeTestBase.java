@@ -176,6 +176,10 @@ public abstract class BridgeTestBase {
   }
 
   final Bridge bridge(boolean wayward) {
+    return bridge(wayward, new LocalKeeper(new BridgeConfig(conf).stateDir));
+  }
+
+  final Bridge bridge(boolean wayward, StateKeeper keeper) {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis());
     String script = PythonForTests.script("wayward.py");
@@ -189,7 +193,7 @@ public abstract class BridgeTestBase {
     };
     return new Bridge(config, clock, books, launcher,
         new Handshake(config, clock.epochMs(), "test", "3.4.2", Arrays.asList("memory_mb",
-            "vcores")));
+            "vcores")), keeper);
   }
 
   final String pid() {

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.After;
@@ -58,6 +59,31 @@ public class OverdueTest extends BridgeTestBase {
     Until.waitUntil("and another process is tried",
         () -> bridge.status().counters.restarts() > 0);
     assertTrue(bridge.status().lastFailure, bridge.status().lastFailure.contains("not JSON"));
+  }
+
+  /**
+   * Rounds that come to nothing count together: a policy whose every answer comes in time and is of
+   * no use does not leave the cluster unserved.
+   */
+  @Test
+  public void roundsThatComeToNothingCountTogether() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1000);
+    conf.setInt(BridgeConfig.BREAKER_FAILURES, 1000);
+    bridge = bridge(() -> text -> {
+      awaitSome(600);
+      return "[\"plan\"," + text.split(",")[1] + ",[],[],[],{},{},[],[],\"nothing is right\"]";
+    });
+    ask(3);
+    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    assertEquals("the breaker is closed", 0, bridge.status().counters.failures());
+    assertTrue(bridge.status().counters.resyncs() >= 1);
+  }
+
+  private static void awaitSome(long ms) {
+    long until = System.nanoTime() + ms * 1_000_000;
+    while (System.nanoTime() < until) {
+      LockSupport.parkNanos(1_000_000);
+    }
   }
 
   /** A lack of memory or threads at the start of a process is a reason to try again. */

@@ -30,6 +30,7 @@ final class TinyBooks implements Books {
   private int doubleGrants;
   private int batches;
   private final List<Integer> batchesBefore = new ArrayList<>();
+  private boolean trial;
 
   /** The application asks for so many more. */
   synchronized void ask(int count) {
@@ -185,6 +186,21 @@ final class TinyBooks implements Books {
   public synchronized void apply(Setup next, int version) throws SetupRefusedException {
     check(next);
     setup = next;
+  }
+
+  @Override
+  public synchronized void beginTrial() {
+    trial = true;
+  }
+
+  @Override
+  public synchronized void endTrial() {
+    trial = false;
+  }
+
+  /** Whether a configuration is being tried. */
+  synchronized boolean isTrial() {
+    return trial;
   }
 
   @Override

@@ -1,0 +1,181 @@
+package org.loomcard.yarn.bridge;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.After;
+import org.junit.Test;
+
+/** A store of the applied configuration that hangs: the policies decide all the same. */
+public class HangingStateTest extends BridgeTestBase {
+  private volatile CountDownLatch disk = new CountDownLatch(0);
+  private volatile boolean reached;
+
+  /** The local files, on a disk that can hang. */
+  private final class HangingKeeper implements StateKeeper {
+    private final LocalKeeper files;
+
+    private HangingKeeper(BridgeConfig config) {
+      files = new LocalKeeper(config.stateDir);
+    }
+
+    @Override
+    public String read(String name) throws IOException {
+      return files.read(name);
+    }
+
+    @Override
+    public void write(String name, String text) throws IOException {
+      hang();
+      files.write(name, text);
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+      hang();
+      files.delete(name);
+    }
+
+    private void hang() throws IOException {
+      try {
+        reached = true;
+        disk.await();
+      } catch (InterruptedException e) {
+        throw new IOException(e);
+      }
+    }
+
+    @Override
+    public List<String> names() {
+      return files.names();
+    }
+
+    @Override
+    public boolean isShared() {
+      return false;
+    }
+
+    @Override
+    public void close() {
+    }
+
+    @Override
+    public String place(String name) {
+      return files.place(name);
+    }
+  }
+
+  @After
+  public void letGo() {
+    disk.countDown();
+  }
+
+  private AtomicReference<SwapResult> swapOnAHangingDisk() throws Exception {
+    bridge = bridge(false, new HangingKeeper(new BridgeConfig(conf)));
+    bridge.load();
+    bridge.start();
+    ask(1);
+    Until.waitUntil("granted", () -> books.running("policy") == 1);
+    reached = false;
+    disk = new CountDownLatch(1);
+    AtomicReference<SwapResult> result = new AtomicReference<>();
+    Thread swap = new Thread(() -> result.set(bridge.swap(DRF, "drf.yml", 60_000)));
+    swap.setDaemon(true);
+    swap.start();
+    Until.waitUntil("the first round was good, and it is being written", () -> reached);
+    return result;
+  }
+
+  private void fallbackDidNothing() {
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.overdue());
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.resyncs());
+  }
+
+  /** While it is written the new policies decide; it is applied once it is written. */
+  @Test
+  public void theNewPoliciesDecideWhileTheyAreWritten() throws Exception {
+    conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
+    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    ask(2);
+    Until.waitUntil("granted by the policy", () -> books.running("policy") == 3);
+    assertEquals("it does not govern for good yet", 1, bridge.status().applied.version);
+    assertTrue("no application comes into what may vanish", books.isTrial());
+    disk.countDown();
+    Until.waitUntil("applied", () -> result.get() != null);
+    assertTrue(result.get().toString(), result.get().isApplied());
+    assertEquals(2, bridge.status().applied.version);
+    assertFalse(books.isTrial());
+    fallbackDidNothing();
+  }
+
+  /** What cannot be written in time is taken back, and the process of before goes on. */
+  @Test
+  public void whatCannotBeWrittenInTimeIsTakenBack() throws Exception {
+    conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 4000);
+    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    ask(2);
+    Until.waitUntil("granted by the policy", () -> books.running("policy") == 3);
+    Until.waitUntil("taken back", () -> result.get() != null);
+    assertEquals(SwapResult.Outcome.FAILED, result.get().outcome);
+    assertTrue(result.get().message, result.get().message.contains("not written within 4000 ms ("
+        + BridgeConfig.STATE_DEADLINE_MS + ")"));
+    assertUnchanged(result.get());
+    assertFalse(books.isTrial());
+    ask(1);
+    Until.waitUntil("granted by the policy of before", () -> books.running("policy") == 4);
+    fallbackDidNothing();
+    disk.countDown();
+    SwapResult again = bridge.swap(DRF, "drf.yml", 60_000);
+    assertTrue(again.toString(), again.isApplied());
+    assertEquals(2, again.version);
+  }
+
+  /** A new process that dies while its configuration is written is replaced, and no swap hangs. */
+  @Test
+  public void aProcessThatDiesMeanwhileIsReplaced() throws Exception {
+    conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
+    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    String before = pid();
+    signalProcess("KILL");
+    Until.waitUntil("another process", () -> bridge.status().state == BridgeStatus.State.UP
+        && !pid().equals(before));
+    int granted = books.running("policy");
+    ask(1);
+    Until.waitUntil("it decides", () -> books.running("policy") > granted);
+    disk.countDown();
+    Until.waitUntil("applied", () -> result.get() != null);
+    assertTrue(result.get().toString(), result.get().isApplied());
+    assertEquals("the one of before is gone, too", 1, bridge.status().counters.failures());
+    Until.waitUntil("one process is left", () -> privateFolders() == 1);
+  }
+
+  /** A stop waits for what is being written, and the answer says what became of it. */
+  @Test
+  public void aStopAnswersTheSwapUnderWay() throws Exception {
+    conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
+    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    Thread stop = new Thread(() -> {
+      try {
+        bridge.stop();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    });
+    stop.start();
+    Until.waitUntil("it stops", () -> bridge.status().state == BridgeStatus.State.STOPPED);
+    disk.countDown();
+    Until.waitUntil("answered", () -> result.get() != null);
+    assertTrue(result.get().toString(), result.get().isApplied());
+    stop.join(60_000);
+    assertFalse(stop.isAlive());
+    bridge = bridge(false);
+    assertEquals("it governs after a restart", 2, bridge.load().version);
+  }
+}
