@@ -83,7 +83,7 @@ def test_room_finds_the_lowest_fitting_node(frees, changes):
         if node is None:
             continue
         grew = any(b > a for a, b in zip(node.free, free, strict=True))
-        node.free = list(free)
+        node.free[:] = free
         if grew:
             room.touch(node)
         want = next((n for n in nodes.values() if fits((2, 1), n.free)), None)

@@ -11,7 +11,7 @@ from typing import Any
 
 from loomcard.model import records
 
-FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved")
+FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "holds")
 """What this side can do; each side uses only what both name."""
 
 

@@ -162,6 +162,9 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
         f"granted by policy {grants['policy']}, by the fallback {grants['fallback']}; "
         f"refused: {refused or 'none'}"
     )
+    for hold in scheduler.get("holds", ()):
+        room = escape(amounts(hold["resource"]))
+        out.print(f"{room} on {hold['node']} held for {hold['application']} in {hold['queue']}")
     _print_queues(out, scheduler["queues"])
     for told in tables(scheduler["queues"]):
         shown = Table(title=escape(told.title) or None, title_justify="left")

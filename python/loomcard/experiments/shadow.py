@@ -20,7 +20,7 @@ import msgspec
 from loomcard.model import events as ev
 from loomcard.model import records as r
 from loomcard.model.cluster import AskKey
-from loomcard.model.draft import Draft, undo_all
+from loomcard.model.draft import Draft
 from loomcard.model.dump import load
 from loomcard.model.journal import JournalError, Segment, read_segment, reading, segments
 from loomcard.model.mirror import Mirror, UntrustworthyError
@@ -92,7 +92,7 @@ class _Other:
             hello = msgspec.convert(segment.header["hello"], r.Hello)
         self._renamed = renamed
         self._setup = dict(setup)
-        self._mirror = Mirror(hello.resource_types)
+        self._mirror = Mirror(hello.resource_types, hello.features)
         self._tree: PolicyTree | None = None
         self._numbers = {queue["path"]: i for i, queue in enumerate(setup["queues"])}
         self._paths: list[str] = []  # of the recorded set-up's queues
@@ -152,7 +152,7 @@ class _Other:
         self._ring(self._tree)
         draft = self._tree.run(self._most)
         other, other_preempted = self._granted(draft.decisions())
-        undo_all(mirror.ledger, draft.steps)
+        draft.undo()
         with reading(where, "the plan names what is not there"):
             recorded, recorded_preempted = self._granted(plan.decisions)
             mirror.carried_out(batch.round, self._carried_out(plan))
@@ -189,6 +189,13 @@ class _Other:
                 continue
             key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
             ask = ledger.attempts[decision.attempt].asks[key]
+            if isinstance(decision, r.Keep):
+                node = ledger.nodes[decision.node]
+                draft.hold(ask, node, decision.until_ms, decision.instance)
+                continue
+            if isinstance(decision, r.Release):
+                draft.release_hold(ask, decision.instance)
+                continue
             if not 0 < decision.count <= ask.count:
                 raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
             for _ in range(decision.count):

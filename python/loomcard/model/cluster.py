@@ -25,7 +25,8 @@ class Node:
     """A machine running a NodeManager."""
 
     __slots__ = (
-        "capacity", "containers", "free", "host", "id", "label", "number", "rack", "shared",
+        "capacity", "containers", "free", "hold", "host", "id", "label", "number", "rack", "room",
+        "shared",
     )  # fmt: skip
 
     def __init__(
@@ -46,7 +47,16 @@ class Node:
         self.shared = shared  # its partition lends idle room to asks without a label
         self.capacity = capacity
         self.free = list(capacity)
+        self.room = self.free  # what is free for anybody; less than that where room is held
+        self.hold: Hold | None = None
         self.containers: dict[Container, None] = {}
+
+    def withhold(self) -> None:
+        """What is free changed, or what is held of it."""
+        self.room = self.free
+        if self.hold is not None:
+            kept = zip(self.free, self.hold.ask.size, strict=True)
+            self.room = [max(min(free, 0), free - size) for free, size in kept]
 
     @property
     def available(self) -> Resource:
@@ -93,9 +103,9 @@ class Queue:
     """
 
     __slots__ = (
-        "am_limit", "am_used", "applications", "capped", "children", "guaranteed", "leaf",
-        "maximum", "number", "oldest_ms", "parent", "path", "pending_count", "policy",
-        "spec", "used", "user_limit", "user_used", "watchers", "weight",
+        "am_limit", "am_used", "applications", "capped", "children", "guaranteed",
+        "hold_limit", "leaf", "maximum", "number", "oldest_ms", "parent", "path",
+        "pending_count", "policy", "spec", "used", "user_limit", "user_used", "watchers", "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
@@ -111,6 +121,7 @@ class Queue:
         self.maximum: Resource | None = None
         self.user_limit: Resource | None = None
         self.am_limit: Resource | None = None
+        self.hold_limit = self.guaranteed  # what may be held for its asks together
         self.capped: list[Queue] = []  # itself and ancestors that have a maximum
         self.used = [0] * width
         self.am_used = [0] * width
@@ -148,7 +159,8 @@ class Application:
 
     __slots__ = (
         "attempts", "containers", "hints", "id", "name", "number", "past_attempts", "pending_count",
-        "priority", "queue", "submitted_ms", "sums", "tags", "type", "used", "user", "weight",
+        "priority", "queue", "ran", "submitted_ms", "sums", "tags", "type", "used", "user",
+        "weight",
     )  # fmt: skip
 
     def __init__(self, number: int, id: str, queue: Queue, user: str) -> None:  # noqa: A002
@@ -171,6 +183,7 @@ class Application:
             self.used
         ]  # all that its containers are charged to; the ledger adds the queues'
         self.pending_count = 0
+        self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
 
     below_guaranteed = False
     """Guarantees are a queue's; here so that members can be asked alike."""
@@ -228,12 +241,24 @@ class Attempt:
         return f"Attempt({self.application.id} #{self.ordinal})"
 
 
+class Line:
+    """All asks of one shape: when one of them last got a container, or the first of them came."""
+
+    __slots__ = ("served_ms",)
+
+    def __init__(self, now_ms: int) -> None:
+        self.served_ms = now_ms
+
+
+_NO_LINE = Line(0)
+
+
 class Ask:
     """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt", "count", "hosts", "is_am", "key", "label", "racks", "relax_locality", "size",
-        "strict_racks", "told",
+        "attempt", "count", "hold", "hosts", "is_am", "key", "label", "line", "racks",
+        "relax_locality", "since_ms", "size", "strict_racks", "told",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -248,6 +273,9 @@ class Ask:
         self.strict_racks: list[str] = []  # only the named hosts of these will do
         self.label = ""
         self.told: str | None = None  # the reason for waiting that was told last
+        self.hold: Hold | None = None
+        self.line = _NO_LINE
+        self.since_ms = 0  # when it last got a container, or came
 
     @property
     def application(self) -> Application:
@@ -276,6 +304,24 @@ class Ask:
 
     def __repr__(self) -> str:
         return f"Ask({tuple(self.key)}, {self.count} x {tuple(self.size)})"
+
+
+class Hold:
+    """Room kept on a node for one container of an ask, ``until_ms`` at the latest."""
+
+    __slots__ = ("ask", "node", "placed_ms", "since_ms", "until_ms")
+
+    def __init__(
+        self, ask: Ask, node: Node, until_ms: int | None, since_ms: int, placed_ms: int
+    ) -> None:
+        self.ask = ask
+        self.node = node
+        self.until_ms = until_ms
+        self.since_ms = since_ms  # when room was first kept for the ask
+        self.placed_ms = placed_ms  # when it was last decided that it is kept on this node
+
+    def __repr__(self) -> str:
+        return f"Hold({self.ask!r} on {self.node.id})"
 
 
 def _rank(ask: Ask) -> tuple[bool, AskKey]:

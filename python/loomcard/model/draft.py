@@ -9,7 +9,7 @@ from typing import Any
 from loomcard.model.cluster import Ask, Container, Node
 from loomcard.model.ledger import Ledger
 from loomcard.model.reasons import Reason
-from loomcard.model.records import Allocate, Amounts, Decision, PlanReply, Preempt
+from loomcard.model.records import Allocate, Amounts, Decision, Keep, PlanReply, Preempt, Release
 from loomcard.model.room import Shape
 
 
@@ -38,7 +38,19 @@ class Taking:
         self.instance = instance
 
 
-Step = Grant | Taking
+class Holding:
+    """One hold in the making, or the end of one (``node`` None)."""
+
+    __slots__ = ("ask", "instance", "node", "until_ms")
+
+    def __init__(self, ask: Ask, node: Node | None, until_ms: int | None, instance: int) -> None:
+        self.ask = ask
+        self.node = node
+        self.until_ms = until_ms
+        self.instance = instance
+
+
+Step = Grant | Taking | Holding
 
 
 class Draft:
@@ -56,6 +68,9 @@ class Draft:
         self.faults: list[tuple[int, str, str]] = []
         self.full: set[Shape] = set()  # what was found to fit nowhere any more
         self.again = False  # every ask that waits was told why before this stage
+        self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
+        self._holds = ledger.holds.rows()  # before the round
+        self._passed: dict[int, set[Shape]] = {}
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal grants becomes one decision."""
@@ -82,6 +97,25 @@ class Draft:
         container.preempting_since = self.now_ms
         self.steps.append(Taking(container, grace_ms, reason, instance))
 
+    def hold(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
+        """Keep room on a node for an ask, which the caller has found to be allowed."""
+        self.ledger.holds.put(ask, node, self.now_ms, until_ms)
+        self.steps.append(Holding(ask, node, until_ms, instance))
+
+    def release_hold(self, ask: Ask, instance: int) -> None:
+        """Give the room back that is kept for an ask."""
+        assert ask.hold is not None
+        self.ledger.holds.end(ask.hold)
+        self.steps.append(Holding(ask, None, None, instance))
+
+    def passed_over(self, after_ms: int) -> set[Shape]:
+        """The shapes that nobody was granted for so long, while other containers were granted."""
+        found = self._passed.get(after_ms)
+        if found is None:
+            found = self.ledger.lines.passed_over(self.now_ms - after_ms)
+            self._passed[after_ms] = found
+        return found
+
     def wait(self, ask: Ask, reason: Reason | str) -> None:
         """Say why an ask gets nothing; told only when it is another reason than before."""
         if ask.told != reason and not (self.again and ask.told):
@@ -99,10 +133,32 @@ class Draft:
             if step.instance == instance:
                 _take_back(self.ledger, step)
         self.steps = [step for step in self.steps if step.instance != instance]
+        self.wants = {ask: who for ask, who in self.wants.items() if who != instance}
+        self._hold_again()
         self.reports = {path: told for path, told in self.reports.items() if told[0] != instance}
         self.reporters.discard(instance)
         self.full.clear()
         self.wakes.pop(instance, None)
+
+    def _hold_again(self) -> None:
+        """The holds from before the round, and what the steps that are left make of them."""
+        holds = self.ledger.holds
+        holds.restore(self._holds)
+        for step in self.steps:
+            if isinstance(step, Taking):
+                continue
+            ask, node, hold = step.ask, step.node, step.ask.hold
+            if isinstance(step, Holding) and node is not None:
+                if holds.why_not(ask, node) is None:
+                    holds.put(ask, node, self.now_ms, step.until_ms)
+            elif hold is not None and (node is None or node is hold.node or ask.count == 0):
+                holds.end(hold)
+
+    def undo(self) -> None:
+        """Take back every step, last first: the state before the round."""
+        for step in reversed(self.steps):
+            _take_back(self.ledger, step)
+        self.ledger.holds.restore(self._holds)
 
     def decisions(self) -> list[Decision]:
         """The steps as they cross the wire."""
@@ -129,14 +185,12 @@ def as_decision(step: Step) -> Decision:
         return Allocate(
             attempt, priority, request_id, step.node.number, len(step.containers), step.instance
         )
+    if type(step) is Holding:
+        if step.node is None:
+            return Release(*step.ask.key, step.instance)
+        return Keep(*step.ask.key, step.node.number, step.until_ms, step.instance)
     assert type(step) is Taking
     return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
-
-
-def undo_all(ledger: Ledger, steps: list[Step]) -> None:
-    """Take back every step, last first: the state before the plan."""
-    for step in reversed(steps):
-        _take_back(ledger, step)
 
 
 def _take_back(ledger: Ledger, step: Step) -> None:

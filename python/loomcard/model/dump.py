@@ -8,9 +8,10 @@ import msgspec
 
 from loomcard.model import records as r
 from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container
-from loomcard.model.draft import Draft, Grant, Step
+from loomcard.model.draft import Draft, Grant, Holding, Step, Taking
 from loomcard.model.mirror import Mirror
 from loomcard.model.plain import decode, encode
+from loomcard.model.resource import Resource
 
 
 def dump(mirror: Mirror) -> dict[str, Any]:
@@ -32,6 +33,16 @@ def dump(mirror: Mirror) -> dict[str, Any]:
             for ask in attempt.ordered
             if ask.told
         ],
+        "since": [
+            [*ask.key, ask.since_ms]
+            for attempt in ledger.attempts.values()
+            for ask in attempt.ordered
+        ],
+        "lines": [[*shape, line.served_ms] for shape, line in ledger.lines.of.items()],
+        "served_ms": ledger.lines.served_ms,
+        "ran": [[a.number, *a.ran] for a in ledger.applications.values()],
+        "ran_all": [ledger.lines.ran, ledger.lines.masters_ran],
+        "holds": mirror.held,
         "plan": [_step(step) for step in mirror.in_flight],
         "plan_round": mirror.in_flight_round,
     }
@@ -46,7 +57,7 @@ class _Before:
         for step in steps:
             if isinstance(step, Grant):
                 self._granted.setdefault(step.ask, []).extend(step.containers)
-            else:
+            elif isinstance(step, Taking):
                 self._taken.add(step.container)
 
     def preempting(self, container: Container) -> int | None:
@@ -70,19 +81,36 @@ def load(mirror: Mirror, state: dict[str, Any]) -> None:
     """Bring a fresh mirror into a dumped state; what it then holds behaves as what was dumped."""
     records: list[r.AnyRecord] = [r.Setup(0, state["version"], state["setup"])]
     records += msgspec.convert(state["records"], list[r.AnyRecord])
-    mirror.absorb(records)
     ledger = mirror.ledger
+    ledger.lines.now_ms = state["now_ms"]
+    mirror.absorb(records)
     for number, *extra in state["containers"]:
         c = ledger.containers[number]
         c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
         c.tag = decode(extra[4])
     for *key, reason in state["told"]:
         ledger.attempts[key[0]].asks[AskKey(*key)].told = reason
+    _waiting(mirror, state)
     mirror.saved = state["saved"]
     mirror.sequence, mirror.now_ms = state["sequence"], state["now_ms"]
     mirror.in_flight = _redo(mirror, state["plan"])
     mirror.in_flight_round = state["plan_round"]
     mirror.changes = []
+
+
+def _waiting(mirror: Mirror, state: dict[str, Any]) -> None:
+    """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
+    ledger, lines = mirror.ledger, mirror.ledger.lines
+    for *key, since_ms in state.get("since", ()):
+        ledger.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
+    for size, label, served_ms in state.get("lines", ()):
+        lines.of[Resource(size), label].served_ms = served_ms
+    lines.served_ms = state.get("served_ms", -1)
+    for number, *ran in state.get("ran", ()):
+        ledger.applications[number].ran = ran
+    lines.ran, lines.masters_ran = map(list, state.get("ran_all", ([0, 0], [0, 0])))
+    mirror.held = [tuple(row) for row in state.get("holds", ())]
+    ledger.holds.restore(mirror.held)
 
 
 def _extra(c: Container, preempting_since: int | None) -> list[Any]:
@@ -100,6 +128,9 @@ def _step(step: Step) -> list[Any]:
             step.instance,
             encode(step.tag),
         ]
+    if isinstance(step, Holding):
+        number = None if step.node is None else step.node.number
+        return ["hold", list(step.ask.key), number, step.until_ms, step.instance]
     return ["preempt", step.container.number, step.grace_ms, step.reason, step.instance]
 
 
@@ -114,6 +145,13 @@ def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
                 raise ValueError(f"{count} containers granted of an ask of {ask.count}")
             for _ in range(count):
                 draft.grant(ask, ledger.nodes[node], instance, decode(tag))
+        elif kind == "hold":
+            key, node, until_ms, instance = facts
+            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
+            if node is None:
+                draft.release_hold(ask, instance)
+            else:
+                draft.hold(ask, ledger.nodes[node], until_ms, instance)
         else:
             number, grace_ms, reason, instance = facts
             draft.preempt(ledger.containers[number], grace_ms, reason, instance)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import Any
 
+from loomcard.model import tallies
 from loomcard.model.cluster import (
     Application,
     Ask,
@@ -21,20 +22,14 @@ from loomcard.model.cluster import (
     Node,
     Queue,
 )
+from loomcard.model.holds import Holds, fits_held
 from loomcard.model.label_limits import LabelLimits
-from loomcard.model.limits import build_tree, resolve
+from loomcard.model.limits import build_tree, own_limit, resolve
+from loomcard.model.lines import Lines
 from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.room import Rooms, Shape
-from loomcard.model.tallies import (
-    age_changed,
-    began_to_demand,
-    note_labelled,
-    stopped_to_demand,
-    sums_of,
-    take_row,
-)
 
 
 class Ledger:
@@ -60,7 +55,9 @@ class Ledger:
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
+        self.lines = Lines()
         self.rooms = Rooms(self.nodes)
+        self.holds = Holds(self)
         self.partitions = Partitions()  # by node label
         self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
 
@@ -78,6 +75,8 @@ class Ledger:
 
     def remove_node(self, node: Node) -> None:
         """A node leaves; its containers have ended before."""
+        if node.hold is not None:
+            self.holds.end(node.hold)
         del self.nodes[node.number]
         for table, name in ((self.hosts, node.host), (self.racks, node.rack)):
             table[name].remove(node.number)
@@ -92,6 +91,8 @@ class Ledger:
         self._resize_cluster(self.capacity.minus(node.capacity).plus(capacity))
         add_all([node.free], capacity.minus(node.capacity))
         node.capacity = capacity
+        node.withhold()
+        self.holds.node_changed(node)
         self.rooms.touch(node)
         self._mark_node(node)
 
@@ -99,9 +100,15 @@ class Ledger:
         """A node comes to another partition; what runs on it stays."""
         self.partitions.leave(node)
         node.label, node.shared = label, shared
+        self.holds.node_changed(node)
         self.partitions.join(node)
         self.capacity_version += 1
         self.rooms.forget()
+        self._mark_node(node)
+
+    def room_changed(self, node: Node) -> None:
+        """Other asks may have more or less room on a node, though nothing on it changed."""
+        self.rooms.touch(node)
         self._mark_node(node)
 
     def _mark_node(self, node: Node) -> None:
@@ -122,7 +129,10 @@ class Ledger:
     # Queues and applications
 
     def set_up(self, setup: dict[str, Any]) -> None:
-        """Put another queue tree in place; applications keep their queue by its path."""
+        """Put another queue tree in place; applications keep their queue by its path, and holds
+        end.
+        """
+        self.holds.restore(())
         self.queues = build_tree(setup, len(self.types))
         self.by_path = {queue.path: queue for queue in self.queues}
         self.label_limits = LabelLimits(self.queues)
@@ -147,8 +157,8 @@ class Ledger:
             if container.is_am:
                 subtract_all([old.am_used], container.size)
         self.label_limits.forget()
-        self._demand(old, -app.pending_count)
-        age_changed(old)
+        tallies.add_demand(old, -app.pending_count)
+        tallies.age_changed(old)
         self._enter(app, queue)
         self._mark(app, old)
 
@@ -158,19 +168,19 @@ class Ledger:
         for number in app.past_attempts:
             self.ended_attempts.pop(number, None)
         del app.queue.applications[app.number]
-        age_changed(app.queue)
+        tallies.age_changed(app.queue)
         self._mark(app, app.queue)
 
     def _enter(self, app: Application, queue: Queue) -> None:
         app.queue = queue
         queue.applications[app.number] = app
-        app.sums = [app.used, *sums_of(queue, app.user)]
+        app.sums = [app.used, *tallies.sums_of(queue, app.user)]
         for container in app.containers:
             add_all(app.sums[1:], container.size)
             if container.is_am:
                 add_all([queue.am_used], container.size)
-        self._demand(queue, app.pending_count)
-        age_changed(queue)
+        tallies.add_demand(queue, app.pending_count)
+        tallies.age_changed(queue)
         self._mark(app, queue)
 
     # Asks
@@ -178,13 +188,14 @@ class Ledger:
     def set_ask(
         self, attempt: Attempt, key: AskKey, size: Resource, label: str, is_am: bool
     ) -> Ask:
-        """The ask of a key, of this size and partition from now on; its count 0 till ``demand``."""
+        """The ask of a key, of this size and partition from now on; ``demand`` gives its count."""
         ask = attempt.asks.get(key)
         if ask is None:
             ask = attempt.asks[key] = Ask(attempt, key, size)
             attempt.reorder()
         else:
-            self._change_count(ask, -ask.count)
+            if (ask.size, ask.label) != (size, label):
+                self._change_count(ask, -ask.count)
             if ask.is_am != is_am:
                 attempt.reorder()
         ask.size, ask.label, ask.is_am = size, label, is_am
@@ -192,7 +203,7 @@ class Ledger:
 
     def demand(self, ask: Ask, count: int) -> None:
         """``count`` containers are outstanding; an ask of none vanishes."""
-        self._change_count(ask, count)
+        self._change_count(ask, count - ask.count)
         if count == 0:
             self._forget(ask)
         self.touched(ask.attempt.application)
@@ -223,21 +234,19 @@ class Ledger:
             else:
                 del self.shapes[shape]
             if ask.label:
-                note_labelled(self.labelled, ask)
+                tallies.note_labelled(self.labelled, ask)
+            self.lines.changed(ask, shape, known)
+            if not after and ask.hold is not None:
+                self.holds.end(ask.hold)
         app = ask.attempt.application
         pending = app.pending_count
         app.pending_count = pending + change
         if not pending:
-            began_to_demand(app)
+            tallies.began_to_demand(app)
         elif pending == -change:
-            stopped_to_demand(app)
+            tallies.stopped_to_demand(app)
         self.pending_total += change
-        self._demand(app.queue, change)
-
-    def _demand(self, queue: Queue | None, change: int) -> None:
-        while queue is not None:
-            queue.pending_count += change
-            queue = queue.parent
+        tallies.add_demand(app.queue, change)
 
     # Containers
 
@@ -248,7 +257,10 @@ class Ledger:
         container = Container(ask.attempt, node, ask.size, ask.key)
         container.is_am = ask.is_am
         container.allocated_ms = now_ms
-        self._take_locality(ask, node, container)
+        ask.line.served_ms = ask.since_ms = self.lines.served_ms = now_ms
+        if ask.hold is not None and ask.hold.node is node:
+            self.holds.end(ask.hold)
+        tallies.take_locality(ask, node, container)
         self._change_count(ask, -1)
         self.hold(container)
         return container
@@ -281,6 +293,8 @@ class Ledger:
         node = container.node
         size = container.size
         subtract_all([node.free], size)
+        if node.hold is not None:
+            node.withhold()
         add_all(app.sums, size)
         if container.is_am:
             add_all([app.queue.am_used], size)
@@ -297,6 +311,8 @@ class Ledger:
         node = container.node
         size = container.size
         add_all([node.free], size)
+        if node.hold is not None:
+            node.withhold()
         subtract_all(app.sums, size)
         if container.is_am:
             subtract_all([app.queue.am_used], size)
@@ -307,15 +323,6 @@ class Ledger:
         self.rooms.touch(node)
         for watcher in self.node_watchers:
             watcher[node] = None
-
-    def _take_locality(self, ask: Ask, node: Node, container: Container) -> None:
-        """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
-        rack's.
-        """
-        if ask.racks:
-            reach = ask.reach(node)
-            container.host_row = reach == 0 and take_row(ask.hosts, node.host)
-            container.rack_row = reach in (0, 1) and take_row(ask.racks, node.rack)
 
     def touched(self, app: Application) -> None:
         """Something that decides what the application may have changed."""
@@ -349,8 +356,8 @@ class Ledger:
             return Reason.BLACKLISTED
         if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
             return Reason.LOCALITY
-        if not fits(ask.size, node.free):
-            return Reason.NODE_FULL
+        if not fits(ask.size, node.room) and not fits_held(ask, node):
+            return Reason.HELD if fits(ask.size, node.free) else Reason.NODE_FULL
         return self.limited(ask)
 
     def limited(self, ask: Ask) -> Reason | None:
@@ -374,10 +381,4 @@ class Ledger:
         """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more
         container of ``size``; None if neither does.
         """
-        if leaf.user_limit is not None:
-            used = leaf.user_used.get(user, self.zero)
-            if not room_for(size, used, leaf.user_limit):
-                return Reason.USER_LIMIT
-        if not is_am or leaf.am_limit is None or not any(leaf.am_used):
-            return None  # the first AM of a queue is always let in
-        return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT
+        return own_limit(leaf, user, size, is_am)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from loomcard.model.cluster import Queue
-from loomcard.model.resource import UNLIMITED, Resource
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import UNLIMITED, Resource, room_for
 
 PPM = 1_000_000
+HOLD_SHARE_PPM = 100_000
+"""The part of a queue's maximum that may be held for its asks, unless it states another."""
 
 
 def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:
@@ -41,6 +44,9 @@ def resolve(queues: list[Queue], capacity: Resource, types: list[str]) -> None:
         queue.maximum = None if bound == {"ppm": PPM} else ceiling
         queue.user_limit = _part(spec["user_limit_ppm"], ceiling)
         queue.am_limit = _part(spec["am_share_ppm"], ceiling)
+        queue.hold_limit = Resource(
+            amount * spec.get("hold_share_ppm", HOLD_SHARE_PPM) // PPM for amount in ceiling
+        )
         queue.capped = [] if queue.parent is None else list(queue.parent.capped)
         if queue.maximum is not None:
             queue.capped.append(queue)
@@ -56,3 +62,16 @@ def _part(ppm: int, ceiling: Resource) -> Resource | None:
     if ppm >= PPM:
         return None
     return Resource(amount * ppm // PPM for amount in ceiling)
+
+
+def own_limit(leaf: Queue, user: str, size: Resource, is_am: bool) -> Reason | None:
+    """Which limit of a leaf queue's own, user limit or AM share, forbids a user one more container
+    of ``size``; None if neither does.
+    """
+    if leaf.user_limit is not None:
+        used = leaf.user_used.get(user)
+        if not room_for(size, [0] * len(size) if used is None else used, leaf.user_limit):
+            return Reason.USER_LIMIT
+    if not is_am or leaf.am_limit is None or not any(leaf.am_used):
+        return None  # the first AM of a queue is always let in
+    return None if room_for(size, leaf.am_used, leaf.am_limit) else Reason.AM_LIMIT

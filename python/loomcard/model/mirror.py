@@ -14,7 +14,8 @@ from typing import Any
 from loomcard.model import events as ev
 from loomcard.model import records as r
 from loomcard.model.cluster import Application, AskKey, Attempt, Container, Node, Queue
-from loomcard.model.draft import Draft, Grant, Step, Taking
+from loomcard.model.draft import Draft, Grant, Holding, Step, Taking
+from loomcard.model.holds import HoldRow
 from loomcard.model.ledger import Ledger
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
@@ -34,9 +35,11 @@ class Mirror:
     were last called.
     """
 
-    def __init__(self, resource_types: Sequence[str]) -> None:
+    def __init__(self, resource_types: Sequence[str], features: Sequence[str] = ()) -> None:
+        """``features``: what the engine says in its handshake that it can do."""
         self.types = list(resource_types)
         self.ledger = Ledger(self.types)
+        self.ledger.holds.allowed = self._can_hold = "holds" in features
         self.sequence = 0  # of the last record applied
         self.now_ms = 0
         self.version = 0  # of the set-up
@@ -44,6 +47,7 @@ class Mirror:
         self.saved: dict[str, Any] = {}
         self.in_flight: list[Step] = []
         self.in_flight_round = 0
+        self.held: list[HoldRow] = []  # the holds before the plan in flight
         self.changes: list[Change] = []
         self.timers_due: dict[int, Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
@@ -67,6 +71,7 @@ class Mirror:
                     f"record {self.sequence + 1} expected, {batch.first_seq} came"
                 )
         self.sequence = batch.first_seq - 1
+        self.ledger.lines.now_ms = batch.now_ms
         for record in records:
             self.sequence += 1
             try:
@@ -79,6 +84,8 @@ class Mirror:
         if self.in_flight:
             raise UntrustworthyError(f"no outcomes of plan {self.in_flight_round}")
         self._compare(batch.check)
+        self.ledger.holds.expire(batch.now_ms)
+        self.held = self.ledger.holds.rows()
 
     def absorb(self, records: Sequence[r.AnyRecord]) -> None:
         """Apply records without counting or comparing: a dumped state."""
@@ -110,7 +117,8 @@ class Mirror:
     # Whole state
 
     def _snapshot(self, _: r.Snapshot) -> None:
-        self.ledger = Ledger(self.types)
+        now_ms, self.ledger = self.ledger.lines.now_ms, Ledger(self.types)
+        self.ledger.lines.now_ms, self.ledger.holds.allowed = now_ms, self._can_hold
         self.setup = None
         self.in_flight = []
         self.changes = []
@@ -157,6 +165,8 @@ class Mirror:
     def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
         if reason == Reason.LATE:
             self.spoilt.add(step.instance)
+        if type(step) is Holding:
+            return  # the engine's list of holds follows
         if type(step) is Taking:
             step.container.preempting_since = None
             c = step.container
@@ -270,6 +280,9 @@ class Mirror:
         attempt.blacklist = frozenset(record.names)
         self.ledger.touched(attempt.application)
 
+    def _holds(self, record: r.Holds) -> None:
+        self.ledger.holds.restore(record.holds)
+
     # Containers
 
     def _container_added(self, record: r.ContainerAdded) -> None:
@@ -309,6 +322,7 @@ class Mirror:
     def _container_completed(self, record: r.ContainerCompleted) -> None:
         container = self.ledger.containers.pop(record.container)
         self.ledger.release(container)
+        self.ledger.lines.ended(container, record.kind, record.at_ms)
         leaf = container.application.queue
         self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
 
@@ -335,6 +349,7 @@ _HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
     r.AttemptRemoved: Mirror._attempt_removed,
     r.AskChanged: Mirror._ask,
     r.Blacklist: Mirror._blacklist,
+    r.Holds: Mirror._holds,
     r.ContainerAdded: Mirror._container_added,
     r.ContainerStarted: Mirror._container_started,
     r.ContainerResized: Mirror._container_resized,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loomcard.model.cluster import Ask, Node
+from loomcard.model.holds import fits_held
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import fits
 
@@ -15,6 +16,8 @@ def place(ledger: Ledger, ask: Ask) -> Node | None:
     """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
     it may go.
     """
+    if ask.hold is not None and _may(ledger, ask, ask.hold.node):
+        return ask.hold.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
         return ledger.rooms.of(ask.size, ask.label).first()
     if ledger.rooms.of(ask.size, ask.label).first() is None:
@@ -47,7 +50,9 @@ def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
 
 
 def _may(ledger: Ledger, ask: Ask, node: Node) -> bool:
-    if not ledger.rooms.offers(node, ask.label) or not fits(ask.size, node.free):
+    if not ledger.rooms.offers(node, ask.label):
+        return False
+    if not fits(ask.size, node.room) and not fits_held(ask, node):
         return False
     if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
         return False

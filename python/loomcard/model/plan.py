@@ -75,6 +75,26 @@ class Plan:
             raise PlanError(f"{container!r}: is being preempted already")
         self._draft.preempt(container, grace_ms, reason, self._instance)
 
+    def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
+        """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
+        until ``until_ms`` or until it is given up; the ask's hold on another node moves.
+
+        What is free there, and what becomes free, is withheld from all other asks, up to the ask's
+        size. Raises PlanError, with the reason, where ``why_no_hold`` has one.
+        """
+        if until_ms is not None and until_ms <= self.view.now_ms:
+            raise PlanError(f"hold until {until_ms} at {self.view.now_ms}: not in the future")
+        reason = self.why_no_hold(ask, node)
+        if reason is not None:
+            raise PlanError(f"hold for {ask!r} on {node.id}: {reason}")
+        self._draft.hold(ask, node, until_ms, self._instance)
+
+    def release_hold(self, ask: Ask) -> None:
+        """Give up the hold of ``ask``. Raises PlanError if it has none."""
+        if ask.hold is None:
+            raise PlanError(f"{ask!r} has no hold")
+        self._draft.release_hold(ask, self._instance)
+
     def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> Taken:
         """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
         amounts.
@@ -140,6 +160,13 @@ class Plan:
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """Why one container of ``ask`` may not go to ``node``; None if it may."""
         return self._ledger.why_not(ask, node)
+
+    def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
+        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application and a
+        node have at most one hold, a queue's holds are at most a part of its maximum, and what the
+        ask could not run on or a limit forbids is not held.
+        """
+        return self._ledger.holds.why_not(ask, node)
 
     def limited(self, ask: Ask) -> Reason | None:
         """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if

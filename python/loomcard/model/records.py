@@ -160,6 +160,14 @@ class AskChanged(Record, frozen=True, tag="ask", gc=True):
     strict_racks: list[str] = []
 
 
+class Holds(Record, frozen=True, tag="holds", gc=True):
+    """The whole list of holds, each (attempt, priority, allocation_request_id, node, until_ms,
+    since_ms, placed_ms); sent where it changed or may not be what the last plan made of it.
+    """
+
+    holds: list[tuple[int, int, int, int, int | None, int, int]]
+
+
 class Blacklist(Record, frozen=True, tag="blacklist", gc=True):
     """The whole list of hosts and racks that an attempt will not have."""
 
@@ -232,6 +240,7 @@ AnyRecord = (
     | AttemptRemoved
     | AskChanged
     | Blacklist
+    | Holds
     | ContainerAdded
     | ContainerStarted
     | ContainerResized
@@ -301,7 +310,29 @@ class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=Fa
     instance: int
 
 
-Decision = Allocate | Preempt
+class Keep(msgspec.Struct, array_like=True, frozen=True, tag="hold", gc=False):
+    """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is granted
+    or given up); a hold that the ask has moves there.
+    """
+
+    attempt: int
+    priority: int
+    allocation_request_id: int
+    node: int
+    until_ms: int | None
+    instance: int
+
+
+class Release(msgspec.Struct, array_like=True, frozen=True, tag="release_hold", gc=False):
+    """Give up the hold of an ask."""
+
+    attempt: int
+    priority: int
+    allocation_request_id: int
+    instance: int
+
+
+Decision = Allocate | Preempt | Keep | Release
 
 
 class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):

@@ -28,7 +28,7 @@ class Room:
         self.size, self.label = shape
         self._nodes = nodes
         self._heap = [
-            n.number for n in nodes.values() if n.label == self.label and fits(self.size, n.free)
+            n.number for n in nodes.values() if n.label == self.label and fits(self.size, n.room)
         ]
         heapify(self._heap)
         self._inside = set(self._heap)
@@ -38,7 +38,7 @@ class Room:
         heap, nodes, size = self._heap, self._nodes, self.size
         while heap:
             node = nodes.get(heap[0])
-            if node is not None and fits(size, node.free):
+            if node is not None and fits(size, node.room):
                 return node
             self._inside.discard(heappop(heap))
         return None
@@ -46,7 +46,7 @@ class Room:
     def touch(self, node: Node) -> None:
         """A node may have more room than before."""
         number = node.number
-        if number not in self._inside and node.label == self.label and fits(self.size, node.free):
+        if number not in self._inside and node.label == self.label and fits(self.size, node.room):
             heappush(self._heap, number)
             self._inside.add(number)
 
@@ -65,7 +65,7 @@ class SharedRoom(Room):
     def touch(self, node: Node) -> None:
         """A node may have more room than before."""
         number = node.number
-        if number not in self._inside and node.shared and fits(self.size, node.free):
+        if number not in self._inside and node.shared and fits(self.size, node.room):
             heappush(self._heap, number)
             self._inside.add(number)
 

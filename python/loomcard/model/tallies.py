@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomcard.model.cluster import Application, Ask, Queue
+from loomcard.model.cluster import Application, Ask, Container, Node, Queue
 
 
 def sums_of(leaf: Queue, user: str) -> list[list[int]]:
@@ -15,6 +15,13 @@ def sums_of(leaf: Queue, user: str) -> list[list[int]]:
         sums.append(queue.used)
         queue = queue.parent
     return sums
+
+
+def add_demand(queue: Queue | None, change: int) -> None:
+    """So many more containers are outstanding in a queue and in all above it."""
+    while queue is not None:
+        queue.pending_count += change
+        queue = queue.parent
 
 
 def began_to_demand(app: Application) -> None:
@@ -61,3 +68,13 @@ def take_row(rows: dict[str, int], name: str) -> bool:
     elif left:
         del rows[name]
     return left > 0
+
+
+def take_locality(ask: Ask, node: Node, container: Container) -> None:
+    """As YARN counts: a node-local grant also serves its rack's row, a rack-local one only the
+    rack's.
+    """
+    if ask.racks:
+        reach = ask.reach(node)
+        container.host_row = reach == 0 and take_row(ask.hosts, node.host)
+        container.rack_row = reach in (0, 1) and take_row(ask.racks, node.rack)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from loomcard.model.cluster import Application, Ask, Member, Node, Partition, Queue
+from loomcard.model.cluster import Application, Ask, Hold, Member, Node, Partition, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.events import Event
 from loomcard.model.ledger import Ledger
@@ -146,6 +146,11 @@ class ClusterView:
         """What is free on all live nodes together."""
         columns = zip(*(p.free for p in self._ledger.partitions.values()), strict=True)
         return Resource(map(sum, columns)) if self._ledger.partitions else self._ledger.zero
+
+    @property
+    def holds(self) -> Sequence[Hold]:
+        """All holds of the cluster; ``ask.hold`` and ``node.hold`` are those of one."""
+        return list(self._ledger.holds)
 
     @property
     def partitions(self) -> Mapping[str, Partition]:

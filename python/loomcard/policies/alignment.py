@@ -7,11 +7,11 @@ changed is scored anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from loomcard.model.cluster import Application, Member, Node, Queue
+from loomcard.model.cluster import Application, Ask, Member, Node, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import fits
 from loomcard.model.room import SHAPES_KEPT, Shape
@@ -89,11 +89,11 @@ class Group:
 
     def alignment(self, node: Node) -> float:
         """Of the shape on a node."""
-        return alignment(self.size, node.free, self._ledger.capacity)
+        return alignment(self.size, node.room, self._ledger.capacity)
 
     def _score(self, node: Node) -> None:
         number, alive = node.number, self._ledger.nodes.get(node.number) is node
-        if not alive or not node.takes(self.label) or not fits(self.size, node.free):
+        if not alive or not node.takes(self.label) or not fits(self.size, node.room):
             self._aligned.pop(number, None)
             return
         score = self.alignment(node)
@@ -148,6 +148,12 @@ class Candidates:
             work = self._work(app)
             for shape in shapes:
                 self._group(shape).enter(app, work)
+
+    def asks_of(self, shape: Shape) -> Iterator[Ask]:
+        """Every outstanding ask of a shape."""
+        group = self.groups.get(shape)
+        for app in group.entries if group is not None else ():
+            yield from (a for a in app.asks if a.count > 0 and (a.size, a.label) == shape)
 
     def served(self, app: Application) -> None:
         """It got a container."""

@@ -15,6 +15,7 @@ from loomcard.model.cluster import Application, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, share
 from loomcard.model.view import ClusterView
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 from loomcard.policies.user_limit import UserLimitedLevel
 from loomcard.policies.walk import Level, fill_tree
@@ -28,12 +29,14 @@ class CapacityScheduler:
     ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
     and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
     `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
+    ``hold_after_ms``: as of ``fifo``.
     """
 
     ordering: Literal["fifo", "fair"] = "fifo"
     minimum_user_limit_percent: int = 100
     user_limit_factor: float = 1.0
     calculator: Literal["dominant", "memory"] = "dominant"
+    hold_after_ms: int = HOLD_AFTER_MS
 
     walks_tree = True
 
@@ -49,7 +52,7 @@ class CapacityScheduler:
         if promises is None:
             promises = view._indexes["promises"] = Promises(view.queue)
         promises.update(view)
-        return fill_tree(Plan(view), partial(self._level, promises))
+        return fill_tree(Plan(view), partial(self._level, promises), self.hold_after_ms)
 
     def _level(self, promises: Promises, queue: Queue) -> Level:
         if not queue.leaf:

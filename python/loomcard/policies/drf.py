@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import fill
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 
 
 @register("drf")
 @dataclass(frozen=True)
 class DominantResourceFairness:
-    """Serve the member with the smallest weighted dominant share first."""
+    """Serve the member with the smallest weighted dominant share first.
+
+    ``hold_after_ms``: as of ``fifo``.
+    """
+
+    hold_after_ms: int = HOLD_AFTER_MS
 
     def decide(self, view: ClusterView) -> Plan:
         """The paper's Algorithm 1: pick the smallest dominant share s_i, grant one task, repeat."""
         plan = Plan(view)
-        return fill(plan, order=plan.dominant_share)
+        return fill(plan, order=plan.dominant_share, hold_after_ms=self.hold_after_ms)

@@ -15,6 +15,7 @@ from loomcard.model.cluster import Member, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource
 from loomcard.model.view import ClusterView, asks_below
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
@@ -27,18 +28,19 @@ class FairScheduler:
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.
 
     A queue's ``guaranteed`` is YARN's `minResources`. ``default``: the rule of a queue that
-    ``levels`` (queue path: rule) does not name.
+    ``levels`` (queue path: rule) does not name. ``hold_after_ms``: as of ``fifo``.
     """
 
     default: Rule = "fair"
     levels: dict[str, Rule] = field(default_factory=dict)
+    hold_after_ms: int = HOLD_AFTER_MS
 
     walks_tree = True
 
     def decide(self, view: ClusterView) -> Plan:
         """From the root down, the first member by the queue's rule; one container a time."""
         plan = Plan(view)
-        return fill_tree(plan, partial(self._level, view))
+        return fill_tree(plan, partial(self._level, view), self.hold_after_ms)
 
     def _level(self, view: ClusterView, queue: Queue) -> Level:
         rule = self.levels.get(queue.path, self.default)

@@ -20,6 +20,7 @@ from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
 from loomcard.model.room import SHAPES_KEPT, Shape
 from loomcard.model.view import WITHHELD
+from loomcard.policies.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 
 ALL = 1 << 30
 """A count of containers that no round reaches."""
@@ -161,13 +162,17 @@ def shapes_of(member: Member) -> Iterable[Shape | None]:
 _UNKNOWN = (None,)
 
 
-def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1) -> Plan:
+def fill(
+    plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1,
+    hold_after_ms: int = HOLD_AFTER_MS,
+) -> Plan:  # fmt: skip
     """Grant containers to the scope's members, in order, until nothing fits.
 
     ``order``: a member's sort key; ties go by submission, then number. It may look at the member
     and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
     call. ``turn_containers``: how many containers a child queue's policy may grant in one turn;
-    one that demands alone may take all.
+    one that demands alone may take all. ``hold_after_ms``: for how long the first in line of a leaf
+    queue is passed over, because it fits nowhere, before room is held for it; 0: none is.
     """
     view = plan.view
     frame = sys._getframe(1)
@@ -175,6 +180,8 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
     index = view._indexes.get(place)
     if index is None:
         index = view._indexes[place] = Index(view.queue)
+    if view.queue.leaf and view._ledger.holds and not plan.spent:
+        serve_holds(plan, lambda queue: queue is view.queue)
     index.refresh(view._ledger.capacity_version, order, live)
     if plan.spent:
         return plan
@@ -182,6 +189,7 @@ def fill(plan: Plan, *, order: Order, live: bool = False, turn_containers: int =
         _serve_applications(plan, index, order)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             tell(plan, index.untold)
+            want_room(plan, index, hold_after_ms)
     else:
         _give_turns(plan, index, order, turn_containers)
     return plan
@@ -251,7 +259,7 @@ def serve(
             plan.wait(ask, RESERVED)
             continue
         if shape in full:
-            plan.wait(ask, Reason.NODE_FULL)
+            plan.wait(ask, no_room(plan.view._ledger, ask))
             continue
         limit = plan.limited(ask)
         if limit is not None:
@@ -270,10 +278,10 @@ def serve(
     return False
 
 
-def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: Full) -> Reason:
+def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: Full) -> str:
     if plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
         full.add(shape)
-        return Reason.NODE_FULL
+        return no_room(plan.view._ledger, ask)
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
 
@@ -283,7 +291,7 @@ def tell(plan: Plan, untold: dict[Member, None]) -> None:
         if isinstance(member, Application):
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
-                    plan.wait(ask, plan.limited(ask) or Reason.NODE_FULL)
+                    plan.wait(ask, plan.limited(ask) or no_room(plan.view._ledger, ask))
     untold.clear()
 
 

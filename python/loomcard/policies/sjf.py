@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import fill
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 from loomcard.policies.remaining import Estimates, Finished, WeighsWork
 
@@ -18,14 +19,17 @@ class ShortestJobFirst(WeighsWork):
 
     The path (`remaining.critical_path_ms`) is that of the whole DAG, so the order of two
     applications never changes; without a hint it is the mean duration of the application's
-    finished tasks, at first ``assumed_ms``.
+    finished tasks, at first ``assumed_ms``. ``hold_after_ms``: as of ``fifo``.
     """
 
     assumed_ms: float = 30_000.0
+    hold_after_ms: int = HOLD_AFTER_MS
 
     leaf_only = True
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
         """Fill by the length of the critical path."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
-        return fill(Plan(view), order=estimates.critical_path_ms), memory
+        plan = Plan(view)
+        fill(plan, order=estimates.critical_path_ms, hold_after_ms=self.hold_after_ms)
+        return plan, memory

@@ -156,7 +156,7 @@ class FreeSlots:
             )
         nodes = map(self._ledger.nodes.__getitem__, self.numbers)
         offers = self._ledger.rooms.offers
-        return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.free)), None)
+        return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.room)), None)
 
 
 def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import fill
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 from loomcard.policies.remaining import Estimates, Finished, WeighsWork
 
@@ -17,14 +18,17 @@ class ShortestRemainingFirst(WeighsWork):
     """Serve the application with the least remaining work first.
 
     Work is as `remaining.remaining_work` says. ``assumed_ms``: how long tasks run of which neither
-    hint nor finished sibling tells.
+    hint nor finished sibling tells. ``hold_after_ms``: as of ``fifo``.
     """
 
     assumed_ms: float = 30_000.0
+    hold_after_ms: int = HOLD_AFTER_MS
 
     leaf_only = True
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
         """Fill by remaining work; a running task counts whole till it ends."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
-        return fill(Plan(view), order=estimates.work), memory
+        plan = Plan(view)
+        fill(plan, order=estimates.work, hold_after_ms=self.hold_after_ms)
+        return plan, memory

@@ -44,7 +44,7 @@ class StrictShares:
         its share forbids it would fill the share with reduces, which wait there for its maps.
         """
         plan = Plan(view)
-        fill_tree(plan, partial(self._level, view, plan.dominant_share))
+        fill_tree(plan, partial(self._level, view, plan.dominant_share), hold_after_ms=0)
         if view.queue.leaf:
             _tell_headroom(plan, told)
         return plan, told

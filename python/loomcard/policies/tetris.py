@@ -19,6 +19,7 @@ from loomcard.model.resource import fits
 from loomcard.model.view import ClusterView
 from loomcard.policies.alignment import Candidates, Entry, Group
 from loomcard.policies.fill import tell
+from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds, want_first
 from loomcard.policies.registry import register
 from loomcard.policies.remaining import Estimates, Finished, WeighsWork
 
@@ -42,12 +43,14 @@ class Tetris(WeighsWork):
     the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
     work; 0 packs by alignment alone.
     ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
+    ``hold_after_ms``: as of ``fifo``; first in line is here who has waited longest.
     """
 
     fairness: float = 0.0
     remote_penalty: float = 0.1
     work_weight: float = 1.0
     assumed_ms: float = 30_000.0
+    hold_after_ms: int = HOLD_AFTER_MS
 
     leaf_only = True
 
@@ -68,12 +71,15 @@ class Tetris(WeighsWork):
 
             candidates = Candidates(view.queue, ledger, work)
             view._indexes["candidates"] = candidates
+        if ledger.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue)
         candidates.update()
         packing = _Packing(self, plan, candidates)
         while not plan.spent:
             choice = packing.best()
             if choice is None:
                 tell(plan, candidates.untold)
+                want_first(plan, candidates.asks_of, self.hold_after_ms)
                 break
             _, ask, node = choice
             plan.grant(ask, node)
@@ -180,7 +186,7 @@ class _Packing:
             nodes = list(nodes_fitting(ledger, ask))
         else:
             offers = ledger.rooms.offers
-            own = (n for n in near if offers(n, ask.label) and fits(ask.size, n.free))
+            own = (n for n in near if offers(n, ask.label) and fits(ask.size, n.room))
             nodes = [best[1], *own]
         other = remote if near else 1.0
         scored = [(-group.alignment(n) * near.get(n, other), n.number) for n in nodes]

@@ -14,6 +14,7 @@ import msgspec
 
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.draft import Draft
+from loomcard.model.holds import Holds
 from loomcard.model.ledger import Ledger
 from loomcard.model.mirror import Mirror
 from loomcard.model.partitions import Stage
@@ -31,6 +32,7 @@ from loomcard.model.view import (
 )
 from loomcard.policies import registry
 from loomcard.policies.entitlement import entitlements
+from loomcard.policies.hold import place_hold
 from loomcard.policies.standin import StandIn
 
 Fault = tuple[int, str, str]
@@ -119,6 +121,7 @@ class PolicyTree:
         mirror = self.mirror
         self._draft = draft = Draft(mirror.ledger, mirror.now_ms)
         self._shares = None
+        holds, ended = mirror.ledger.holds, mirror.ledger.holds.ended
         for instance in self.instances.values():
             self._prepare(instance, draft)
         self._stages(self.instances[0], None if most is None else Allowance(most, None, None))
@@ -128,8 +131,12 @@ class PolicyTree:
             if instance.untried and instance.queue.pending_count <= 0:
                 self._try(instance)
             instance.view._unread = []
-        self._settle_timers(draft)
         self.mirror.ledger.enter(Stage.OVER)
+        if draft.wants:
+            place_hold(draft)
+        if holds or holds.ended != ended:
+            _wake_for(holds, draft, given_back=holds.ended != ended)
+        self._settle_timers(draft)
         return draft
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
@@ -308,6 +315,17 @@ def could_lend(ledger: Ledger) -> bool:
     """Whether some container that is asked for without a label fits on a shared node."""
     shared, rooms = ledger.partitions.shared, ledger.rooms
     return any(rooms.lent(size, shared).first() for size, label in ledger.shapes if not label)
+
+
+def _wake_for(holds: Holds, draft: Draft, *, given_back: bool) -> None:
+    """Room that was given back in mid-round is for a next round, and so is that of a hold whose
+    time is over: of the root, which is called in every one.
+    """
+    wanted = [hold.until_ms for hold in holds if hold.until_ms is not None]
+    wanted += [draft.now_ms + 1] if given_back else []
+    known = draft.wakes.get(0)
+    if wanted:
+        draft.wakes[0] = min(wanted) if known is None else min(known, *wanted)
 
 
 def _wanted(leaf: Queue) -> Resource:

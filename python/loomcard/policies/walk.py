@@ -17,6 +17,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
 from loomcard.policies.fill import ALL, Full, Index, Order, serve, take_turn, tell
+from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds, want_room
 
 
 class Level(Index):
@@ -50,11 +51,13 @@ class Level(Index):
 Levels = dict[Queue, Level]
 
 
-def fill_tree(plan: Plan, level_of: Callable[[Queue], Level]) -> Plan:
+def fill_tree(
+    plan: Plan, level_of: Callable[[Queue], Level], hold_after_ms: int = HOLD_AFTER_MS
+) -> Plan:
     """Grant containers until nothing fits, down the tree of queues that the policy governs.
 
     ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
-    governs.
+    governs. ``hold_after_ms``: as of ``fill``.
     """
     view = plan.view
     ledger = view._ledger
@@ -65,6 +68,11 @@ def fill_tree(plan: Plan, level_of: Callable[[Queue], Level]) -> Plan:
         level.update(ledger)
     if plan.spent:
         return plan
+    if ledger.holds and serve_holds(
+        plan, levels.__contains__, lambda app: levels[app.queue].forbids(app)
+    ):
+        for level in levels.values():
+            level.update(ledger)
     full, root = Full(ledger, view._draft.full), levels[view.queue]
     while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
         pass
@@ -72,6 +80,8 @@ def fill_tree(plan: Plan, level_of: Callable[[Queue], Level]) -> Plan:
         level.put_back()
         if level.queue.leaf and level.untold and not plan.spent:
             tell(plan, level.untold)
+        if level.queue.leaf and not plan.spent:
+            want_room(plan, level, hold_after_ms, level.forbids, level.limit_of)
     return plan
 
 

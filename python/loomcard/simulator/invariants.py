@@ -29,6 +29,11 @@ def check_agreement(rm: ResourceManager) -> None:
     )
     if not rm.restless and mine != theirs + unconfirmed and mine != theirs:
         raise InvariantError(f"the mirror holds {theirs}, the books {mine}")
+    held, kept = (
+        [row[:4] for row in books.holds.rows()] for books in (rm.session.mirror.ledger, rm.ledger)
+    )
+    if not rm.restless and held != kept:
+        raise InvariantError(f"the mirror keeps room for {held}, the books for {kept}")
 
 
 def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
@@ -43,6 +48,7 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
               list(node.capacity))  # fmt: skip
         if min(node.free) < 0:
             raise InvariantError(f"node {node.id} holds more than it has: {node.free}")
+    _check_holds(ledger, shrunk=shrunk)
     for app in ledger.applications.values():
         _same(f"application {app.name}", app.used, _sum(app.containers, zero))
         pending = sum(ask.count for at in app.attempts.values() for ask in at.asks.values())
@@ -58,6 +64,21 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
         over = maximum and any(u > m for u, m in zip(queue.used, maximum, strict=True))
         if over and not shrunk:
             raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
+
+
+def _check_holds(ledger: Ledger, *, shrunk: bool) -> None:
+    for hold in ledger.holds:
+        node, ask = hold.node, hold.ask
+        beyond = not shrunk and ledger.holds.beyond(ask) is not None
+        if node.hold is not hold or ask.hold is not hold or beyond:
+            raise InvariantError(f"{hold} is not the only one of its node and application")
+        if ask.count < 1 or ledger.nodes.get(node.number) is not node:
+            raise InvariantError(f"{hold} outlived its ask or its node")
+        left = [max(0, f - size) for f, size in zip(node.free, ask.size, strict=True)]
+        _same(f"room on {node.id}", [max(0, room) for room in node.room], left)
+    for node in ledger.nodes.values():
+        if node.hold is None and node.room is not node.free:
+            raise InvariantError(f"room is withheld on {node.id} for nobody")
 
 
 def _live(ledger: Ledger) -> Counter[Any]:

@@ -22,6 +22,7 @@ from loomcard.model.resource import Resource
 from loomcard.outcome.states import States
 from loomcard.policies.session import Session
 from loomcard.simulator.clock import Clock
+from loomcard.simulator.holding import hold_or_release
 
 EPOCH = 1_700_000_000_000
 """The cluster timestamp in the names of simulated applications and containers."""
@@ -58,7 +59,7 @@ class ResourceManager:
         self, types: list[str], setup: Mapping[str, Any], clock: Clock, journal: Path | None
     ) -> None:
         settings = {"policy_path": None}
-        hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, [], settings)
+        hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["holds"], settings)
         self.session = Session(hello, journal)
         self.ledger = Ledger(types)
         self.ledger.set_up(dict(setup))
@@ -75,6 +76,7 @@ class ResourceManager:
             r.SavedState(0, {}),
         ]
         self._outcomes: r.Outcomes | None = None
+        self._told_holds = 0  # their version when they were last told; -1: to be told again
         self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
@@ -248,6 +250,10 @@ class ResourceManager:
         if self._outcomes is not None:
             records.insert(0, self._outcomes)
         self._waiting = []
+        ledger.holds.expire(self.clock.now)
+        if ledger.holds.version != self._told_holds:
+            self._told_holds = ledger.holds.version
+            records.append(r.Holds(self.clock.now, ledger.holds.rows()))
         self.rounds += 1
         check = r.Check(
             len(ledger.nodes),
@@ -276,15 +282,19 @@ class ResourceManager:
             if type(decision) is r.Allocate:
                 done, reason = self._allocate(decision, numbers)
                 left = decision.count - done
-            else:
-                assert type(decision) is r.Preempt
+            elif type(decision) is r.Preempt:
                 left, reason = 1, self._preempt(decision)
+            else:
+                assert type(decision) is r.Keep or type(decision) is r.Release
+                left, reason = 1, hold_or_release(self.ledger, decision, self.clock.now)
             if reason is not None:
                 refusals.append((index, left, reason))
                 self.refusals[reason] = self.refusals.get(reason, 0) + left
         self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
             self.restless = True
+            if self.ledger.holds or any(type(d) is r.Keep for d in plan.decisions):
+                self._told_holds = -1
         for instance, at_ms in plan.timers:
             self._set_timer(instance, at_ms)
         for path, report in plan.reports.items():

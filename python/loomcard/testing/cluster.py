@@ -19,6 +19,7 @@ from loomcard.model import records as r
 from loomcard.model.report import values_of
 from loomcard.model.resource import fits
 from loomcard.policies.session import Session
+from loomcard.testing.holding import HeldRoom
 from loomcard.testing.setups import compiled
 
 TYPES = ("memory_mb", "vcores")
@@ -116,12 +117,10 @@ class Cluster:
         self.compiled = compiled(policy, queues)
         self.refuse = refuse
         self.tolerant = tolerant
-        settings: dict[str, Any] = {
-            "journal_segment_rounds": segment_rounds, "saved_every_ms": 1000,
-        }  # fmt: skip
-        if round_containers is not None:
-            settings["round_containers"] = round_containers
-        self.hello = r.Hello(r.SCHEMA, EPOCH, "test", "3.4.2", list(resource_types), [], settings)
+        settings = {"journal_segment_rounds": segment_rounds, "saved_every_ms": 1000}
+        settings |= {} if round_containers is None else {"round_containers": round_containers}
+        facts = ("test", "3.4.2", list(resource_types), ["holds"], settings)
+        self.hello = r.Hello(r.SCHEMA, EPOCH, *facts)
         self.session = Session(self.hello, journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
         self.asks: dict[Key, Demand] = {}
@@ -132,6 +131,7 @@ class Cluster:
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last told
         self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last told of it
         self.timers: dict[int, int] = {}  # by instance, when it wants to be called
+        self.held = HeldRoom(BrokenPlanError)
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
         self.in_round = False  # a plan is not carried out yet, or never was: a check failed
@@ -243,6 +243,7 @@ class Cluster:
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state afresh: the mirror and every memory are rebuilt."""
         self.outcomes, self.timers = None, {}
+        self.held.may_differ = bool(self.held.rows)
         self.waiting = self._opening(reason)
         self.waiting += [fact for (kind, _), fact in self._known.items() if kind == "node"]
         for number in sorted(self.applications):
@@ -287,11 +288,10 @@ class Cluster:
 
     def exchange(self, advance_ms: int = 10) -> r.PlanReply:
         """Send what waits, outcomes first, and read the plan."""
-        self.now += advance_ms
-        self.in_round = True
+        self.now, self.in_round = self.now + advance_ms, True
         self._what_is_due()
-        leading = [self.outcomes] if self.outcomes is not None else []
-        records = [*leading, *self.waiting]
+        records = [*self.waiting, *self.held.records(self)]
+        records[:0] = [] if self.outcomes is None else [self.outcomes]
         self.waiting, self.outcomes = [], None
         pending = sum(demand.count for demand in self.asks.values())
         check = r.Check(
@@ -335,8 +335,11 @@ class Cluster:
             count = decision.count if isinstance(decision, r.Allocate) else 1
             if reason is not None:
                 refusals.append((index, count, reason))
+                self.held.refused(decision)
             elif isinstance(decision, r.Allocate):
                 granted += [self._grant(decision) for _ in range(count)]
+            elif isinstance(decision, r.Keep | r.Release):
+                self.held.decide(decision, self)
             else:
                 self._taken_at[decision.container] = self.now + decision.grace_ms
         self._check_limits(granted)
@@ -346,8 +349,7 @@ class Cluster:
                 self.timers[instance] = at_ms
         numbers = [g.number for g in granted]
         self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refusals)
-        self.round_number += 1
-        self.in_round = False
+        self.round_number, self.in_round = self.round_number + 1, False
         return granted
 
     def _grant(self, decision: r.Allocate) -> Granted:
@@ -368,6 +370,7 @@ class Cluster:
         self.next_container += 1
         self.containers[granted.number] = granted
         self.assert_fits(decision.node)
+        self.held.granted(granted, self)
         return granted
 
     def assert_fits(self, node: int) -> None:

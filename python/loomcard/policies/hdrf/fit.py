@@ -46,7 +46,7 @@ class Kept:
     @property
     def free(self) -> list[int]:
         """What is left for those for whom nothing is held."""
-        return without(self.node.free, self.sizes)
+        return without(self.node.room, self.sizes)
 
 
 class Kind:
@@ -116,7 +116,7 @@ class Servers:
         self._changed.clear()
 
     def _enter(self, node: Node) -> None:
-        key, free = (node.label, node.capacity), Resource(node.free)
+        key, free = (node.label, node.capacity), Resource(node.room)
         kind = self._kinds.get(key)
         if kind is None:
             kind = self._kinds[key] = Kind(*key)
@@ -205,7 +205,7 @@ class Servers:
         sizes = list(self._holds.get(node.number, ()))
         if but is not None and list(but) in sizes:
             sizes.remove(list(but))
-        return without(node.free, sizes) if sizes else node.free
+        return without(node.room, sizes) if sizes else node.room
 
 
 def without(free: Sequence[int], sizes: Iterable[Sequence[int]]) -> list[int]:

@@ -68,7 +68,8 @@ class Descent:
         """
         plan = Plan(view)
         if view._ledger.rooms.shared:
-            return fill_tree(plan, lambda queue: Level(queue, plan.dominant_share)), memory
+            plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
+            return plan, memory
         forest = self._followed(plan, memory)
         server, holds = Server(plan, forest, memory.withheld), Holds(plan, forest, memory.line)
         for hold in holds.serve(server):

@@ -230,7 +230,7 @@ class Taking:
         if self._plan.why_not(ask, node) in NEVER or not fits(ask.size, node.capacity):
             return []  # the task may not go there
         need = self._forest.servers.needs(ask.size, node)
-        room = list(node.free)
+        room = list(node.room)
         for hold in self._holds.line.holds:
             if hold.node == node.number:
                 subtract_all([room], hold.size)

@@ -44,6 +44,15 @@ final class ContainerGrant {
 
   /** Null when one more container may be granted now; else the reason code. */
   String refusal() {
+    return refusal(node.getUnallocatedResource(), true);
+  }
+
+  /** The same for an empty node, of which nothing is held. */
+  String refusalOnEmptyNode() {
+    return refusal(node.getTotalResource(), false);
+  }
+
+  private String refusal(Resource room, boolean now) {
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     if (attempt.isStopped()) {
       return Reasons.ATTEMPT_GONE;
@@ -64,8 +73,11 @@ final class ContainerGrant {
     if (type == null) {
       return Reasons.LOCALITY;
     }
-    if (!Resources.fitsIn(size, node.getUnallocatedResource())) {
+    if (!Resources.fitsIn(size, room)) {
       return Reasons.NODE_FULL;
+    }
+    if (now && node.isKeptFrom(attempt, key, amounts)) {
+      return Reasons.HELD;
     }
     return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
   }
@@ -111,6 +123,7 @@ final class ContainerGrant {
         null, key.getAllocationRequestId());
     RMContainer granted = attempt.grant(type, node, key, container);
     node.allocateContainer(granted);
+    node.granted(attempt, key);
     if (key.getContainerToUpdate() == null) {
       attempt.application().charges().add(id, amounts, isAm, node.getPartition());
     } else {
@@ -120,6 +133,11 @@ final class ContainerGrant {
     attempt.incNumAllocatedContainers(type, asked);
     HadoopLine.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
     return granted;
+  }
+
+  /** The size of one container, once it was checked. */
+  long[] amounts() {
+    return amounts;
   }
 
   boolean isAm() {

@@ -290,6 +290,7 @@ final class FifoFallback {
           place.readAgain();
           at++;
           break;
+        case Reasons.HELD:
         case Reasons.LABEL:
         case Reasons.BLACKLISTED:
         case Reasons.LOCALITY:

@@ -87,7 +87,7 @@ final class PlanCommitter {
         writeLock.unlock();
       }
     }
-    return outcome;
+    return told(plan, outcome);
   }
 
   /** Refuses a whole plan. */
@@ -95,6 +95,20 @@ final class PlanCommitter {
     Outcome outcome = new Outcome(plan);
     for (int i = 0; i < plan.decisions.size(); i++) {
       refuse(i, Math.max(1, count(plan.decisions.get(i))), reason, outcome);
+    }
+    return told(plan, outcome);
+  }
+
+  /** The mirror took every decision for carried out, and the holds for what came of that. */
+  private Outcome told(PlanMessage plan, Outcome outcome) {
+    if (!outcome.refusals.isEmpty()) {
+      writeLock.lock();
+      try {
+        ledger.holds().refused(plan.decisions.stream()
+            .anyMatch(decision -> decision instanceof PlanMessage.Keep));
+      } finally {
+        writeLock.unlock();
+      }
     }
     return outcome;
   }
@@ -114,8 +128,14 @@ final class PlanCommitter {
   private void carryOut(int index, PlanMessage.Decision decision, Outcome outcome) {
     if (decision instanceof PlanMessage.Allocate) {
       allocate(index, (PlanMessage.Allocate) decision, outcome);
-    } else {
+    } else if (decision instanceof PlanMessage.Preempt) {
       preempt(index, (PlanMessage.Preempt) decision, outcome);
+    } else {
+      String reason = decision instanceof PlanMessage.Keep ? keep((PlanMessage.Keep) decision)
+          : release((PlanMessage.Release) decision);
+      if (reason != null) {
+        refuse(index, 1, reason, outcome);
+      }
     }
   }
 
@@ -176,6 +196,39 @@ final class PlanCommitter {
     preemption.preempt(container, decision.graceMs, decision.reason);
     outcome.preempted++;
     metrics.countPreemption();
+  }
+
+  private String keep(PlanMessage.Keep decision) {
+    if (!ledger.wasNode(decision.node) || !ledger.wasAttempt(decision.attempt)) {
+      return Reasons.INVALID;
+    }
+    LoomcardNode node = ledger.node(decision.node);
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    if (node == null || attempt == null) {
+      return node == null ? Reasons.NODE_GONE : Reasons.ATTEMPT_GONE;
+    }
+    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    if (key == null) {
+      return Reasons.ASK_GONE;
+    }
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    String reason = grant.refusalOnEmptyNode();
+    if (reason == null) {
+      reason = ledger.holds().refusal(attempt, key, node, grant.amounts());
+    }
+    if (reason == null) {
+      ledger.holds().put(attempt, key, node, grant.amounts(), decision.untilMs);
+    }
+    return reason;
+  }
+
+  private String release(PlanMessage.Release decision) {
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    if (attempt == null) {
+      return ledger.wasAttempt(decision.attempt) ? Reasons.ATTEMPT_GONE : Reasons.INVALID;
+    }
+    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    return key != null && ledger.holds().release(attempt, key) ? null : Reasons.STALE;
   }
 
   private void refuse(int index, int count, String reason, Outcome outcome) {

@@ -138,6 +138,7 @@ final class RoundBooks implements Books {
     try {
       refuseIfInTheWay(setup);
       tree.apply(setup);
+      ledger.holds().clear();
       forgetHeadroom();
     } finally {
       writeLock.unlock();

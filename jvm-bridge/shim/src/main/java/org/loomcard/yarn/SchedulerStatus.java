@@ -11,6 +11,7 @@ import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.books.Hold;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeConfig;
@@ -20,6 +21,7 @@ import org.loomcard.yarn.bridge.SwapResult;
 import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.web.ShownHold;
 import org.loomcard.yarn.web.ShownLabel;
 import org.loomcard.yarn.web.ShownQueue;
 import org.loomcard.yarn.web.ShownState;
@@ -145,6 +147,18 @@ final class SchedulerStatus implements StatusSource {
   @Override
   public Waiting waiting(int limit) {
     return new WaitingAsks(context, attempts(), limit).with(bridge().waits);
+  }
+
+  @Override
+  public List<ShownHold> holds() {
+    List<ShownHold> shown = new ArrayList<>();
+    for (Hold hold : scheduler.ledger().holds().all()) {
+      shown.add(new ShownHold(hold.attempt.application().id().toString(),
+          hold.attempt.application().queue().path(), hold.node.getNodeID().toString(),
+          hold.priority(), hold.allocationRequestId(), named(hold.size()),
+          startedAtMs() + hold.sinceMs));
+    }
+    return shown;
   }
 
   @Override

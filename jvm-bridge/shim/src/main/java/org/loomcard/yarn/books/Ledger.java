@@ -42,6 +42,7 @@ public final class Ledger extends ContainerLedger {
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
   private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
   private final FreeRoom free = new FreeRoom();
+  private final Holds holds = new Holds(this);
 
   private final SharedLabels sharedLabels;
 
@@ -238,6 +239,10 @@ public final class Ledger extends ContainerLedger {
 
   // Look-ups.
 
+  public Holds holds() {
+    return holds;
+  }
+
   public Collection<LoomcardNode> nodes() {
     return nodes.values();
   }
@@ -290,6 +295,7 @@ public final class Ledger extends ContainerLedger {
   public void writeNews(BatchWriter out) {
     news.writeTo(out);
     writeCheck(out);
+    holds.writeTo(out);
   }
 
   /** Writes everything there is, and forgets the news, which is part of it. */
@@ -297,6 +303,7 @@ public final class Ledger extends ContainerLedger {
     news.clear();
     free.snapshot(Snapshot.write(this, out, news.clock()), this::isLive);
     writeCheck(out);
+    holds.writeSnapshot(out);
   }
 
   private void writeCheck(BatchWriter out) {

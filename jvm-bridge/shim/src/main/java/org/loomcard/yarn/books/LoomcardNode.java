@@ -11,6 +11,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.queues.Amounts;
 
 /**
  * One node. It tells the ledger when the room of a container is free again, and remembers whom to
@@ -18,12 +19,13 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
  */
 public final class LoomcardNode extends SchedulerNode {
   private static final String NO_RESERVATION =
-      "Nothing is reserved on a node: withholding a node is a policy's memory.";
+      "No container is reserved on a node: room is held there for an ask (see Holds).";
   private final int number;
   private final Ledger ledger;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
   private volatile long lastHeartbeatMs;
   private volatile boolean shared;
+  private volatile Hold hold;
 
   LoomcardNode(int number, Ledger ledger, RMNode node, boolean usePortForName) {
     super(node, usePortForName, node.getNodeLabels());
@@ -72,6 +74,30 @@ public final class LoomcardNode extends SchedulerNode {
     super.updateResourceForReleasedContainer(container);
     ledger.roomChanged(this);
     ledger.roomFreed(container);
+  }
+
+  /** What room is kept for here; null for nothing. */
+  public Hold hold() {
+    return hold;
+  }
+
+  void keep(Hold newHold) {
+    hold = newHold;
+  }
+
+  /** Whether {@code more} of this ask would take room that is kept for another. */
+  public boolean isKeptFrom(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
+    Hold kept = hold;
+    return kept != null && !kept.isFor(attempt, key)
+        && !kept.leaves(Amounts.of(getUnallocatedResource()), more)
+        && !kept.isOver(ledger.news().now());
+  }
+
+  /** A container of this ask was placed here. */
+  public void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    if (hold != null) {
+      ledger.holds().granted(attempt, key, this);
+    }
   }
 
   /**

@@ -188,6 +188,20 @@ public final class BatchWriter {
     JsonText.quoteAll(out.append(','), names).append(']');
   }
 
+  /** The whole list of holds. */
+  public void holds(long at, Collection<HoldText> holds) {
+    open("holds", at).append(",[");
+    String comma = "";
+    for (HoldText hold : holds) {
+      out.append(comma).append('[').append(hold.attempt).append(',').append(hold.priority)
+          .append(',').append(hold.allocationRequestId).append(',').append(hold.node).append(',')
+          .append(hold.untilMs).append(',').append(hold.sinceMs).append(',').append(hold.placedMs)
+          .append(']');
+      comma = ",";
+    }
+    out.append("]]");
+  }
+
   public void containerAdded(long at, ContainerText container) {
     open("container_added",
         at).append(',').append(container.container).append(',').append(container.attempt)

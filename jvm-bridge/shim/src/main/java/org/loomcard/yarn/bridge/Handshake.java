@@ -11,7 +11,7 @@ public final class Handshake {
   static final int SCHEMA = 2;
   /** What this side can do; each side uses only what both name. */
   static final List<String> FEATURES = Collections.unmodifiableList(
-      Arrays.asList("heartbeats", "preempt", "headroom", "saved"));
+      Arrays.asList("heartbeats", "preempt", "headroom", "saved", "holds"));
 
   private final int types;
   private final String head;

@@ -44,7 +44,7 @@ public final class PlanMessage {
     return sum;
   }
 
-  /** Either {@link Allocate} or {@link Preempt}. */
+  /** {@link Allocate}, {@link Preempt}, {@link Keep} or {@link Release}. */
   public abstract static class Decision {
     /** The number of the queue in whose name it was decided. */
     public final int instance;
@@ -84,6 +84,40 @@ public final class PlanMessage {
       this.container = container;
       this.graceMs = graceMs;
       this.reason = reason;
+    }
+  }
+
+  /** Keep room on a node for one container of an ask; the ask's hold elsewhere moves there. */
+  public static final class Keep extends Decision {
+    public final int attempt;
+    public final int priority;
+    public final long allocationRequestId;
+    public final int node;
+    /** Null: as long as the ask waits. */
+    public final Long untilMs;
+
+    public Keep(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
+        int instance) {
+      super(instance);
+      this.attempt = attempt;
+      this.priority = priority;
+      this.allocationRequestId = allocationRequestId;
+      this.node = node;
+      this.untilMs = untilMs;
+    }
+  }
+
+  /** Give up the hold of an ask. */
+  public static final class Release extends Decision {
+    public final int attempt;
+    public final int priority;
+    public final long allocationRequestId;
+
+    public Release(int attempt, int priority, long allocationRequestId, int instance) {
+      super(instance);
+      this.attempt = attempt;
+      this.priority = priority;
+      this.allocationRequestId = allocationRequestId;
     }
   }
 

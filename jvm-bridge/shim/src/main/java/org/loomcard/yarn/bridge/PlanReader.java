@@ -51,8 +51,19 @@ public final class PlanReader {
         decisions.add(new PlanMessage.Preempt(in.number("preempt: container"),
             in.number("preempt: grace_ms"),
             in.string("preempt: reason"), in.integer("preempt: instance")));
+      } else if (tag.equals("hold")) {
+        decisions.add(new PlanMessage.Keep(in.integer("hold: attempt"),
+            in.integer("hold: priority"), in.number("hold: allocation_request_id"),
+            in.integer("hold: node"), in.numberOrNull("hold: until_ms"),
+            in.integer("hold: instance")));
+      } else if (tag.equals("release_hold")) {
+        decisions.add(new PlanMessage.Release(in.integer("release_hold: attempt"),
+            in.integer("release_hold: priority"),
+            in.number("release_hold: allocation_request_id"),
+            in.integer("release_hold: instance")));
       } else {
-        throw in.wrong("plan: decision " + decisions.size(), "the tag allocate or preempt");
+        throw in.wrong("plan: decision " + decisions.size(),
+            "the tag allocate, preempt, hold or release_hold");
       }
       in.close(tag);
     }

@@ -29,6 +29,7 @@ public final class QueueSpec {
   public final int userLimitPpm;
   /** Millionths of the queue's maximum capacity. */
   public final int amSharePpm;
+  public final int holdSharePpm;
   /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
   public final List<String> submit;
   public final List<String> administer;
@@ -67,6 +68,7 @@ public final class QueueSpec {
     this.maximum = read.maximum;
     this.userLimitPpm = read.userLimitPpm;
     this.amSharePpm = read.amSharePpm;
+    this.holdSharePpm = read.holdSharePpm;
     this.submit = Collections.unmodifiableList(read.submit);
     this.administer = Collections.unmodifiableList(read.administer);
     this.state = read.state;
@@ -109,6 +111,7 @@ public final class QueueSpec {
     private Limit maximum = Limit.ofShare(1_000_000);
     private int userLimitPpm = 1_000_000;
     private int amSharePpm = 1_000_000;
+    private int holdSharePpm = 100_000;
     private List<String> submit = Collections.emptyList();
     private List<String> administer = Collections.emptyList();
     private String state = "running";
@@ -147,6 +150,7 @@ public final class QueueSpec {
         case "maximum": maximum = limit(in, place); break;
         case "user_limit_ppm": userLimitPpm = in.integer(place); break;
         case "am_share_ppm": amSharePpm = in.integer(place); break;
+        case "hold_share_ppm": holdSharePpm = in.integer(place); break;
         case "submit": submit = in.strings(place); break;
         case "administer": administer = in.strings(place); break;
         case "state": state = in.string(place); break;

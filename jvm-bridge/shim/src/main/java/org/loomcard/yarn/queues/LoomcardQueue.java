@@ -172,6 +172,11 @@ public final class LoomcardQueue implements Queue {
     return labelCaps.getOrDefault(label, otherwise);
   }
 
+  /** What may be held for its asks together; the first hold is always let in, unless it is 0. */
+  public long[] holdLimit() {
+    return Amounts.share(maximum, spec.holdSharePpm);
+  }
+
   /** Null: no limit but the queue's. */
   long[] userLimit() {
     return userLimit;

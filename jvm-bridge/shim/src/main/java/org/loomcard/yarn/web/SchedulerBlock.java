@@ -45,6 +45,7 @@ public final class SchedulerBlock extends HtmlBlock {
     tiles(page, document);
     queues(page, document);
     LimitTable.render(page, document.path("queues"));
+    HoldTable.render(page, document.path("holds"));
     waiting(page, document.path("waiting"), document.path("waiting_total"));
     ReportTables.render(page, document.path("queues"));
     page.__();

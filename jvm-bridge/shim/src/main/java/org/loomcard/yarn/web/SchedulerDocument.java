@@ -60,6 +60,7 @@ public final class SchedulerDocument {
     cluster.set("minimum_allocation", amounts(source.smallest()));
     document.set("cluster", cluster);
     document.set("queues", queues(source.queues(), status.reports, setup.path("queues")));
+    document.set("holds", holds(source));
     Waiting waiting = source.waiting(limit);
     document.set("waiting_total", JSON.createObjectNode()
         .put("applications", waiting.applications)
@@ -190,6 +191,21 @@ public final class SchedulerDocument {
       shown.set("used", amounts(label.used));
       shown.set("maximum", label.maximum == null ? null : amounts(label.maximum));
     });
+  }
+
+  private static ArrayNode holds(StatusSource source) {
+    ArrayNode documents = JSON.createArrayNode();
+    for (ShownHold hold : source.holds()) {
+      documents.addObject()
+          .put("application", hold.application)
+          .put("queue", hold.queue)
+          .put("node", hold.node)
+          .put("priority", hold.priority)
+          .put("allocation_request_id", hold.allocationRequestId)
+          .put("since_ms", hold.sinceMs)
+          .set("resource", amounts(hold.resource));
+    }
+    return documents;
   }
 
   private static ArrayNode listed(Waiting waiting) {

@@ -45,6 +45,9 @@ public interface StatusSource {
   /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
   Waiting waiting(int limit);
 
+  /** Room that is held on nodes, by ask. */
+  List<ShownHold> holds();
+
   /** The configurations applied last that are still kept, newest first; the first one governs. */
   List<AppliedSetup> history();
 

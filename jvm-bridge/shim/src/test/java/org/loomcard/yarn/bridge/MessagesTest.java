@@ -46,9 +46,11 @@ public class MessagesTest {
     out.containerResized(26, 41, new long[] {2048, 1, 0});
     out.containerCompleted(27, 41, "completed", -1000, 25L, 26);
     out.timer(28, 1);
+    out.holds(29, Arrays.asList(new HoldText(1, 20, -1, 1, 9000L, 20, 29),
+        new HoldText(2, 21, 5, 2, null, 21, 29)));
     out.check(1, 1, 1, 3, new long[] {8192, 9, 4});
     assertEquals(Golden.message("batch"), out.finish());
-    assertEquals(22, out.count());
+    assertEquals(23, out.count());
   }
 
   /** The handshake's request is the golden one. */
@@ -82,6 +84,13 @@ public class MessagesTest {
     PlanMessage.Preempt preempt = (PlanMessage.Preempt) plan.decisions.get(1);
     assertEquals("40 15000 over its share 0", preempt.container + " " + preempt.graceMs + " "
         + preempt.reason + " " + preempt.instance);
+    PlanMessage.Keep keep = (PlanMessage.Keep) plan.decisions.get(2);
+    assertEquals("1 20 -1 1 9000 1", keep.attempt + " " + keep.priority + " "
+        + keep.allocationRequestId + " " + keep.node + " " + keep.untilMs + " " + keep.instance);
+    assertNull(((PlanMessage.Keep) plan.decisions.get(3)).untilMs);
+    PlanMessage.Release release = (PlanMessage.Release) plan.decisions.get(4);
+    assertEquals("1 20 -1 1", release.attempt + " " + release.priority + " "
+        + release.allocationRequestId + " " + release.instance);
     assertEquals(Long.valueOf(5029), plan.timers.get(0).atMs);
     assertNull(plan.timers.get(1).atMs);
     assertEquals("NODE_FULL", plan.waits.get(0).reason);
@@ -135,7 +144,8 @@ public class MessagesTest {
     refused("{}", "reply: expected an array");
     refused("[\"plan\",1", "Unexpected end-of-input");
     refused("[\"pland\",1]", "expected the tag plan, found pland");
-    refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],null]", "tag allocate or preempt");
+    refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],null]",
+        "tag allocate, preempt, hold or release_hold");
     refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],null]",
         "allocate: count: expected an integer at character 33, found \"2\"");
     refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],null]",

@@ -121,6 +121,12 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
+  public List<ShownHold> holds() {
+    return Collections.singletonList(new ShownHold("application_1790000000000_0001", "root.a",
+        "n1:45454", 10, 7, amounts(2048, 1), 1_790_000_000_250L));
+  }
+
+  @Override
   public List<AppliedSetup> history() {
     return Arrays.asList(GOVERNING,
         new AppliedSetup(GOVERNING.setup, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),

@@ -1,0 +1,212 @@
+"""Holds for asks that are passed over: who is first in line and fits nowhere gets room kept.
+
+An ask is passed over while containers of other shapes are granted and none of its own. After a
+while the first in line of its queue wants a hold; of all that want one, the round gives it to the
+ask that has waited longest, on the node that is likely to have enough soonest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import sub
+from typing import TYPE_CHECKING, Any
+
+from loomcard.model.cluster import Application, Ask, Container, Node, Queue
+from loomcard.model.draft import Draft
+from loomcard.model.holds import why_never
+from loomcard.model.ledger import Ledger
+from loomcard.model.plan import Plan
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits, subtract_all
+from loomcard.model.room import Shape
+
+if TYPE_CHECKING:
+    from loomcard.policies.fill import Index
+
+HOLD_AFTER_MS = 5_000
+"""How long an ask is passed over before room is held for it, unless a policy's option says else."""
+
+HOLDS = "HOLDS"
+"""Begins the reason of an ask that waits for the room that is held for it; a node's id follows."""
+
+REVIEW_MS = 10_000
+"""How often the node of a hold is chosen anew."""
+
+ASSUMED_MS = 60_000
+"""How long tasks run while none has completed."""
+
+NEVER = 1 << 40
+"""When the room of an AM is free, as long as no AM has ended."""
+
+
+def serve_holds(
+    plan: Plan, governs: Callable[[Queue], bool],
+    forbids: Callable[[Application], Any] = lambda _: None,
+) -> bool:  # fmt: skip
+    """Grant what fits into the room held for it, before anybody else is served; whether anything
+    was. A hold whose ask a limit, or ``forbids``, now keeps from it is given up.
+    """
+    view, ledger = plan.view, plan.view._ledger
+    granted = False
+    for hold in ledger.holds:
+        ask, app = hold.ask, hold.ask.application
+        if plan.spent or not governs(app.queue):
+            continue
+        reason = plan.limited(ask) or forbids(app)
+        if reason is not None:
+            plan.release_hold(ask)
+            plan.wait(ask, reason)
+        elif not plan.allows(ask):
+            continue
+        elif plan.why_not(ask, hold.node) is None:
+            plan.grant(ask, hold.node)
+            granted = True
+        else:
+            plan.wait(ask, f"{HOLDS} {hold.node.id}")
+            if view.now_ms - hold.placed_ms >= REVIEW_MS:
+                view._draft.wants[ask] = plan._instance
+    return granted
+
+
+def want_room(
+    plan: Plan, index: Index, after_ms: int,
+    forbids: Callable[[Application], Any] = lambda _: None,
+    limit_of: Callable[[Application], Resource | None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Say that the first in line of a leaf queue wants a hold, if it has been passed over for
+    ``after_ms`` (0: never). Who has a hold, or may have nothing, is not first in line.
+    """
+    view = plan.view
+    passed = view._draft.passed_over(after_ms) if after_ms else ()
+    if not passed:
+        return
+    taken = []
+    while (app := index.top()) is not None:
+        assert isinstance(app, Application)
+        ask = None if view._ledger.holds.of(app) else _first(plan, app, forbids, limit_of)
+        if ask is not None:
+            if (ask.size, ask.label) in passed and plan.place(ask) is None:
+                view._draft.wants[ask] = plan._instance
+            break
+        taken.append(index.take_out())
+    index.restore(taken)
+
+
+def want_first(
+    plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
+) -> None:  # fmt: skip
+    """As ``want_room``, for a policy without a line: who has waited longest comes first."""
+    view = plan.view
+    passed = view._draft.passed_over(after_ms) if after_ms else ()
+    able = (
+        ask
+        for shape in passed
+        for ask in asks_of(shape)
+        if not view._ledger.holds.of(ask.application)
+        and plan.limited(ask) is None and plan.allows(ask) and plan.place(ask) is None
+    )  # fmt: skip
+    ask = min(able, key=lambda a: (a.since_ms, a.key), default=None)
+    if ask is not None:
+        view._draft.wants[ask] = plan._instance
+
+
+def _first(
+    plan: Plan, app: Application, forbids: Callable[[Application], Any],
+    limit_of: Callable[[Application], Resource | None],
+) -> Ask | None:  # fmt: skip
+    """The application's first ask that nothing but room forbids."""
+    if forbids(app) is not None:
+        return None
+    most = limit_of(app)
+    for ask in app.asks:
+        if ask.count > 0 and plan.limited(ask) is None and plan.allows(ask):
+            return ask if most is None or fits(ask.size, most) else None
+    return None
+
+
+def place_hold(draft: Draft) -> None:
+    """Hold room for the ask that has waited longest of those that want it, or choose the node of
+    its hold anew. One a round: the choice looks at every node.
+    """
+    ledger = draft.ledger
+    draft.again = False  # who gets a hold is told so, whatever was told before
+    able = [
+        ask
+        for ask in draft.wants
+        if ask.count > 0 and ledger.limited(ask) is None and ledger.holds.beyond(ask) is None
+    ]
+    if not able:
+        return
+    ask = min(able, key=lambda a: (a.since_ms, a.application.submitted_ms, a.key))
+    instance, hold = draft.wants[ask], ask.hold
+    found = soonest(ledger, ask, draft.now_ms)
+    if found is None:
+        if hold is not None:
+            draft.release_hold(ask, instance)
+        return
+    in_ms, node = found
+    if hold is not None:
+        here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
+        if why_never(ask, hold.node) is None and here_ms <= 2 * in_ms:
+            node = hold.node  # to move would give up what is free there already
+    draft.hold(ask, node, None, instance)
+    draft.wait(ask, f"{HOLDS} {node.id}")
+
+
+def soonest(ledger: Ledger, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
+    """The node that is likely to have room for ``ask`` soonest, and in how many ms; ties by number.
+    None where it could run on no node that is not held for another, or AMs stand in the way.
+    """
+    found = [
+        (in_ms, node.number)
+        for node in ledger.nodes.values()
+        if (node.hold is None or node.hold is ask.hold)
+        and why_never(ask, node) is None
+        and (in_ms := room_in_ms(ledger, node, ask.size, now_ms)) < NEVER
+    ]
+    if not found:
+        return None
+    in_ms, number = min(found)
+    return in_ms, ledger.nodes[number]
+
+
+def room_in_ms(ledger: Ledger, node: Node, size: Resource, now_ms: int) -> int:
+    """In how many ms a node is likely to have ``size`` free, if nothing else is started on it."""
+    lacking = list(map(sub, size, node.free))
+    if max(lacking) <= 0:
+        return 0
+    ends = [(left_ms(ledger, c, now_ms), c.number, c) for c in node.containers]
+    for in_ms, _, container in sorted(ends, key=lambda end: end[:2]):
+        subtract_all([lacking], container.size)
+        if max(lacking) <= 0:
+            return in_ms
+    return NEVER
+
+
+def left_ms(ledger: Ledger, container: Container, now_ms: int) -> int:
+    """How long a container is likely to run on: as long as those of its application have run, or
+    any. One that has run longer is taken to run as long again, so that services come last.
+    """
+    if container.preempting_since is not None:
+        return 0
+    own, lines = container.application.ran, ledger.lines
+    count, ran_ms = lines.masters_ran if container.is_am else own if own[0] else lines.ran
+    if not count:
+        if container.is_am:
+            return NEVER
+        count, ran_ms = 1, ASSUMED_MS
+    mean_ms = ran_ms // count
+    age_ms = now_ms - (container.started_ms or container.allocated_ms)
+    return mean_ms - age_ms if age_ms < mean_ms else age_ms
+
+
+def no_room(ledger: Ledger, ask: Ask) -> str:
+    """Why an ask that fits nowhere waits: what it would fit into is held for it, or for others, or
+    there is no room at all.
+    """
+    if not ledger.holds:
+        return Reason.NODE_FULL
+    if ask.hold is not None:
+        return f"{HOLDS} {ask.hold.node.id}"
+    held = (h.node for h in ledger.holds if fits(ask.size, h.node.free))
+    return Reason.HELD if any(why_never(ask, n) is None for n in held) else Reason.NODE_FULL

@@ -1,0 +1,29 @@
+"""Decisions about holds, carried out on the ResourceManager's own books."""
+
+from __future__ import annotations
+
+from loomcard.model.cluster import AskKey
+from loomcard.model.ledger import Ledger
+from loomcard.model.reasons import Reason
+from loomcard.model.records import Keep, Release
+
+
+def hold_or_release(ledger: Ledger, decision: Keep | Release, now_ms: int) -> Reason | None:
+    """Carry a decision out; why it is refused, or None."""
+    attempt = ledger.attempts.get(decision.attempt)
+    if attempt is None:
+        return Reason.ATTEMPT_GONE
+    key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
+    ask = attempt.asks.get(key)
+    if ask is None:
+        return Reason.ASK_GONE
+    if isinstance(decision, Release):
+        if ask.hold is None:
+            return Reason.STALE
+        ledger.holds.end(ask.hold)
+        return None
+    node = ledger.nodes.get(decision.node)
+    reason = Reason.NODE_GONE if node is None else ledger.holds.why_not(ask, node)
+    if reason is None and node is not None:
+        ledger.holds.put(ask, node, now_ms, decision.until_ms)
+    return reason
