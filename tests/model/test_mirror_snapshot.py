@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
+from loomcard.model.dump import dump, load
 from loomcard.model.mirror import Mirror
 from loomcard.testing import PolicyMachine
 from loomcard.testing.setups import set_ups
@@ -86,6 +87,9 @@ class Life(PolicyMachine):
         records, fresh = cluster.waiting, Mirror(mirror.types)
         cluster.outcomes, cluster.timers, cluster.waiting = kept
         fresh.absorb(records)
+        again = Mirror(mirror.types)
+        load(again, dump(mirror))  # as a journal's segment opens
+        assert state(mirror) == state(again)
         if cluster.outcomes is None or not cluster.outcomes.refusals:
             assert state(mirror) == state(fresh)
 
