@@ -141,6 +141,21 @@ def test_a_late_queue_gets_its_half_from_applications_that_want_no_more():
     assert evictions(made, 40) == []
 
 
+def test_many_small_leaves_do_not_protect_more_than_their_queue_is_guaranteed():
+    """Twenty applications with one container each, an eighth of the cluster for their queue: a
+    fifth of a container is due to each, and all of them keep 5 of 40 together.
+    """
+    made = grown("hdrf", {"a": {}, "b": {"weight": 7}}, (1000, 40, 0), **QUICK)
+    for app in range(1, 21):
+        wants(made, app, "a", CPU, 2)
+    made.round()
+    wants(made, 21, "b", CPU)
+    evictions(made, 60)
+    print("the late queue holds", held(made)[21])
+    assert organisations(made, 20) == (5, 35)
+    assert evictions(made, 40) == []
+
+
 def test_guarantees_add_up_whatever_siblings_hold_or_are_promised():
     """Who wants no more is due what it holds at most; who is promised more has it, and its siblings
     what is left.

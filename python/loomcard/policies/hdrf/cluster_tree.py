@@ -34,8 +34,7 @@ class Partition:
             self.wanted = list(self.tree.root.wants)
             servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        first = servers.first
-        return frozenset(shape for shape in self.wanted if first(*shape) is not None)
+        return servers.fitting(self.label, self.wanted)
 
     def shares(self, servers: Servers, fitting: frozenset[Shape]) -> Shares:
         """Algorithms 2 and 3 while this fits."""

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from loomcard.policies.hdrf.capped import NO_CAP, Capped, add, subtract
-from loomcard.policies.hdrf.rounds import even_rank
+from loomcard.policies.hdrf.rounds import DIGITS, even_rank
 from loomcard.policies.hdrf.share_tree import (
     ACTIVE,
     HELD,
@@ -29,6 +29,7 @@ from loomcard.policies.hdrf.share_tree import (
     Want,
 )
 
+TIED = 10.0**-DIGITS
 COPIES = 8
 """For how many sets of wants that fit the shares of inner nodes are kept."""
 
@@ -219,29 +220,35 @@ class Copy(Shares):
             self._next[parent][child] = (share + ahead) / weight
 
     def catch_up(self) -> None:
-        """Apply what changed since the last call."""
-        for stale in self.stale:
-            branch: Branch | None = stale
-            while branch is not None:
+        """Apply what changed since the last call: the deepest first, so that each branch is looked
+        at once.
+        """
+        stale, self.stale = self.stale, {}
+        levels: dict[int, dict[Branch, None]] = {}
+        for branch in stale:
+            levels.setdefault(branch.depth, {})[branch] = None
+        for depth in range(max(levels, default=-1), -1, -1):
+            for branch in levels.get(depth, ()):
                 old, new = self._standing[branch], self._stand(branch)
                 self._standing[branch] = new
                 parent = branch.parent
-                if new == old or parent is None:
-                    break
-                if parent.parent is not None:
-                    self._sums[parent].leave(self._places[branch], old.status == IDLE)
-                self._ranks[parent].pop(branch, None)
-                self._next[parent].pop(branch, None)
-                self._enter(parent, branch)
-                branch = parent
-        self.stale.clear()
+                if new != old and parent is not None:
+                    if parent.parent is not None:
+                        self._sums[parent].leave(self._places[branch], old.status == IDLE)
+                    self._ranks[parent].pop(branch, None)
+                    self._next[parent].pop(branch, None)
+                    self._enter(parent, branch)
+                    levels.setdefault(depth - 1, {})[parent] = None
 
-    def _lines(self, branch: Branch) -> Iterator[Line]:
-        """Those of leaves in A."""
+    def _tops(self, branch: Branch) -> Iterator[tuple[Line, Entry]]:
+        """The first of each line of leaves in A."""
         if branch.sums is not None:
             by_want = branch.sums.by_want
             for want in self._fitting:
-                yield from by_want.get(want, {}).values()
+                for line in by_want.get(want, {}).values():
+                    top = line.top()
+                    if top is not None:
+                        yield line, top
 
     def _stand(self, branch: Branch) -> Standing:
         """How a branch counts; notes which of its children goes first."""
@@ -249,11 +256,12 @@ class Copy(Shares):
         if branch.closed:
             return self._standing_of(IDLE, [x / POINT for x in branch.plain], 0.0)
         best: tuple[Any, ...] | None = None
-        ahead = 0.0  # t
-        for line in self._lines(branch):
-            top = line.top()
-            if top is not None:
-                rank = (*even_rank(line.weight, top[0], top[0]), top[1], top[3])
+        least, ahead = NO_CAP, 0.0  # M and t
+        for line, (share, order, _, leaf) in self._tops(branch):
+            of_weight = share / line.weight
+            least = min(least, of_weight + line.ahead / line.weight)
+            if best is None or of_weight < best[0] + TIED:
+                rank = (*even_rank(line.weight, share, share), order, leaf)
                 if best is None or rank < best:
                     best, ahead = rank, line.ahead
         ranks = self._ranks.get(branch)
@@ -265,23 +273,15 @@ class Copy(Shares):
         self._first[branch] = None if best is None else best[3]
         if branch.parent is None:  # its share is compared with nobody's
             return Standing(status, (), 0.0, ahead)
-        return self._standing_of(status, self._vector(branch), ahead)
-
-    def _least(self, branch: Branch) -> float:
-        """M: the least (s + t)/w of those in A."""
-        least = min(self._next.get(branch, {}).values(), default=NO_CAP)
-        for line in self._lines(branch):
-            top = line.top()
-            if top is not None:
-                least = min(least, (top[0] + line.ahead) / line.weight)
-        return least
+        if ranks:
+            least = min(least, *self._next[branch].values())
+        return self._standing_of(status, self._vector(branch, least), ahead)
 
     def _standing_of(self, status: int, vector: list[float], ahead: float) -> Standing:
         return Standing(status, tuple(vector), max(vector, default=0.0), ahead)
 
-    def _vector(self, branch: Branch) -> list[float]:
+    def _vector(self, branch: Branch, least: float) -> list[float]:
         """Who wants more enters with at most M * w, who does not as it is."""
-        least = self._least(branch)
         rest, above = [0] * self.tree.width, [0] * self.tree.width
         for sums in (branch.sums, self._sums.get(branch)):
             if sums is not None:
@@ -295,8 +295,11 @@ class Copy(Shares):
 
     def _root(self) -> list[float]:
         """The same of the root, whose inner children are summed only when it is asked for."""
-        root, least = self.tree.root, self._least(self.tree.root)
-        total = [int(x * POINT) for x in self._vector(root)]
+        root = self.tree.root
+        least = min(self._next.get(root, {}).values(), default=NO_CAP)
+        for line, top in self._tops(root):
+            least = min(least, top[0] / line.weight + line.ahead / line.weight)
+        total = [int(x * POINT) for x in self._vector(root, least)]
         for child in root.children:
             if isinstance(child, Branch):
                 status, vector, share, _ = self._standing[child]

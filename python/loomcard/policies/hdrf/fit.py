@@ -97,6 +97,8 @@ class Servers:
         self._kinds: dict[tuple[str, Resource], Kind] = {}
         self._by_label: dict[str, list[Kind]] = {}
         self._needs: dict[Shape, list[tuple[Kind, Resource]]] = {}
+        self._gained: dict[str, dict[Node, None]] = {}  # by partition, since it was last asked for
+        self._fitting: dict[str, dict[Shape, None]] = {}  # by partition; none where all is to be
         self._holds: dict[int, list[list[int]]] = {}  # sizes, by node
 
     def update(self) -> None:
@@ -110,7 +112,7 @@ class Servers:
                 if not there or (kind.label, kind.capacity) != (node.label, node.capacity):
                     del kind.nodes[node.number]
                     kind.rooms.clear()
-                    self._needs.clear()
+                    self._forget()
             if self._ledger.nodes.get(node.number) is node:
                 self._enter(node)
         self._changed.clear()
@@ -122,7 +124,7 @@ class Servers:
             kind = self._kinds[key] = Kind(*key)
             self._by_label.setdefault(node.label, []).append(kind)
         if not kind.nodes:
-            self._needs.clear()
+            self._forget()
         self._known[node] = kind, free
         add_all([kind.free], free)
         self._place(kind, node)
@@ -132,6 +134,7 @@ class Servers:
         spot = Kept(node, sizes) if sizes else node
         kind.nodes[node.number] = spot
         kind.touch(spot)
+        self._gained.setdefault(kind.label, {})[node] = None
 
     def hold(self, holds: Iterable[Hold]) -> None:
         """From now on this is held, and nothing else."""
@@ -151,9 +154,36 @@ class Servers:
         """An empty server of some kind has room for it."""
         return bool(self._needs_of(shape))
 
+    def _forget(self) -> None:
+        """What is needed where is found anew, and what fits."""
+        self._needs.clear()
+        self._fitting.clear()
+
+    def fitting(self, label: str, wanted: Iterable[Shape]) -> frozenset[Shape]:
+        """Of the shapes that were said to be wanted those for which a server has room now: what did
+        fit is looked up again, the others on the servers that changed.
+        """
+        known, gained = self._fitting.get(label), self._gained.pop(label, {})
+        if known is None:
+            known = dict.fromkeys(wanted)
+        else:
+            for shape in wanted:
+                if shape not in known and self._has_room(gained, shape):
+                    known[shape] = None
+        first = self.first
+        self._fitting[label] = {shape: None for shape in known if first(*shape) is not None}
+        return frozenset(self._fitting[label])
+
+    def _has_room(self, nodes: Iterable[Node], shape: Shape) -> bool:
+        for node in nodes:
+            there = node in self._known and fits(shape[0], node.free)
+            if there and fits(self.needs(shape[0], node), self.left(node)):
+                return True
+        return False
+
     def want(self, label: str, sizes: Sequence[Resource]) -> None:
         """From now on tasks of these sizes are wanted in a partition: the headroom follows."""
-        self._needs.clear()
+        self._forget()
         for kind in self.kinds(label):
             running = [size for size in sizes if fits(size, kind.capacity)]
             kind.largest = largest_demand(running, self.headroom)

@@ -2,7 +2,8 @@
 is taken from those that hold most beyond their own guarantee.
 
 It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps
-what it is guaranteed, and guarantees never add up to more than the whole; a leaf is starved only
+what it is guaranteed, as far as that is a container, and guarantees never add up to more than the
+whole; a leaf is starved only
 while one more task stays within its guarantee and its limits let it have one; only servers are
 looked at to which that task may go; and the room that is taken for a leaf is held for it. So each
 eviction makes the sum of what leaves lack smaller. Should a leaf not use its room after all (a
@@ -300,10 +301,13 @@ class Taking:
         return key[::-1]
 
     def _spares(self, victim: Leaf, starved: Leaf, container: Container) -> bool:
-        """No node above the container that does not gain by it falls below its guarantee."""
-        gains = set(_path(starved))
+        """No node above the container that does not gain by it falls below its guarantee. A leaf
+        whose guarantee is less than this container has no claim on it: else many small leaves, each
+        with one, would keep more than their queue is guaranteed.
+        """
+        gains, size = set(_path(starved)), self._largest(container.size)
         for node in _path(victim):
-            if node not in gains:
+            if node not in gains and not (node is victim and size > self._guarantee[node]):
                 pairs = zip(self._plain[node], container.size, strict=True)
                 after = self._largest([held - loss for held, loss in pairs])
                 if after < self._guarantee[node] - ROUNDING:

@@ -42,8 +42,8 @@ class Branch:
     """
 
     __slots__ = (
-        "bounded", "children", "closed", "member", "order", "parent", "plain", "sums", "wanted",
-        "weight",
+        "bounded", "children", "closed", "depth", "member", "order", "parent", "plain", "sums",
+        "wanted", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +52,7 @@ class Branch:
     ) -> None:  # fmt: skip
         self.member = member
         self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.order = order
         self.weight = weight
         self.children: dict[Leaf | Branch, None] = {}
