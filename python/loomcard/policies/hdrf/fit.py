@@ -44,7 +44,7 @@ class Kept:
         self.sizes = sizes
 
     @property
-    def free(self) -> list[int]:
+    def room(self) -> list[int]:
         """What is left for those for whom nothing is held."""
         return without(self.node.room, self.sizes)
 
@@ -176,7 +176,7 @@ class Servers:
 
     def _has_room(self, nodes: Iterable[Node], shape: Shape) -> bool:
         for node in nodes:
-            there = node in self._known and fits(shape[0], node.free)
+            there = node in self._known and fits(shape[0], node.room)
             if there and fits(self.needs(shape[0], node), self.left(node)):
                 return True
         return False
