@@ -17,10 +17,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from loomcard.policies.hdrf.paper import (
+    Node,
+    dominant_share,
+    guarantees,
+    static_hdrf,
+    static_hdrf_tasks,
+)
 from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
-from loomcard.policies.hdrf.shares import dominant_share
-from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
-from loomcard.policies.hdrf.tree import Node
 
 KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
 """Depth of the leaves, and how many resources there are."""

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from loomcard.policies.hdrf import fast_shares
 from loomcard.policies.hdrf.fast_shares import COPIES, FastShares
+from loomcard.policies.hdrf.paper import Node, update_shares
 from loomcard.policies.hdrf.rounds import RULES
 from loomcard.policies.hdrf.share_tree import ACTIVE, Branch, Leaf
-from loomcard.policies.hdrf.shares import update_shares
-from loomcard.policies.hdrf.tree import Node
 
 DEMANDS = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
 EVENTS = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import scripted  # noqa: F401 - registers the policy that holds back
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.model.report import values_of
-from loomcard.policies.hdrf.tree import SETTINGS
+from loomcard.policies.hdrf.paper import SETTINGS
 from loomcard.policies.registry import build
 
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}

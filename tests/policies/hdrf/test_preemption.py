@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
 from loomcard.config import compile_setup
-from loomcard.policies.hdrf.static import guarantees
-from loomcard.policies.hdrf.tree import Node
+from loomcard.policies.hdrf.paper import Node, guarantees
 from loomcard.policies.registry import build
 from loomcard.simulator import simulate
 from preempting import CPU, GPU, QUICK, application_of, evictions, late

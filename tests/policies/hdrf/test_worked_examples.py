@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from loomcard.policies.hdrf import SETTINGS, dominant_share
+from loomcard.policies.hdrf.paper import guarantees, static_hdrf, static_hdrf_tasks
 from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill, hdrf, hdrf_round
-from loomcard.policies.hdrf.static import guarantees, static_hdrf, static_hdrf_tasks
 from papertrees import (
     BOTH_FULL,
     BOTH_FULL_WEIGHTS,

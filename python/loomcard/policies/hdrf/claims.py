@@ -9,8 +9,8 @@ from loomcard.model.cluster import Ask, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, room_for
 from loomcard.policies.hdrf.cluster_tree import Partition, applications_of
+from loomcard.policies.hdrf.paper import guarantees
 from loomcard.policies.hdrf.share_tree import Child, Leaf
-from loomcard.policies.hdrf.static import guarantees
 
 ROUNDING = 1e-9
 

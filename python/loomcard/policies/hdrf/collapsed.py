@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from loomcard.policies.hdrf.shares import dominant_share
-from loomcard.policies.hdrf.tree import Node, Vector
+from loomcard.policies.hdrf.paper import Node, Vector, dominant_share
 
 _SLACK = 1e-12
 """A part of a capacity that is rounding and no room."""

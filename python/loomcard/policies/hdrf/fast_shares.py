@@ -53,8 +53,8 @@ class Line:
         heap = self.heap
         while heap:
             first = heap[0]
-            place: Place | None = first[3].place
-            if place is not None and place.entry is first:
+            place: Place = first[3].place
+            if place.entry is first:
                 return first
             heappop(heap)  # superseded
         return None
@@ -63,7 +63,7 @@ class Line:
         """A leaf takes its place."""
         heappush(self.heap, entry)
         if len(self.heap) > 64 + 4 * self.count:  # sweep out what is superseded
-            self.heap = [e for e in self.heap if e[3].place is not None and e[3].place.entry is e]
+            self.heap = [entry for entry in self.heap if entry[3].place.entry is entry]
             heapify(self.heap)
 
 
@@ -75,6 +75,10 @@ class Place(NamedTuple):
     d: float
     whole: list[int]
     bounded: list[int]
+
+
+GONE = Place(None, None, 0.0, [], [])
+"""Of a leaf that is in no sums."""
 
 
 class Sums:
@@ -119,7 +123,7 @@ class FastShares(ShareTree):
             sums = branch.sums = Sums(self.width)
         if leaf.place is not None:
             self._leave(leaf.place, sums)
-            leaf.place = None
+            leaf.place = GONE
         if leaf in branch.children:
             self._enter(leaf, sums)
         for copy in self._copies.values():
@@ -245,8 +249,11 @@ class Copy(Shares):
         if branch.sums is not None:
             by_want = branch.sums.by_want
             for want in self._fitting:
-                for line in by_want.get(want, {}).values():
-                    top = line.top()
+                lines = by_want.get(want)
+                for line in lines.values() if lines else ():
+                    top = line.heap[0] if line.heap else None
+                    if top is not None and top[3].place.entry is not top:
+                        top = line.top()
                     if top is not None:
                         yield line, top
 

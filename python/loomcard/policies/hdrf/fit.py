@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from loomcard.model.cluster import Ask, Node
 from loomcard.model.ledger import Ledger
@@ -72,13 +72,14 @@ class Kind:
         if room is None:
             nodes = cast("dict[int, Node]", self.nodes)  # a Kept will do
             room = self.rooms[need] = Room((need, self.label), nodes)
-        found = cast("Node | Kept | None", room.first())
+        found: Any = room.first()
         return found.node if isinstance(found, Kept) else found
 
     def touch(self, spot: Node | Kept) -> None:
         """A server may have more room than before."""
+        node = cast("Node", spot)
         for room in self.rooms.values():
-            room.touch(cast("Node", spot))
+            room.touch(node)
 
 
 class Servers:

@@ -1,6 +1,6 @@
 """Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013) on a queue tree.
 
-The shares are ``shares.update_shares``, kept up from event to event by ``fast_shares``;
+The shares are ``paper.update_shares``, kept up from event to event by ``fast_shares``;
 ``cluster_tree`` tells it what the cluster's applications hold and want, ``fit`` what fits where,
 and ``serve`` gives a leaf its container.
 """

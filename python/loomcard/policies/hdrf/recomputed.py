@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from loomcard.policies.hdrf.paper import Node
 from loomcard.policies.hdrf.rounds import Rank, Rule
 from loomcard.policies.hdrf.share_tree import (
     ACTIVE,
@@ -19,7 +20,6 @@ from loomcard.policies.hdrf.share_tree import (
     Standing,
     Want,
 )
-from loomcard.policies.hdrf.tree import Node
 
 
 class Recomputed(ShareTree):

@@ -13,15 +13,17 @@ from functools import partial
 from typing import Any
 
 from loomcard.policies.hdrf.collapsed import collapsed_target, collapsed_weights
-from loomcard.policies.hdrf.shares import (
+from loomcard.policies.hdrf.paper import (
+    SETTINGS,
+    Node,
+    Vector,
     dominant_share,
+    guarantees,
     largest_demand,
     plain_shares,
     unsaturated,
     update_shares,
 )
-from loomcard.policies.hdrf.static import guarantees
-from loomcard.policies.hdrf.tree import SETTINGS, Node, Vector
 
 DIGITS = 9
 """Shares that differ only beyond so many decimals are equal."""

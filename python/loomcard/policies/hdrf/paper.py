@@ -1,0 +1,348 @@
+"""The paper's functions on plain trees: attributed shares (Algorithms 2 and 3), the static
+allocation that they are to reach (Algorithm 1), and what each node is guaranteed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Vector = Sequence[float]
+"""Amounts, one number a resource type, in an order that a tree and its capacity share."""
+
+SETTINGS = ("look_ahead", "static", "cap", "prose")
+"""How children enter their parent (specification 2.6 and 2.9): ``look_ahead`` is for whole tasks on
+servers, ``prose`` the letter of the paper.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A queue (inner node) or whatever holds tasks (leaf); compared by identity."""
+
+    name: str
+    weight: float = 1.0
+    """w[n]: positive, relative to its siblings."""
+    children: list[Node] = field(default_factory=list)
+    """C(n), in the order that breaks ties."""
+    demand: tuple[float, ...] = ()
+    """T[l] of a leaf: what one of its tasks takes, units a task."""
+    used: list[float] = field(default_factory=list)
+    """What it holds: of a leaf its tasks' sum, of an inner node its leaves'; [] is nothing yet."""
+    wants: bool = True
+    """A leaf is demanding: it wants more than it holds."""
+    parent: Node | None = field(default=None, repr=False)
+    """P(n); set when the parent is made."""
+
+    def __post_init__(self) -> None:
+        if self.weight <= 0:
+            raise ValueError(f"{self.name}: a weight of {self.weight}; expected more than 0")
+        for child in self.children:
+            child.parent = self
+
+    @property
+    def leaf(self) -> bool:
+        """It holds tasks itself."""
+        return not self.children
+
+    @property
+    def demanding(self) -> bool:
+        """It wants more than it holds; an inner node does when a child does."""
+        return self.wants if self.leaf else any(child.demanding for child in self.children)
+
+    def leaves(self) -> Iterator[Node]:
+        """Those that hold tasks below it, itself if it does, from the first child to the last."""
+        return (node for node in self.walk() if node.leaf)
+
+    def walk(self) -> Iterator[Node]:
+        """Itself and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def path(self) -> list[Node]:
+        """From the root to itself."""
+        return [self] if self.parent is None else [*self.parent.path(), self]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """What counts as held by a node when it is compared with its siblings."""
+
+    vector: tuple[float, ...]
+    """U[n], in units: of a leaf what it holds, of an inner node its children's rescaled vectors."""
+    share: float
+    """s[n]: the dominant share of that vector, over all resources or, with ``cap`` and ``prose``,
+    over Y.
+    """
+    active: bool
+    """It is in A: below it a leaf wants more and is not blocked."""
+    minimum: float | None = None
+    """M of an inner node; None where no child is active."""
+    ahead: float = 0.0
+    """t[n]: the share of the task that the descent would start below it, 0 where it is blocked."""
+
+
+def dominant_share(
+    vector: Sequence[float], capacity: Vector, over: Iterable[int] | None = None
+) -> float:
+    """max over r of vector[r] / capacity[r]: over all resources, or the indexes ``over``.
+
+    A resource of which there is nothing is left out; 0 where nothing is held.
+    """
+    among = range(len(capacity)) if over is None else over
+    return max((vector[r] / capacity[r] for r in among if vector[r] and capacity[r]), default=0.0)
+
+
+def largest_demand(leaves: Iterable[Node], count: int, headroom: bool = True) -> list[float]:
+    """q[r] for ``count`` resources, in units: the largest demand for r in one task of the leaves
+    that want more; without headroom the smallest that is not 0. 0 where none demands r.
+    """
+    most = max if headroom else min
+    tasks = [leaf.demand for leaf in leaves if leaf.wants]
+    return [most((task[r] for task in tasks if task[r]), default=0) for r in range(count)]
+
+
+def unsaturated(free: Vector, largest: Sequence[float]) -> tuple[bool, ...]:
+    """Y as one flag a resource: free[r] > 0 and free[r] >= q[r] (specification 2.5-11)."""
+    return tuple(left > 0 and left >= most for left, most in zip(free, largest, strict=True))
+
+
+def update_shares(
+    root: Node, capacity: Vector, unsaturated: Sequence[bool], setting: str = "static",
+    can_start: Container[Node] | None = None,
+) -> dict[Node, Attributed]:  # fmt: skip
+    """UpdateS of Algorithm 3 from the root down, with Y and A of Algorithm 2.
+
+    ``capacity``: R in units; ``unsaturated``: Y; only ``used``, ``wants`` and ``demand`` of leaves
+    are read. A holds the leaves that want more and are not blocked, and their ancestors. Blocked is
+    who is not among those whose next task fits on a server now, ``can_start``; without that, who
+    needs a resource outside Y. An inner node with a child in A gets ``U = sum of factor * U[c]``,
+    one without the plain sum. M is the least s/w of its active children; with ``look_ahead`` the
+    least (s + t)/w, what they come to with their next task. ``cap`` and ``prose`` take shares over
+    Y, the others over all resources. Raises ValueError for another setting.
+    """
+    if setting not in SETTINGS:
+        raise ValueError(f"setting {setting!r}: expected one of {', '.join(SETTINGS)}")
+    among = range(len(capacity))
+    over = [r for r in among if setting in ("look_ahead", "static") or unsaturated[r]]
+    found: dict[Node, Attributed] = {}
+
+    def in_a(leaf: Node) -> bool:
+        if can_start is not None:
+            return leaf.wants and leaf in can_start
+        return leaf.wants and all(unsaturated[r] or not leaf.demand[r] for r in among)
+
+    def update_s(n: Node) -> Attributed:
+        least, ahead = None, 0.0
+        if n.leaf:
+            vector = tuple(n.used) or (0.0,) * len(capacity)
+            active = in_a(n)
+            ahead = dominant_share(n.demand, capacity) if active else 0.0
+        else:
+            below = [(c, update_s(c)) for c in n.children]
+            line = [(c, a) for c, a in below if a.active]
+            active = bool(line)
+            if setting == "look_ahead":
+                least = min(((a.share + a.ahead) / c.weight for c, a in line), default=None)
+            else:
+                least = min((a.share / c.weight for c, a in line), default=None)
+            if active:
+                ahead = min(line, key=lambda each: each[1].share / each[0].weight)[1].ahead
+            scales = [factor(c, a, least, capacity, setting) for c, a in below]
+            vectors = [a.vector for _, a in below]
+            vector = tuple(
+                sum(f * u[r] for f, u in zip(scales, vectors, strict=True)) for r in among
+            )
+        found[n] = Attributed(vector, dominant_share(vector, capacity, over), active, least, ahead)
+        return found[n]
+
+    update_s(root)
+    return found
+
+
+def factor(
+    child: Node, held: Attributed, least: float | None, capacity: Vector, setting: str
+) -> float:
+    """By what the vector of a child is multiplied when it enters its parent (Algorithm 3).
+
+    ``least``: M of the parent; None, where no child is active, leaves all as they are. With
+    ``look_ahead`` a child that wants more, active or blocked, enters with at most the share M * w.
+    With the others an active child enters with just that share, and a blocked one as it is, but
+    with ``static`` and ``cap`` with at most M * w, by its share over all resources.
+    """
+    if least is None:
+        return 1.0
+    if held.active and setting != "look_ahead":
+        return least * child.weight / held.share if held.share else 0.0
+    if setting != "prose" and child.demanding:
+        whole = dominant_share(held.vector, capacity)
+        return min(1.0, least * child.weight / whole) if whole else 1.0
+    return 1.0
+
+
+def plain_shares(
+    root: Node, capacity: Vector, over: Iterable[int] | None = None
+) -> dict[Node, float]:
+    """Dominant shares of plain sums, no child rescaled: per-level DRF over all resources, and over
+    those of Y (``over``: their indexes) what ignores blocked nodes and saturated resources alone.
+    """
+    among = range(len(capacity)) if over is None else list(over)
+    sums: dict[Node, list[float]] = {}
+    for n in reversed(list(root.walk())):  # children first
+        if n.leaf:
+            sums[n] = list(n.used) or [0.0] * len(capacity)
+        else:
+            columns = zip(*(sums[c] for c in n.children), strict=True)
+            sums[n] = [sum(column) for column in columns]
+    return {n: dominant_share(held, capacity, among) for n, held in sums.items()}
+
+
+_SLACK = 1e-12
+"""A part of a capacity that is rounding and no room."""
+
+
+def static_hdrf(
+    root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
+) -> dict[Node, tuple[float, ...]]:
+    """U[n] in units for every node, plain sums in inner ones, once ``static_slices`` has ended."""
+    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
+    for leaf, count in static_slices(root, capacity, eps, tasks):
+        for n in leaf.path():
+            for r, amount in enumerate(task_of(leaf)):
+                U[n][r] += count * amount
+    return {n: tuple(held) for n, held in U.items()}
+
+
+def static_slices(
+    root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
+) -> Iterator[tuple[Node, float]]:
+    """Algorithm 1 fills from empty in slices of ``eps``: each a leaf and a count of its tasks.
+
+    Again and again, from the root down, the child with the least s/w below which something
+    fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
+    still wants. Plain sums, nothing rescaled. ``tasks``: the most that a leaf takes in all; one
+    without that wants more is not bounded, and one that wants nothing takes what it holds. Raises
+    ValueError for a leaf that wants tasks of nothing.
+    """
+
+    def slice_of(leaf: Node, room: float) -> float:
+        whole = 1 / dominant_share(task_of(leaf), capacity)
+        return min(eps * whole, room) if room > _SLACK * whole else 0.0
+
+    return _slices(root, capacity, tasks, slice_of)
+
+
+def static_hdrf_tasks(
+    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
+) -> dict[Node, int]:
+    """How many tasks each leaf gets where D of Algorithm 1 is one whole task, which must fit."""
+    found = dict.fromkeys(root.leaves(), 0)
+    for leaf, _ in _slices(root, capacity, tasks, lambda _, room: 1.0 if room >= 1 else 0.0):
+        found[leaf] += 1
+    return found
+
+
+def guarantees(
+    root: Any, demanding: Callable[[Any], bool] = lambda n: n.demanding,
+    held: Callable[[Any], float] = lambda _: 0.0, promised: Callable[[Any], float] = lambda _: 0.0,
+    children: Callable[[Any], Iterable[Any]] = lambda n: n.children,
+) -> dict[Any, float]:  # fmt: skip
+    """g(n), the part of the whole that each node is to have at least: g(root) = 1, and a node's
+    children have g(n) among them by weight. They never add up to more.
+
+    One that demands nothing is due no more than what it has ``held``: with nothing held this is the
+    paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). One that demands is due what it
+    is ``promised`` at least; should siblings be promised more than there is, each in proportion.
+    ``root``: a node, or whatever else has children and weights.
+    """
+    found = {root: 1.0}
+    waiting = [root]
+    while waiting:
+        n = waiting.pop()
+        low: dict[Any, float] = {}
+        high: dict[Any, float] = {}
+        for c in children(n):
+            high[c] = float("inf") if demanding(c) else held(c)
+            low[c] = min(promised(c), high[c])
+        found.update(_divided(found[n], low, high))
+        waiting.extend(low)
+    return found
+
+
+def _divided(due: float, low: Mapping[Any, float], high: Mapping[Any, float]) -> dict[Any, float]:
+    """``due`` by weight, but for each within its bounds: again and again the bounds on the side
+    that is violated more are settled, and the rest is divided anew.
+    """
+    promised = sum(low.values())
+    if promised >= due:
+        return {c: due * least / promised if promised else 0.0 for c, least in low.items()}
+    found: dict[Any, float] = {}
+    open_ = list(low)
+    while open_:
+        level = max(due, 0.0) / sum(c.weight for c in open_)
+        short = [c for c in open_ if low[c] > level * c.weight]
+        over = [c for c in open_ if high[c] < level * c.weight]
+        lacking = sum(low[c] - level * c.weight for c in short)
+        spare = sum(level * c.weight - high[c] for c in over)
+        bound, at = (short, low) if lacking > spare else (over, high)
+        if not bound:
+            found.update((c, level * c.weight) for c in open_)
+            break
+        for c in bound:
+            found[c] = at[c]
+            due -= at[c]
+        open_ = [c for c in open_ if c not in found]
+    return found
+
+
+def _slices(
+    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None,
+    amount: Callable[[Node, float], float],
+) -> Iterator[tuple[Node, float]]:  # fmt: skip
+    """``amount``: how many tasks a leaf takes at once of those there is room for."""
+    U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
+    s = dict.fromkeys(U, 0.0)
+    left = {leaf: _most(leaf, tasks) for leaf in root.leaves()}
+    free, closed = [float(c) for c in capacity], dict.fromkeys(U, False)
+    while not closed[root]:
+        path = [root]
+        while not path[-1].leaf:
+            able = [c for c in path[-1].children if not closed[c]]
+            path.append(min(able, key=lambda c: s[c] / c.weight))
+        leaf = path[-1]
+        needs = [(r, need) for r, need in enumerate(task_of(leaf)) if need]
+        took = amount(leaf, min([left[leaf], *(free[r] / need for r, need in needs)]))
+        if not took:  # free amounts only fall: it is done for good
+            for n in reversed(path):
+                closed[n] = n.leaf or all(closed[c] for c in n.children)
+            continue
+        yield leaf, took
+        left[leaf] -= took
+        for r, need in needs:
+            free[r] = max(0.0, free[r] - took * need)
+            for n in path:
+                U[n][r] += took * need
+        for n in path:
+            s[n] = dominant_share(U[n], capacity)
+
+
+def task_of(leaf: Node) -> Vector:
+    """T[l]; of a leaf that wants nothing and says no demand, all that it holds as one task."""
+    if any(leaf.demand):
+        return leaf.demand
+    if leaf.wants:
+        raise ValueError(f"{leaf.name}: it wants tasks of nothing; expected a demand above 0")
+    return leaf.used
+
+
+def _most(leaf: Node, tasks: Mapping[Node, float] | None) -> float:
+    if tasks is not None and leaf in tasks:
+        return tasks[leaf]
+    return float("inf") if leaf.wants else _count(leaf.used, task_of(leaf))
+
+
+def _count(held: Vector, task: Vector) -> float:
+    """How many tasks are held."""
+    return max((h / t for h, t in zip(held, task, strict=False) if t), default=0.0)
