@@ -176,6 +176,20 @@ def test_apply_sends_nothing_that_is_wrong_here(rm: ResourceManager, bad: str) -
     assert rm.calls == []
 
 
+def test_a_policy_that_is_unknown_here_may_be_known_there(
+    rm: ResourceManager, tmp_path: Path, bad: str
+) -> None:
+    """The line says where it was checked, and how to leave that to the ResourceManager."""
+    file = tmp_path / "theirs.yml"
+    file.write_text("version: 1\nkind: policy\npolicy: theirs.py:Theirs\n")
+    applied = run(policy, ["apply", str(file), "--rm", rm.url])
+    assert applied.exit_code == 2
+    assert "checked on this machine, nothing was sent" in applied.output
+    assert "--no-local-check" in applied.output
+    assert rm.calls == []
+    assert "--no-local-check" not in run(policy, ["apply", bad, "--rm", rm.url]).output
+
+
 def test_apply_shows_the_servers_findings_alike(rm: ResourceManager) -> None:
     """A policy may be unknown there: the same lines, the same exit code."""
     finding = {"line": 4, "column": 9, "path": "policy", "message": "unknown", "hint": "install it"}

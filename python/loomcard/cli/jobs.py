@@ -11,7 +11,7 @@ from rich.table import Table
 from loomcard.cli.cluster import compose
 from loomcard.cli.output import Json, On, Rm, Where, console, print_json, waiting
 from loomcard.cluster import places
-from loomcard.cluster.limits import HEADINGS, amounts, limit_rows
+from loomcard.cluster.limits import HEADINGS, amount_lines, limit_rows
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
 from loomcard.cluster.told import tables
@@ -180,7 +180,11 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
 def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
     """What they hold, then, where some are stated, their limits."""
     shown = ("guaranteed", "entitlement", "used", "pending")
-    table = Table("queue", "policy", "guaranteed", "entitled", "used", "pending")
+    table = Table()
+    table.add_column("queue", overflow="fold")
+    table.add_column("policy")
+    for heading in ("guaranteed", "entitled", "used", "pending"):
+        table.add_column(heading, justify="right")
     for heading in ("applications", "containers"):
         table.add_column(heading, justify="right")
     for queue in queues:
@@ -188,16 +192,23 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
         table.add_row(
             escape(queue["path"] + ("" if state == "running" else f" ({state})")),
             escape(str(queue["policy"] or "(walked)")),
-            *(amounts(queue.get(key, {})) for key in shown),
+            *(_held(queue.get(key, {})) for key in shown),
             str(queue["applications"]),
             str(queue["containers"]),
         )
     out.print(table)
     if rows := limit_rows(queues):
-        table = Table(*HEADINGS)
+        table = Table()
+        for heading in HEADINGS:
+            table.add_column(heading, overflow="fold")
         for row in rows:
             table.add_row(*map(escape, row))
         out.print(table)
+
+
+def _held(resource: dict[str, int]) -> str:
+    """A line a type, so that a queue's name has room beside."""
+    return "\n".join(amount_lines(resource)) if any(resource.values()) else "-"
 
 
 def _reasons(waiting_: dict[str, Any]) -> str:

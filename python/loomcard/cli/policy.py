@@ -38,6 +38,12 @@ Folders = Annotated[
 ]
 
 
+ONLY_THERE = (
+    "checked on this machine, nothing was sent; for a policy that only the ResourceManager has:"
+    " --no-local-check"
+)
+
+
 @policy.command("list")
 def list_policies(as_json: Json = False) -> None:
     """List every policy that a set-up can name, with its options and their defaults."""
@@ -131,6 +137,7 @@ def apply(
     text = _read(file)
     client = _client(rm, user)
     found = _check(file, None)["findings"] if local_check else []
+    unknown_here = any(_names_no_policy(each) for each in _errors(found))
     if dry_run and local_check and not _errors(found):
         found = _check(file, None, of_resource_manager(client))["findings"]
     findings = _errors(found)
@@ -144,6 +151,8 @@ def apply(
             print_json({"applied": None, "findings": findings})
         else:
             _show_findings(file, findings, err=True)
+            if unknown_here:
+                typer.echo(ONLY_THERE, err=True)
         raise typer.Exit(BAD_INPUT)
     warnings = found if dry_run else []
     if as_json:
@@ -158,6 +167,11 @@ def apply(
     else:
         said = f"applied as version {version}, hash {digest}"
     typer.echo(f"{file}: {said}")
+
+
+def _names_no_policy(finding: dict[str, Any]) -> bool:
+    """Whether what is wrong is that a policy is not on this machine."""
+    return finding["path"].endswith("policy") and "there is no" in finding["message"]
 
 
 def _sent(

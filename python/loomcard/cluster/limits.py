@@ -22,10 +22,14 @@ def limit_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
 
 def amounts(resource: Mapping[str, int]) -> str:
     """Such as ``2,048 MB, 2 vcores``; an empty resource is ``none``."""
-    named = (
+    return ", ".join(amount_lines(resource)) or "none"
+
+
+def amount_lines(resource: Mapping[str, int]) -> list[str]:
+    """The amount of each type with its unit."""
+    return [
         f"{amount:,} {'MB' if name == 'memory_mb' else name}" for name, amount in resource.items()
-    )
-    return ", ".join(named) or "none"
+    ]
 
 
 def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ import org.apache.hadoop.yarn.webapp.SubView;
  */
 public final class LoomcardSchedulerPage extends RmView {
   private static final String[] STYLE = {
-      ".lc {color: #222; font-size: 13px; line-height: 1.45; max-width: 90em}",
+      ".lc {color: #222; font-size: 13px; line-height: 1.45; max-width: 120em}",
       ".lc h2 {font-size: 15px; margin: 1.4em 0 .4em 0}",
       ".lc .tiles {display: flex; flex-wrap: wrap; gap: 10px}",
       ".lc .tile {border: 1px solid #bbb; border-left: 6px solid #777; padding: 6px 14px;"
@@ -19,11 +19,12 @@ public final class LoomcardSchedulerPage extends RmView {
       ".lc .tile span {display: block; font-size: 12px; color: #333; overflow-wrap: anywhere}",
       ".lc .up {border-left-color: #0072b2}",
       ".lc .starting {border-left-color: #e69f00}",
-      ".lc .fallback {border-left-color: #d55e00; background: #fff1e8}",
+      ".lc .overdue, .lc .fallback, .lc .stopped {border-left-color: #d55e00; background: #fff1e8}",
       ".lc table {border-collapse: collapse; background: #fff; width: 100%}",
       ".lc th {text-align: left; background: #eee; color: #222}",
       ".lc th, .lc td {border: 1px solid #ccc; padding: 4px 8px; vertical-align: top}",
       ".lc td.number {text-align: right}",
+      ".lc td.amount {text-align: right; white-space: nowrap}",
       ".lc .bar {position: relative; width: 150px; height: 12px; background: #e4e4e4;"
           + " margin-bottom: 2px}",
       ".lc .used {position: absolute; left: 0; top: 0; height: 12px; background: #0072b2}",

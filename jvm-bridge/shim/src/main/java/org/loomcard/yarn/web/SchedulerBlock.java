@@ -22,6 +22,7 @@ import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
 /** The content of the page: {@link SchedulerDocument} as tiles and tables. */
 public final class SchedulerBlock extends HtmlBlock {
   private static final int HASH_SHOWN = 12;
+  private static final String[] AMOUNTS = {"used", "pending", "guaranteed", "entitlement"};
   private static final int INDENT_PX = 16;
   private final ResourceScheduler scheduler;
 
@@ -120,16 +121,26 @@ public final class SchedulerBlock extends HtmlBlock {
     policy.__();
     row.td(".number", queue.path("weight").asText());
     bar(row, queue, capacity);
-    row.td(ShownAmounts.text(queue.path("used")))
-        .td(ShownAmounts.text(queue.path("pending")))
-        .td(ShownAmounts.text(queue.path("guaranteed")))
-        .td(ShownAmounts.text(queue.path("entitlement")))
-        .td(queue.path("maximum").size() == 0 ? "no limit"
-            : ShownAmounts.text(queue.path("maximum")))
-        .td(".number", queue.path("applications").asText("0"))
+    for (String key : AMOUNTS) {
+      amounts(row, queue.path(key));
+    }
+    if (queue.path("maximum").size() == 0) {
+      row.td("no limit");
+    } else {
+      amounts(row, queue.path("maximum"));
+    }
+    row.td(".number", queue.path("applications").asText("0"))
         .td(".number", queue.path("containers").asText("0"))
         .td(joined(queue.path("submit")))
         .__();
+  }
+
+  private static void amounts(TR<TBODY<TABLE<DIV<Hamlet>>>> row, JsonNode amounts) {
+    TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> cell = row.td().$class("amount");
+    for (String line : ShownAmounts.lines(amounts)) {
+      cell.div().__(line).__();
+    }
+    cell.__();
   }
 
   /** Used from the left, pending behind it up to the border, a mark where the guarantee ends. */

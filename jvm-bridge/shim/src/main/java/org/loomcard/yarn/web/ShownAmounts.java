@@ -4,7 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -17,15 +20,29 @@ final class ShownAmounts {
 
   /** Such as {@code 2,048 MB, 2 vcores}; an empty resource is {@code none}. */
   static String text(JsonNode amounts) {
-    StringBuilder text = new StringBuilder();
+    List<String> each = each(amounts);
+    return each.isEmpty() ? "none" : String.join(", ", each);
+  }
+
+  /** The same for a cell of a table, a line a type; a resource of zeros is one dash. */
+  static List<String> lines(JsonNode amounts) {
+    for (JsonNode amount : amounts) {
+      if (amount.asLong() != 0) {
+        return each(amounts);
+      }
+    }
+    return Collections.singletonList("-");
+  }
+
+  private static List<String> each(JsonNode amounts) {
+    List<String> each = new ArrayList<>();
     Iterator<Map.Entry<String, JsonNode>> fields = amounts.fields();
     while (fields.hasNext()) {
       Map.Entry<String, JsonNode> field = fields.next();
       String unit = field.getKey().equals("memory_mb") ? "MB" : field.getKey();
-      text.append(text.length() == 0 ? "" : ", ")
-          .append(String.format(Locale.ROOT, "%,d %s", field.getValue().asLong(), unit));
+      each.add(String.format(Locale.ROOT, "%,d %s", field.getValue().asLong(), unit));
     }
-    return text.length() == 0 ? "none" : text.toString();
+    return each;
   }
 
   /** So many millionths of a resource, rounded down. */
