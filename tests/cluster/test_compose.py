@@ -159,7 +159,7 @@ def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> N
 def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     """RM, NMs and mirror hold the same containers before and after, and the job ends well."""
     cluster.apply("fifo.yml")
-    job = cluster.client("bob", "example", "sleep", "-m", "4", "-r", "0", "-mt", "30000")
+    job = cluster.client("bob", "example", "sleep", "-m", "4", "-r", "0", "-mt", "90000")
 
     def all_running() -> Document | None:
         seen = cluster.probe()
@@ -170,7 +170,7 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     applied = cluster.apply("drf.yml")
     assert applied["version"] == version + 1
     assert cluster.document()["setup"]["policy"] == "drf"
-    assert wait_until(all_running, 20) == before
+    assert wait_until(all_running, 60) == before
     output = ended(job)
     assert "Killed map tasks" not in output
     assert "Failed map tasks" not in output

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from typer.testing import CliRunner
 
 from loomcard.cli.policy import policy
@@ -194,6 +195,36 @@ def test_every_container_of_pi_is_granted_by_the_policy(
     assert replay(cluster.journal_dir) == []
     # The AM's environment may hold secrets; only what is meant for schedulers is written down.
     assert not [file for file in cluster.journal_dir.iterdir() if "CLASSPATH" in file.read_text()]
+
+
+def bean(cluster: LocalCluster, name: str) -> dict[str, Any]:
+    """One source of the ResourceManager's metrics, as monitoring reads it."""
+    query = f"Hadoop:service=ResourceManager,name={name}"
+    answer = requests.get(f"{cluster.rest.url}/jmx", params={"qry": query}, timeout=30)
+    (found,) = answer.json()["beans"]
+    return dict(found)
+
+
+def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: Submit) -> None:
+    """A queue's figures are filled as under YARN's own schedulers, the bridge has its source."""
+    before = bean(cluster, "QueueMetrics,q0=root,q1=default")
+    succeeded(cluster, submit(sleep_job(1, 100)))
+    after = bean(cluster, "QueueMetrics,q0=root,q1=default")
+    delays = "AppAttemptFirstContainerAllocationDelayNumOps"
+    assert after[delays] == before[delays] + 1
+    assert after["AppsCompleted"] == before["AppsCompleted"] + 1
+    capacity = bean(cluster, "ClusterMetrics")["CapabilityMB"]
+
+    def all_told() -> bool:  # what is left is told once a second
+        root = bean(cluster, "QueueMetrics,q0=root")
+        return bool(root["AllocatedMB"] + root["AvailableMB"] == capacity)
+
+    until(all_told, "what is allocated and what is left are the cluster")
+    bridge = bean(cluster, "LoomcardBridge")
+    assert (bridge["Up"], bridge["tag.State"], bridge["GrantedByFallback"]) == (1, "up", 0)
+    assert bridge["GrantedByPolicy"] == told(cluster)["grants"]["policy"]
+    assert bridge["NodeUpdates"] > 0
+    assert bridge["RoundMicros"] >= bridge["LastRoundMicros"] > 0
 
 
 def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from loomcard.cli.cluster import compose
 from loomcard.cli.output import Json, On, Rm, Where, console, print_json, waiting
 from loomcard.cluster import places
-from loomcard.cluster.limits import HEADINGS, amount_lines, limit_rows
+from loomcard.cluster.limits import HEADINGS, amount_lines, amounts, limit_rows
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
 from loomcard.cluster.told import tables

@@ -137,7 +137,7 @@ def apply(
     text = _read(file)
     client = _client(rm, user)
     found = _check(file, None)["findings"] if local_check else []
-    unknown_here = any(_names_no_policy(each) for each in _errors(found))
+    unknown_here = any(map(_names_no_policy, _errors(found)))
     if dry_run and local_check and not _errors(found):
         found = _check(file, None, of_resource_manager(client))["findings"]
     findings = _errors(found)
@@ -147,13 +147,7 @@ def apply(
             send = client.try_policy if dry_run else client.apply_policy
             applied, findings = _sent(send, text, file.name)
     if findings:
-        if as_json:
-            print_json({"applied": None, "findings": findings})
-        else:
-            _show_findings(file, findings, err=True)
-            if unknown_here:
-                typer.echo(ONLY_THERE, err=True)
-        raise typer.Exit(BAD_INPUT)
+        _refuse(file, findings, ONLY_THERE if unknown_here else "", as_json)
     warnings = found if dry_run else []
     if as_json:
         done = {"applied": None, "would_apply": applied} if dry_run else {"applied": applied}
@@ -167,6 +161,17 @@ def apply(
     else:
         said = f"applied as version {version}, hash {digest}"
     typer.echo(f"{file}: {said}")
+
+
+def _refuse(file: Path, findings: list[dict[str, Any]], remark: str, as_json: bool) -> NoReturn:
+    """Shows what is wrong with a file that was not applied, and ends the command."""
+    if as_json:
+        print_json({"applied": None, "findings": findings})
+    else:
+        _show_findings(file, findings, err=True)
+        if remark:
+            typer.echo(remark, err=True)
+    raise typer.Exit(BAD_INPUT)
 
 
 def _names_no_policy(finding: dict[str, Any]) -> bool:

@@ -97,9 +97,9 @@ public final class WebSideTest {
     assertEquals(200, answer.status);
     for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
-        "6,144 MB, 3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
+        "6,144 MB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
         "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
-        "10,240 MB, 7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
+        "10,240 MB", "7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
         "nodes labelled gpu", "2,048 MB, 2 vcores", "512 MB, 1 vcores", "label of asks without one",
         "7 applications with 2,000,000 asks for 3,000,000 containers; the first 100 asks"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
