@@ -55,6 +55,8 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "labels", ", ".join(limits["labels"]) or "none", ""
     if "default_label" in limits:
         yield "label of asks without one", limits["default_label"], ""
+    for label, ppm in limits.get("label_guaranteed_ppm", {}).items():
+        yield f"guaranteed on nodes labelled {label}", f"{ppm / 10_000:.1f} % of the parent's", ""
     for label, on in queue.get("by_label", {}).items():
         most = on.get("maximum")
         yield (

@@ -19,6 +19,7 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
  */
 final class LimitTable {
   private static final int WHOLE = 1_000_000;
+  private static final double PPM_A_PERCENT = 10_000;
   private final String path;
   private final List<String[]> rows;
 
@@ -72,6 +73,12 @@ final class LimitTable {
     }
     if (limits.has("default_label")) {
       row("label of asks without one", limits.get("default_label").asText(), "");
+    }
+    Iterator<Map.Entry<String, JsonNode>> promises = limits.path("label_guaranteed_ppm").fields();
+    while (promises.hasNext()) {
+      Map.Entry<String, JsonNode> promise = promises.next();
+      row("guaranteed on nodes labelled " + promise.getKey(), String.format(Locale.ROOT,
+          "%.1f %% of the parent's", promise.getValue().asLong() / PPM_A_PERCENT), "");
     }
     Iterator<Map.Entry<String, JsonNode>> labels = queue.path("by_label").fields();
     while (labels.hasNext()) {

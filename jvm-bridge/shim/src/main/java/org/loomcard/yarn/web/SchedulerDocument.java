@@ -33,7 +33,7 @@ public final class SchedulerDocument {
   /** Limits that a queue of the compiled set-up has only where they are stated. */
   private static final String[] LIMIT_KEYS = {"maximum_applications",
       "maximum_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
-      "default_lifetime_s", "labels", "default_label"};
+      "default_lifetime_s", "labels", "default_label", "label_guaranteed_ppm"};
 
   private SchedulerDocument() {
   }
