@@ -59,7 +59,7 @@ def test_who_waits_is_told_that_room_is_held():
     ends(made, line(made)[0].node)
     wants(made, 3, "a", CPU, 1)
     made.round()
-    assert made.reasons[3, 20, 0] == "HELD_FOR_OTHERS"
+    assert made.reasons[3, 20, 0] == "HELD"
 
 
 def test_without_holds_the_large_task_waits_for_ever():

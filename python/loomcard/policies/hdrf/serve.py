@@ -17,8 +17,6 @@ from loomcard.policies.hdrf.share_tree import Leaf
 
 HEADROOM = "HEADROOM"
 """The reason of an ask that would fit on a server, but for the headroom that is left there."""
-HELD_FOR_OTHERS = "HELD_FOR_OTHERS"
-"""The reason of an ask that would fit on a server, but for what is held there for another."""
 
 NEVER = -1
 """No timer."""
@@ -93,7 +91,7 @@ class Server:
         """Why no server has room: none has, or none beside what must stay free."""
         if self.plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
             return Reason.NODE_FULL
-        return HEADROOM if self.forest.servers.headroom else HELD_FOR_OTHERS
+        return HEADROOM if self.forest.servers.headroom else Reason.HELD
 
     def _turn(self, leaf: Leaf, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
