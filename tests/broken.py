@@ -20,6 +20,14 @@ class Fine:
 
 
 @dataclass(frozen=True)
+class NeverHolds:
+    """Serves what fits, and keeps room for nobody."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: member.submitted_ms, hold_after_ms=0)
+
+
+@dataclass(frozen=True)
 class PacksOneNode:
     """Puts everything on the first node, unasked whether it fits."""
 

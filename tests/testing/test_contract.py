@@ -14,8 +14,11 @@ OURS = [known.name for known in registry.names() if known.origin.startswith("loo
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_keeps_the_contract(name):
-    """No clause is broken on the lives of the default seeds."""
-    check_contract(name)
+    """No clause is broken on the lives of the default seeds. These hold no room unless they are
+    told to, or never, as docs/policies.md says.
+    """
+    without = name in ("dress", "hdrf", "slots", "strict")
+    check_contract(name, skip={Clause.WAIT} if without else ())
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,7 @@ def test_every_policy_keeps_the_contract(name):
         (broken.KeepsObjects, Clause.MEMORY),
         (broken.Hoards, Clause.LIVENESS),
         (broken.WaitsForNothing, Clause.LIVENESS),
+        (broken.NeverHolds, Clause.WAIT),
     ],
 )
 def test_a_broken_policy_is_caught_by_its_clause(policy, clause):

@@ -24,6 +24,7 @@ from loomcard.testing.workload import small_scenario
 
 ROUNDS = 15
 SEEDS = range(3)
+STREAM_NODES, STREAM_ROUNDS = 8, 120
 
 
 class Clause(StrEnum):
@@ -37,7 +38,8 @@ class Clause(StrEnum):
     two applications were submitted at the same time and all nodes are alike, each application gets
     as much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans
     and snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite
-    demand is served in finite time, timers honoured; in the simulator too.
+    demand is served in finite time, timers honoured; in the simulator too. WAIT: a task of a node's
+    size that came first is served within a bounded time, though small ones keep coming.
     """
 
     OVER_ALLOCATES = "over-allocates"
@@ -50,6 +52,7 @@ class Clause(StrEnum):
     REBUILD = "rebuild"
     MEMORY = "memory"
     LIVENESS = "liveness"
+    WAIT = "bounded-wait"
 
 
 class ContractError(AssertionError):
@@ -293,6 +296,42 @@ def _ends_in_the_simulator(trial: Trial) -> None:
         raise trial.broken(Clause.DETERMINISTIC, "two simulations of one workload differ")
 
 
+def _waits_boundedly(trial: Trial) -> None:
+    """A task of a node's size comes, and then small ones without end, each as soon as there is room
+    for it; each runs for some ten seconds.
+    """
+    cluster = trial.fresh()
+    leaves = [queue["path"] for queue in trial.compiled["queues"] if queue["leaf"]]
+    slots = NODE[1] * STREAM_NODES
+    for number in range(1, STREAM_NODES + 1):
+        cluster.add_node(number, *NODE)
+    apps = iter(range(2, 1 << 30))
+    for _ in range(slots):
+        _small_app(cluster, next(apps), leaves)
+    cluster.heartbeat()
+    cluster.round(1000)
+    cluster.add_app(1, leaves[0], "large", submitted_ms=0)
+    cluster.ask(1, 1, NODE)
+    for _ in range(STREAM_ROUNDS):
+        for container in sorted(cluster.containers)[: slots // 10]:
+            cluster.complete(container)
+            _small_app(cluster, next(apps), leaves)
+        cluster.heartbeat()
+        if any(granted.app == 1 for granted in cluster.round(1000)):
+            return
+    said = cluster.reasons.get((1, 20, 0), "nothing")
+    raise trial.broken(
+        Clause.WAIT,
+        f"a task of {NODE} on nodes of that size waits for {STREAM_ROUNDS} s while tasks of "
+        f"{SIZES[1]} that came later are served; the reason told is {said}. fill holds room for it",
+    )
+
+
+def _small_app(cluster: Cluster, number: int, leaves: list[str]) -> None:
+    cluster.add_app(number, leaves[number % len(leaves)], f"user{number % 2}")
+    cluster.ask(number, 1, SIZES[1])
+
+
 _CHECKS: dict[Clause, Callable[[Trial], None]] = {
     Clause.EMPTY: _empty,
     Clause.RAISES: _lives,
@@ -302,4 +341,5 @@ _CHECKS: dict[Clause, Callable[[Trial], None]] = {
     Clause.REFUSAL: _survives_refusals,
     Clause.REBUILD: _survives_rebuilding,
     Clause.LIVENESS: _ends_in_the_simulator,
+    Clause.WAIT: _waits_boundedly,
 }
