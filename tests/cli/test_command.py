@@ -99,7 +99,7 @@ ANSWERS: dict[str, Any] = {
                 "holds": [
                     {
                         "application": "application_1_0001",
-                        "queue": "root.a",
+                        "queue": "root.b",
                         "node": "n1:1",
                         "priority": 20,
                         "resource": {"memory_mb": 4096},
@@ -146,7 +146,7 @@ def test_status_says_policy_version_and_fallback(
     assert "policy drf, version 3, from d.yml" in shown
     assert "bridge fallback, 7 rounds; last failure: killed" in shown
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
-    assert "on n1:1 held for application_1_0001 in root.a" in shown
+    assert "on n1:1 held for application_1_0001 in root.b" in shown
     assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown
     assert [line.split() for line in shown.splitlines() if "delta" in line] == [
         ["│", "delta", "│", "0.25", "│"]

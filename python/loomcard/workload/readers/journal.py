@@ -146,6 +146,8 @@ class _Past:
             if step[0] == "grant":
                 (attempt, priority, request), node, count, who = step[1:5]
                 self._plan.append(r.Allocate(attempt, priority, request, node, count, who))
+            else:  # of no account, but refusals count decisions
+                self._plan.append(r.Preempt(0, 0, "", 0))
 
     def _apply(self, record: r.AnyRecord) -> None:
         match record:
