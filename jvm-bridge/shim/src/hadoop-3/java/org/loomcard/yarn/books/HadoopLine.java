@@ -52,7 +52,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
  * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that
- * were renamed. This one is for 3.3 to 3.5; another line replaces this file and keeps the rest.
+ * were renamed. This one is for 3.4 and 3.5; another line replaces this file and keeps the rest.
  */
 public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
   protected HadoopLine(String name) {
