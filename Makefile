@@ -11,9 +11,12 @@ JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
 JARS := jvm-bridge/dist/target/.made
+COMPILED := .venv-compiled/.made
+# What the compiled build is made of.
+PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos clean
+.PHONY: help setup environment demo test lint unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos compiled clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -75,8 +78,21 @@ yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
 
-bench: setup  ## the seam against CapacityScheduler; at most 20 minutes; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.bench
+compiled: setup $(COMPILED)  ## .venv-compiled with the wheel whose hot path is compiled to C; needs a C compiler
+
+# Built from the source distribution: in this folder the compiled modules would stay, and hide later changes.
+$(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.made
+	@command -v $${CC:-gcc} >/dev/null || { echo "the compiled build needs a C compiler: install gcc" >&2; exit 1; }
+	@echo "compiled: a wheel of C extensions into .venv-compiled; a minute or two"
+	@rm -rf .venv-compiled && $(PYTHON) -m venv .venv-compiled
+	@$(BIN)/hatchling build -t sdist -d .venv-compiled/dist >/dev/null
+	@HATCH_BUILD_HOOK_ENABLE_MYPYC=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel -q --disable-pip-version-check --no-deps \
+		--no-build-isolation -w .venv-compiled/dist .venv-compiled/dist/*.tar.gz
+	@.venv-compiled/bin/pip install -q --no-input --disable-pip-version-check .venv-compiled/dist/*.whl
+	@touch $@
+
+bench: setup $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; at most 20 minutes; the last line is JSON
+	@$(BIN)/python -m loomcard.suite.bench --python .venv-compiled/bin/python
 
 agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
 	@$(BIN)/python -m loomcard.suite.reality
@@ -97,4 +113,4 @@ chaos: setup  ## 500 overlapping faults on the real shim, and what must hold aft
 	@$(BIN)/python -m loomcard.suite.chaos
 
 clean:  ## everything that setup made
-	rm -rf $(VENV) jvm-bridge/target jvm-bridge/*/target
+	rm -rf $(VENV) .venv-compiled jvm-bridge/target jvm-bridge/*/target

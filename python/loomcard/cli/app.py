@@ -7,6 +7,7 @@ import platform
 import signal
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from types import FrameType
 from typing import Annotated, Final
 
@@ -68,7 +69,9 @@ def _show_version(wanted: bool) -> None:
         ours = version("loomcard")
     except PackageNotFoundError:  # a checkout that is not installed
         ours = "not installed"
-    typer.echo(f"loomcard {ours}, Python {platform.python_version()}")
+    hot_path = find_spec("loomcard.model.ledger")
+    built = "" if hot_path is None or str(hot_path.origin).endswith(".py") else ", compiled"
+    typer.echo(f"loomcard {ours}{built}, Python {platform.python_version()}")
     raise typer.Exit
 
 

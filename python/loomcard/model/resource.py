@@ -6,10 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 UNLIMITED = 1 << 62
 """Stands in a limit for "no limit in this resource type"."""
 
 
+@mypyc_attr(native_class=False)
 class Resource(tuple[int, ...]):
     """An immutable vector of non-negative integer amounts, one for each resource type of the
     cluster.

@@ -13,6 +13,8 @@ from collections.abc import Callable, Container, Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Literal
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
@@ -32,9 +34,13 @@ RESERVED = "RESERVED"
 """The reason of an ask that waits because what is free is kept for others."""
 
 Order = Callable[[Any], Any]
-Entry = tuple[bool, Any, int, int, Member]
+Entry = Any
+"""Whether others go first, its key, submission, number, and the member: a tuple, told from the
+superseded ones by its identity. Any, since compiled code makes typed tuples anew.
+"""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Index:
     """The members of one queue in the order of one policy, kept from round to round.
 
@@ -83,7 +89,7 @@ class Index:
 
     def _entry(self, order: Order, member: Member) -> Entry:
         after = self.guarantees_first and not member.below_guaranteed
-        entry = (after, order(member), member.submitted_ms, member.number, member)
+        entry: Entry = (after, order(member), member.submitted_ms, member.number, member)
         self.entries[member] = entry
         return entry
 
@@ -93,13 +99,14 @@ class Index:
             heap = self.heaps[shape] = []
         heappush(heap, entry)
         if len(heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
-            heap[:] = {e[3]: e for e in heap if self.entries.get(e[4]) is e}.values()
+            live: list[Entry] = [e for e in heap if self.entries.get(e[4]) is e]
+            heap[:] = {e[3]: e for e in live}.values()
             heapify(heap)
 
     def top(self, full: Container[Any] = ()) -> Member | None:
         """The first of all that demand something that is not ``full``; None if none does."""
         entries = self.entries
-        best: Entry | None = None
+        best: Entry = None
         for shape, heap in self.heaps.items():
             if shape in full:
                 continue

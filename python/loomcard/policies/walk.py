@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mypy_extensions import mypyc_attr
+
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
@@ -20,6 +22,7 @@ from loomcard.policies.fill import ALL, Full, Index, Order, serve, take_turn, te
 from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds, want_room
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Level(Index):
     """One queue of a walked tree: its members in the order of ``order``.
 

@@ -63,12 +63,15 @@ def policy_yaml(policy: str, queues: int) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """What every JVM is given: the load, its heap, our policy, and where our journal goes."""
+    """What every JVM is given: the load, its heap, our policy, where our journal goes, and the
+    interpreter of the policy process.
+    """
 
     load: dict[str, int]
     heap: str = "1536m"
     policy: str = "drf"
     journal: Path | None = None
+    python: Path = Path(sys.executable)
 
 
 def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
@@ -88,7 +91,7 @@ def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
             canonical_json(compile_setup(policy_yaml(trial.policy, QUEUES), "bench.yml"))
         )
         command.append(f"conf:loomcard.setup.path={setup}")
-        command.append(f"conf:loomcard.python={sys.executable}")
+        command.append(f"conf:loomcard.python={trial.python.absolute()}")
         # What is measured is speed: a second of a busy machine shall not end in the fallback.
         command.append("conf:loomcard.round.deadline-ms=10000")
         command.append("conf:loomcard.round.hard-deadline-ms=30000")
@@ -179,6 +182,9 @@ def main(
     journal: Annotated[
         Path | None, typer.Option(help="Keep our journal there, to profile a policy; costs CPU.")
     ] = None,
+    python: Annotated[
+        Path, typer.Option(help="The policy process's interpreter.", exists=True, dir_okay=False)
+    ] = Trial.python,
     out: Annotated[
         Path | None, typer.Option(help="Write every window here, as JSON lines.")
     ] = None,
@@ -188,7 +194,7 @@ def main(
         raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(POLICIES)}")
     sizes = {"nodes": nodes, "applications": applications, "slots": slots}
     load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
-    trial = Trial(load, heap, policy, journal)
+    trial = Trial(load, heap, policy, journal, python)
     schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
     # Ended by a signal, the bench still ends its JVM.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
