@@ -10,11 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-POLICIES = [
-    "capacity", "dress", "drf", "fair", "fifo", "hdrf", "sjf", "slots", "srtf", "strict", "tetris",
-    str(ROOT / "policies" / "queues.yml"),
+FLAT = [
+    "capacity", "dress", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris",
 ]  # fmt: skip
-NOT_COMPILED = "import loomcard.model.ledger as it; print(it.__file__)"
+OVER_QUEUES = ["capacity", "drf", "fair", "hdrf", "strict"]
+TREE = """
+version: 1
+policy: {policy}
+queues:
+  n1: {{queues: {{n1_1: {{}}, n1_2: {{}}}}}}
+  n2: {{weight: 2, queues: {{n2_1: {{policy: dress}}, n2_2: {{maximum: 40%}}}}}}
+"""
+IMPORTED = "import loomcard.model.ledger as it; print(it.__file__)"
 
 
 def output(command: list[str], where: Path, **env: str) -> str:
@@ -42,22 +49,35 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = folder / "installed"
     install = ["pip", "install", "-q", "--no-deps", "--no-index", "--target", str(target)]
     output([*python, *install, str(built)], folder)
-    assert ".so" in output([sys.executable, "-c", NOT_COMPILED], folder, PYTHONPATH=str(target))
+    assert ".so" in output([sys.executable, "-c", IMPORTED], folder, PYTHONPATH=str(target))
     return target
 
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("workload", ["dress-s", "hdrf-fig9"])
-def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path, workload: str) -> None:
-    """Every shipped policy gives the same containers at the same times."""
+def same(workload: str, policies: list[str], compiled: Path, where: Path) -> None:
+    """Asserts that both builds end the same containers at the same times under each policy."""
     loomcard = str(Path(sys.executable).with_name("loomcard"))
     command = [loomcard, "simulate", workload, "--json"]
-    for policy in POLICIES:
+    for policy in policies:
         command += ["--policy", policy]
-    sources = json.loads(output(command, tmp_path))
-    built = json.loads(output(command, tmp_path, PYTHONPATH=str(compiled)))
-    assert len(sources) >= len(POLICIES)
-    assert built == sources
+    sources = json.loads(output(command, where))
+    assert len(sources) == len(policies)
+    assert json.loads(output(command, where, PYTHONPATH=str(compiled))) == sources
+
+
+@pytest.mark.cluster
+def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path) -> None:
+    """Every policy that schedules applications."""
+    same("dress-s", FLAT, compiled, tmp_path)
+
+
+@pytest.mark.cluster
+def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path) -> None:
+    """Every policy that shares between queues, with another one inside a leaf."""
+    files = []
+    for policy in OVER_QUEUES:
+        files.append(tmp_path / f"{policy}-tree.yml")
+        files[-1].write_text(TREE.format(policy=policy))
+    same("hdrf-fig9", [str(file) for file in files], compiled, tmp_path)
 
 
 @pytest.mark.cluster
