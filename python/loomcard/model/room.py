@@ -4,8 +4,9 @@ node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Generic, Protocol, TypeVar
 
 from loomcard.model.cluster import Node
 from loomcard.model.resource import Resource, fits
@@ -19,12 +20,26 @@ Shape = tuple[Resource, str]
 """A container's size and the partition (node label) it must run in."""
 
 
-class Room:
+class Spot(Protocol):
+    """What a room looks at: a node, or what stands for one."""
+
+    number: int
+    label: str
+
+    @property
+    def room(self) -> Sequence[int]:
+        """What may be taken of it."""
+
+
+S = TypeVar("S", bound=Spot)
+
+
+class Room(Generic[S]):
     """The nodes on which one shape may fit, as a heap of node numbers cleaned when read."""
 
     __slots__ = ("_heap", "_inside", "_nodes", "label", "size")
 
-    def __init__(self, shape: Shape, nodes: Mapping[int, Node]) -> None:
+    def __init__(self, shape: Shape, nodes: Mapping[int, S]) -> None:
         self.size, self.label = shape
         self._nodes = nodes
         self._heap = [
@@ -33,7 +48,7 @@ class Room:
         heapify(self._heap)
         self._inside = set(self._heap)
 
-    def first(self) -> Node | None:
+    def first(self) -> S | None:
         """The fitting node of the lowest number, or None."""
         heap, nodes, size = self._heap, self._nodes, self.size
         while heap:
@@ -43,7 +58,7 @@ class Room:
             self._inside.discard(heappop(heap))
         return None
 
-    def touch(self, node: Node) -> None:
+    def touch(self, node: S) -> None:
         """A node may have more room than before."""
         number = node.number
         if number not in self._inside and node.label == self.label and fits(self.size, node.room):
@@ -51,7 +66,7 @@ class Room:
             self._inside.add(number)
 
 
-class SharedRoom(Room):
+class SharedRoom(Room[Node]):
     """As a room, of the nodes that take asks without a label though they have one."""
 
     __slots__ = ()
@@ -70,7 +85,7 @@ class SharedRoom(Room):
             self._inside.add(number)
 
 
-NOWHERE = Room((Resource(), ""), {})
+NOWHERE: Room[Node] = Room((Resource(), ""), {})
 """What no node has."""
 
 
@@ -83,11 +98,11 @@ class Rooms:
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
-        self._rooms: dict[Shape, Room] = {}
+        self._rooms: dict[Shape, Room[Node]] = {}
         self._lent: dict[Resource, SharedRoom] = {}
         self.shared: Mapping[int, Node] = {}
 
-    def of(self, size: Resource, label: str) -> Room:
+    def of(self, size: Resource, label: str) -> Room[Node]:
         """The room of one shape."""
         if self.shared:
             return NOWHERE if label else self.lent(size, self.shared)
@@ -99,7 +114,7 @@ class Rooms:
             room = self._rooms[shape] = Room(shape, self._nodes)
         return room
 
-    def lent(self, size: Resource, shared: Mapping[int, Node]) -> Room:
+    def lent(self, size: Resource, shared: Mapping[int, Node]) -> Room[Node]:
         """The room of a size on these nodes, all that lend."""
         room = self._lent.get(size)
         if room is None:

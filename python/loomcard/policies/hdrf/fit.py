@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from loomcard.model.cluster import Ask, Node
 from loomcard.model.ledger import Ledger
@@ -58,7 +57,7 @@ class Kind:
         self.nodes: dict[int, Node | Kept] = {}
         self.free = [0] * len(capacity)
         self.largest: list[int] = []  # q; [] where nothing that is wanted can run
-        self.rooms: dict[Resource, Room] = {}  # by what must be free
+        self.rooms: dict[Resource, Room[Node | Kept]] = {}  # by what must be free
 
     def needs(self, size: Resource, headroom: bool) -> Resource:
         """What must be free on a server: with headroom the largest of what the task needs."""
@@ -70,16 +69,14 @@ class Kind:
         """The server of the lowest number with so much room beside what is held."""
         room = self.rooms.get(need)
         if room is None:
-            nodes = cast("dict[int, Node]", self.nodes)  # a Kept will do
-            room = self.rooms[need] = Room((need, self.label), nodes)
-        found: Any = room.first()
+            room = self.rooms[need] = Room((need, self.label), self.nodes)
+        found = room.first()
         return found.node if isinstance(found, Kept) else found
 
     def touch(self, spot: Node | Kept) -> None:
         """A server may have more room than before."""
-        node = cast("Node", spot)
         for room in self.rooms.values():
-            room.touch(node)
+            room.touch(spot)
 
 
 class Servers:
