@@ -53,8 +53,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def same(workload: str, policies: list[str], compiled: Path, where: Path) -> None:
-    """Asserts that both builds end the same containers at the same times under each policy."""
+def assert_same(workload: str, policies: list[str], compiled: Path, where: Path) -> None:
+    """Both builds end the same containers at the same times under each policy."""
     loomcard = str(Path(sys.executable).with_name("loomcard"))
     command = [loomcard, "simulate", workload, "--json"]
     for policy in policies:
@@ -67,7 +67,7 @@ def same(workload: str, policies: list[str], compiled: Path, where: Path) -> Non
 @pytest.mark.cluster
 def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path) -> None:
     """Every policy that schedules applications."""
-    same("dress-s", FLAT, compiled, tmp_path)
+    assert_same("dress-s", FLAT, compiled, tmp_path)
 
 
 @pytest.mark.cluster
@@ -77,7 +77,7 @@ def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path
     for policy in OVER_QUEUES:
         files.append(tmp_path / f"{policy}-tree.yml")
         files[-1].write_text(TREE.format(policy=policy))
-    same("hdrf-fig9", [str(file) for file in files], compiled, tmp_path)
+    assert_same("hdrf-fig9", [str(file) for file in files], compiled, tmp_path)
 
 
 @pytest.mark.cluster
