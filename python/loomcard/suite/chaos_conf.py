@@ -262,8 +262,18 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _mount(folder: Path) -> bool:
-    """Puts a small file system there; False where this user may not."""
+    """Puts a small file system there, if possible one that can hang; False where this user may not
+    mount.
+    """
     folder.mkdir(parents=True)
+    image = folder.with_suffix(".img")
+    with image.open("wb") as file:
+        file.truncate(DISK_MB << 20)
+    if _run("mkfs.ext4", "-q", "-m", "0", str(image)) and _run(
+        "mount", "-o", "loop", str(image), str(folder)
+    ):
+        return True
+    image.unlink()
     return _run("mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder))
 
 
@@ -272,9 +282,27 @@ def remount(folder: Path, *, writable: bool) -> bool:
     return _run("mount", "-o", f"remount,{'rw' if writable else 'ro'}", str(folder))
 
 
+def freeze(folder: Path, for_s: float) -> bool:
+    """Lets every write to the small file system hang until ``thaw``, at most so long, whatever
+    becomes of this process. False where it cannot be done.
+    """
+    if not _run("fsfreeze", "-f", str(folder)):
+        return False
+    # Whoever writes there cannot even be killed; this process may do so, too.
+    later = f'sleep {for_s:.2f}; fsfreeze -u "$0"'
+    subprocess.Popen(["/bin/sh", "-c", later, str(folder)], start_new_session=True)  # noqa: S603
+    return True
+
+
+def thaw(folder: Path) -> None:
+    """Lets the writes go on; does nothing where none hangs."""
+    _run("fsfreeze", "-u", str(folder))
+
+
 def unmount(folder: Path) -> None:
     """Takes the small file system away, if there is one."""
     if folder.is_mount():
+        thaw(folder)
         _run("umount", "-l", str(folder))
 
 

@@ -19,9 +19,11 @@ from loomcard.suite.chaos_conf import (
     NODE_VCORES,
     NODES,
     RAISING,
+    freeze,
     remount,
     slow_policy,
     slow_setup,
+    thaw,
 )
 from loomcard.suite.chaos_jvm import ChaosError, is_policy
 from loomcard.suite.chaos_schedule import Fault
@@ -120,6 +122,13 @@ def _limit_files(cluster: Cluster) -> Done:
 def _disk_read_only(cluster: Cluster, fault: Fault) -> Done:
     if cluster.files.mounted and remount(cluster.files.disk, writable=False):
         return "read-only", lambda: _ignore(remount(cluster.files.disk, writable=True))
+    return _no_folder(cluster, fault)
+
+
+def _disk_hang(cluster: Cluster, fault: Fault) -> Done:
+    """Every write hangs, and whoever waits for one cannot even be killed."""
+    if cluster.files.mounted and freeze(cluster.files.disk, fault.lasts_s):
+        return f"hangs for {fault.lasts_s} s", lambda: thaw(cluster.files.disk)
     return _no_folder(cluster, fault)
 
 
@@ -250,6 +259,7 @@ KINDS: dict[str, Kind] = {
     "policy.version": _version,
     **{f"policy.{name}": _mode(name) for name in POLICY_MODES},
     "disk.full": _disk_full,
+    "disk.hang": _disk_hang,
     "disk.no-folder": _no_folder,
     "disk.read-only": _disk_read_only,
     "nodes.leave": _leave(politely=True),

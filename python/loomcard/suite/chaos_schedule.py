@@ -10,7 +10,7 @@ PLAIN_KINDS: tuple[str, ...] = (
     "policy.kill", "policy.stop", "policy.pause", "policy.slow", "policy.hang", "policy.garbage",
     "policy.huge-reply", "policy.prints", "policy.version", "policy.raises", "policy.memory",
     "policy.overcommit", "policy.gone", "policy.exit",
-    "disk.full", "disk.no-folder", "disk.read-only",
+    "disk.full", "disk.hang", "disk.no-folder", "disk.read-only",
     "nodes.leave", "nodes.vanish", "nodes.silence", "nodes.resize", "nodes.relabel",
     "nodes.decommission",
     "rm.kill",
