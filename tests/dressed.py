@@ -5,8 +5,9 @@ from typing import Any
 from compiled import flat
 from loomcard.model import records as r
 from loomcard.model.report import values_of
-from loomcard.policies.dress.books import Books
 from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.paper import LARGE, SMALL
+from loomcard.policies.dress.pools import Pools
 from loomcard.testing.cluster import Cluster, Granted
 
 HUNDRED = [(20 * 1024, 20)] * 5
@@ -23,14 +24,14 @@ def memory(cluster: Cluster) -> Memory:
     return cluster.session.tree.instances[1].memory
 
 
-def books(cluster: Cluster) -> Books:
-    """Its books."""
-    return cluster.session.tree.instances[1].view._indexes["books"]
+def pools(cluster: Cluster) -> Pools:
+    """Its two pools."""
+    return cluster.session.tree.instances[1].view._indexes["pools"]
 
 
 def used(cluster: Cluster) -> tuple[int, int]:
     """Cores that small and large jobs hold."""
-    return books(cluster).used["SD"][1], books(cluster).used["LD"][1]
+    return pools(cluster).used[SMALL][1], pools(cluster).used[LARGE][1]
 
 
 def come(cluster: Cluster, **counts: int) -> None:
@@ -62,13 +63,13 @@ def shown(cluster: Cluster) -> dict[str, Any]:
 
 
 def full(**options: Any) -> Cluster:
-    """A large job holds 99, and wants more; a small one has waited for nine since the last tick."""
-    cluster = dress(**options)
+    """A large job holds all and wants more; a small one waits for nine since the last tick."""
+    cluster = dress(**{"reading": "printed", **options})
     come(cluster, a1=120)
     cluster.round()
     cluster.round(SECOND)
     come(cluster, a2=9)
-    assert used(cluster) == (0, 99)
+    assert used(cluster) == (0, 100)
     cluster.round(SECOND)
-    assert used(cluster) == (1, 99)
+    assert used(cluster) == (0, 100)
     return cluster

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from loomcard.model.cluster import Queue
 from loomcard.model.resource import Resource, add_all
+from loomcard.model.view import asks_below
 
 
 def entitlements(
@@ -33,6 +34,35 @@ def entitlements(
         for child, amounts in zip(children, zip(*columns, strict=True), strict=True):
             found[child] = Resource(amounts)
     return found
+
+
+def potential(leaf: Queue, root: Queue, capacity: Resource) -> Resource:
+    """What a leaf queue would be entitled to if it asked for everything: its siblings' demand and
+    the maxima on its path bound it, and its own demand does not.
+
+    It reads every ask of the siblings that demand, on each level of the path.
+    """
+    path = []
+    queue: Queue | None = leaf
+    while queue is not None and queue is not root:
+        path.append(queue)
+        queue = queue.parent
+    whole = capacity
+    for child in reversed(path):
+        assert child.parent is not None
+        siblings = child.parent.children
+        pending = {each: _asked(each) for each in siblings if each is not child}
+        pending[child] = capacity
+        place = siblings.index(child)
+        whole = Resource(_divide(whole[r], siblings, r, pending)[place] for r in range(len(whole)))
+    return whole
+
+
+def _asked(queue: Queue) -> Resource:
+    total = [0] * len(queue.used)
+    for ask in asks_below(queue) if queue.pending_count else ():
+        add_all([total], ask.size.times(ask.count))
+    return Resource(total)
 
 
 def _pending(root: Queue, wanted: Callable[[Queue], Resource]) -> dict[Queue, Resource]:

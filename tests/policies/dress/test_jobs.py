@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dressed import SECOND, begin, books, come, dress, memory, shown, used
+from dressed import SECOND, begin, come, dress, memory, pools, shown, used
 from loomcard.model import records as r
 from loomcard.policies.dress.policy import Dress
 
@@ -14,13 +14,13 @@ def test_what_large_jobs_are_granted_counts_as_held_until_the_tick():
     cluster = dress()
     come(cluster, a1=30)
     granted = cluster.round()
-    assert memory(cluster).held == [30 * 1024, 30]
+    assert memory(cluster).large_at_tick == [30 * 1024, 30]
     for each in granted[:5]:
         cluster.complete(each.number)
     cluster.round()
-    assert (used(cluster), memory(cluster).held) == ((0, 25), [30 * 1024, 30])
+    assert (used(cluster), memory(cluster).large_at_tick) == ((0, 25), [30 * 1024, 30])
     cluster.round(SECOND)
-    assert memory(cluster).held == [25 * 1024, 25]
+    assert memory(cluster).large_at_tick == [25 * 1024, 25]
 
 
 @pytest.mark.parametrize("by_priority", [False, True])
@@ -90,7 +90,7 @@ def test_a_recovered_container_is_carried():
     cluster.tell(r.ContainerAdded(cluster.now, 900, *facts))
     cluster.round(SECOND)
     assert memory(cluster).jobs[1].tracker.carry == {900: (1024, 1)}
-    assert books(cluster).used["SD"] == [3 * 1024, 3]
+    assert pools(cluster).used["small"] == [3 * 1024, 3]
 
 
 def test_a_start_that_is_told_with_a_new_memory_is_a_start():

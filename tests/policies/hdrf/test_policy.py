@@ -178,7 +178,7 @@ def test_a_user_at_the_user_limit_does_not_demand():
         ({"user_limit": "10%", "policy": "fifo"}, {}, (4, 16, 20)),
         ({"user_limit": "10%", "policy": "srtf"}, {}, (4, 16, 20)),
         ({"policy": "dress", "options": {"dmin": 0.5}}, {}, (5, 15, 20)),
-        ({"policy": "dress"}, {}, (9, 11, 20)),
+        ({"policy": "dress", "options": {"dmin": 0.1}}, {}, (9, 11, 20)),
     ],
 )
 def test_a_queue_as_a_leaf_that_may_have_no_more_does_not_demand(p, options, want):

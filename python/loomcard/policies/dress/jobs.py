@@ -14,19 +14,10 @@ from loomcard.model.events import (
     ContainerStarted,
     Event,
 )
-from loomcard.policies.dress.classify import CATEGORIES, LD, SD
-from loomcard.policies.dress.forecast import amounts, job_release
-from loomcard.policies.dress.memory import Job, Memory
+from loomcard.policies.dress.memory import UNKNOWN, Job, Memory
 from loomcard.policies.dress.options import Options
-
-NAMES_KEPT = 1_000
-"""Of so many names of applications past tasks are remembered; the oldest is forgotten."""
-
-
-SIZES_KEPT = 64
-"""Of so many sizes it is counted how often they were asked for; the rarest gives way to a new one,
-which takes its count over, so that one that becomes common gets ahead.
-"""
+from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected, phase_release
+from loomcard.policies.dress.phases import Phase
 
 
 class Jobs:
@@ -38,7 +29,7 @@ class Jobs:
         self._memory = memory
         self._options = options
         self._apps = applications
-        self._fresh: set[int] = set()  # containers whose start is told in this call
+        self._fresh: set[int] = set()  # containers whose start is reported in this call
 
     def get(self, app: Application) -> Job:
         """What is known of an application; of one that was not known before, its running tasks
@@ -46,16 +37,11 @@ class Jobs:
         """
         job = self._memory.jobs.get(app.number)
         if job is None:
-            kind = LD if app.id in self._memory.large else SD
-            job = self._memory.jobs[app.number] = Job(kind, known=kind == LD)
+            kind = LARGE if app.id in self._memory.large else UNKNOWN
+            job = self._memory.jobs[app.number] = Job(kind)
             for container in app.containers:
                 self._carry(job, container)
         return job
-
-    def kind_of(self, app: Application) -> str:
-        """The category that an application counts to."""
-        job = self._memory.jobs.get(app.number)
-        return SD if job is None else job.kind
 
     def _carry(self, job: Job, container: Container) -> None:
         running = container.started_ms is not None and container.number not in self._fresh
@@ -77,7 +63,7 @@ class Jobs:
                 if change.container.is_am:
                     continue
                 if isinstance(change, ContainerCompleted):
-                    self._count_release(change)
+                    self._memory.figures.released += 1
                 if app.number in self._apps:
                     self._task(change, self.get(app))
         self._fresh = set()
@@ -95,28 +81,13 @@ class Jobs:
         else:
             well = change.kind == "completed" and change.exit_status == 0
             job.tracker.note_finish(at, container.number, well or change.kind == "released")
-            if well and container.started_ms is not None:
-                self._learn(container.application.name, job, at - container.started_ms)
         self._touch(container.application, at)
 
-    def _count_release(self, change: ContainerCompleted) -> None:
-        released, kind = self._memory.tally.released, self.kind_of(change.container.application)
-        before = released.get(kind) or [0.0] * len(change.container.size)
-        released[kind] = [a + b for a, b in zip(before, change.container.size, strict=True)]
-
     def _ask(self, change: AskChanged) -> None:
-        ask, sizes = change.ask, self._memory.sizes
-        more = change.new_count - change.old_count
-        if more > 0:
-            size = tuple(change.new_size)
-            rarest = 0
-            if size not in sizes and len(sizes) >= SIZES_KEPT:
-                rarest = sizes.pop(min(sizes, key=lambda each: (sizes[each], each)))
-            sizes[size] = sizes.get(size, rarest) + more
-        app = ask.application
+        app = change.ask.application
         if app.number in self._apps:
             job = self.get(app)
-            if not ask.is_am and job.asked_ms is None:
+            if not change.ask.is_am and job.asked_ms is None:
                 job.asked_ms = change.at_ms
             self._touch(app, change.at_ms)
 
@@ -132,14 +103,6 @@ class Jobs:
             m.since_ms = at_ms
         m.live[app.number] = max(m.live.get(app.number, at_ms), at_ms)
 
-    def _learn(self, name: str, job: Job, ran_ms: int) -> None:
-        names = self._memory.names
-        for known in (job.done, names.setdefault(name, [0, 0]), names.setdefault("", [0, 0])):
-            known[0] += 1
-            known[1] += ran_ms
-        if len(names) > NAMES_KEPT:
-            del names[next(each for each in names if each)]
-
     # At a tick
 
     def evaluate(self, now_ms: int) -> None:
@@ -147,13 +110,14 @@ class Jobs:
         was missed and now.
         """
         m, options = self._memory, self._options
+        windows = options.windows
         t = now_ms if m.tick_ms is None else m.tick_ms + options.tick_ms
         t += max(0, -((t - m.since_ms) // options.tick_ms)) * options.tick_ms
         while m.live:
             t = min(t, now_ms)
             for number, touched_ms in list(m.live.items()):
                 tracker = m.jobs[number].tracker
-                tracker.advance(t, partial(self._waiting, number), options.windows)
+                tracker.advance(t, partial(self._waiting, number), windows)
                 released_ms = tracker.released_ms(options.tick_ms)
                 if t >= max(touched_ms + options.phase_window_ms, released_ms):
                     del m.live[number]  # windows are empty, and ramps over: nothing can change
@@ -172,17 +136,38 @@ class Jobs:
             return asked + sum(c.started_ms is None for c in held)
         return asked + max(0, tasks_held(app) - len(tracker.owner) - len(tracker.carry))
 
-    def releases(self, now_ms: int, width: int) -> tuple[list[float], list[float]]:
-        """F_1 and F_2 for the tick that begins, as amounts of ``width`` resource types."""
-        tau, mode = self._options.tick_ms, self._options.forecast
-        found: dict[str, list[float]] = {kind: [0.0] * width for kind in CATEGORIES}
-        for number in self._memory.live:
+    def releases(
+        self, now_ms: int, width: int
+    ) -> tuple[tuple[list[float], list[float]], tuple[float, float]]:
+        """F_1 and F_2 for the tick that begins (Eq 5: the sum over the jobs' phases), as amounts of
+        ``width`` resource types, and in containers.
+        """
+        found = {kind: [0.0] * width for kind in CATEGORIES}
+        counts = dict.fromkeys(CATEGORIES, 0.0)
+        for number in self._memory.live if self._options.forecast != "none" else ():
             job = self._memory.jobs[number]
-            phases = job_release(now_ms, tau, job.tracker, mode, tau)
-            if phases:
-                f = amounts(phases, width)
-                found[job.kind] = [a + b for a, b in zip(found[job.kind], f, strict=True)]
-        return found[SD], found[LD]
+            kind = LARGE if job.kind == LARGE else SMALL
+            for phase in job.tracker.phases:
+                expected = self._expected(now_ms, job.tracker.alpha, phase)
+                if expected > 0:
+                    counts[kind] += expected
+                    _add(found[kind], phase, expected)
+        return (found[SMALL], found[LARGE]), (counts[SMALL], counts[LARGE])
+
+    def _expected(self, now_ms: int, alpha: int | None, phase: Phase) -> float:
+        tau = self._options.tick_ms
+        if self._options.forecast == "incremental":
+            return phase_expected(now_ms, tau, alpha, phase, tau)
+        return phase_release(now_ms + tau, alpha, phase.gamma, phase.variation, phase.c, tau)
+
+
+def _add(total: list[float], phase: Phase, expected: float) -> None:
+    """Releases as amounts: each of the mean size of the phase's running tasks, or of its last one
+    where none runs any more (specification 2.8).
+    """
+    sizes = list(phase.running.values()) or [phase.size]
+    for r in range(len(total)):
+        total[r] += expected * sum(size[r] for size in sizes) / len(sizes)
 
 
 def am_of(app: Application) -> Container | None:

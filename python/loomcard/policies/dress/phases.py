@@ -36,9 +36,12 @@ class Windows:
         """min(t_k, max(0, w - 1)), or t_k as it stands."""
         return min(threshold, max(0, phase.w - 1)) if self.adaptive else threshold
 
-    def inside(self, times: list[int], t: int) -> list[int]:
-        """Those of sorted ``times`` in the window (t - pw, t]."""
-        return times[bisect_right(times, t - self.window_ms) : bisect_right(times, t)]
+    def inside(self, times: list[int], t: int) -> tuple[int, int]:
+        """Where sorted ``times`` enter the window (t - pw, t], and how many of them are in it."""
+        if not times or times[-1] <= t - self.window_ms:
+            return len(times), 0
+        first = bisect_right(times, t - self.window_ms)
+        return first, bisect_right(times, t) - first
 
 
 @dataclass(slots=True)
@@ -91,8 +94,6 @@ class Tracker:
     """Trailing tasks that no phase has taken over; never forecast till one does."""
     alpha: int | None = None
     """Start of the job's first task."""
-    beta: int | None = None
-    """End of the job."""
     events: list[tuple[int, int, int, int, Size, bool]] = field(default_factory=list)
     """Not yet applied: time, kind, task, key, size, ended well."""
 
@@ -150,19 +151,17 @@ class Tracker:
             insort(phase.fins, at)
         return True
 
-    def end(self, at: int) -> None:
-        """The application ended. An empty running set alone is no end (defect 13)."""
-        self.beta = at
-
     def evaluate(self, t: int, waiting: Callable[[int], int], windows: Windows) -> None:
         """Algorithms 1 and 2 at the tick ``t``, every phase in the order of creation."""
         for index, phase in enumerate(self.phases):
             if self.forming.get(phase.key) == index:
                 self._bursts(phase, t, waiting, windows)
-            ended = windows.inside(phase.fins, t)
+            if phase.gamma is not None and not phase.running:
+                continue
+            first, ended = windows.inside(phase.fins, t)
             if phase.gamma is None:
-                if len(ended) > windows.eff(windows.finish, phase):
-                    phase.gamma = ended[0]  # of this window: heading tasks ended before it
+                if ended > windows.eff(windows.finish, phase):
+                    phase.gamma = phase.fins[first]  # heading tasks ended before this window
             elif not ended and phase.running and not phase.moved:
                 self._pass_on(index, phase)
 
@@ -177,7 +176,7 @@ class Tracker:
         """Algorithm 1, lines 11-17: the burst begins, or it is over and so is the phase's start."""
         if not phase.burst:
             phase.w = max(phase.w, len(phase.starts) + waiting(phase.key))
-        started = len(windows.inside(phase.starts, t))
+        _, started = windows.inside(phase.starts, t)
         if not phase.burst and started > windows.eff(windows.start, phase):
             phase.burst, phase.psf = True, phase.starts[0]
         elif phase.burst and started == 0:

@@ -7,12 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loomcard.model.report import shown
-from loomcard.policies.dress.books import Books
-from loomcard.policies.dress.classify import CATEGORIES, LD, SD
 from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.paper import BRANCHES, LARGE, SMALL, dominant
 from loomcard.policies.dress.phases import Phase, Tracker
-from loomcard.policies.dress.quotas import quotas
-from loomcard.policies.dress.reserve import BRANCHES
+from loomcard.policies.dress.pools import Pools
 
 JOBS_SHOWN = 50
 """The first so many in order of submission."""
@@ -24,8 +22,8 @@ class JobState:
 
     id: str = shown("application")
     kind: str = shown("category")
-    demand: float = shown("demand", unit="containers")
-    held: float = shown("held", unit="containers")
+    demand: float = shown("demand", unit="share")
+    held: int = shown("held", unit="containers")
     phases: int = shown("phases so far")
     phase: str = shown("phase")
     c: int = shown("counted to the phase", unit="containers")
@@ -40,17 +38,16 @@ class DressState:
     delta: float = shown("share reserved for small jobs", unit="share", panel="delta")
     used_share: float = shown("share held by small jobs", unit="share", panel="delta")
     forecast: float = shown("forecast for the last tick", unit="containers", panel="release")
-    released: float = shown("released in the last tick", unit="containers", panel="release")
-    tot: int = shown("cluster", unit="containers")
-    unit: tuple[int, ...] = shown("one container")
-    small_quota: int = shown("small: quota", unit="containers")
-    small_used: float = shown("small: held", unit="containers")
-    small_pending: float = shown("small: pending (P1)", unit="containers")
+    released: int = shown("released in the last tick", unit="containers", panel="release")
+    total: tuple[int, ...] = shown("what is divided")
+    small_used: int = shown("small: held", unit="containers")
+    small_pending: int = shown("small: pending (P1)", unit="containers")
     small_forecast: float = shown("small: next releases (F1)", unit="containers")
-    large_quota: int = shown("large: quota", unit="containers")
-    large_used: float = shown("large: held", unit="containers")
-    large_pending: float = shown("large: pending (P2)", unit="containers")
+    large_share: float = shown("large: share held", unit="share")
+    large_used: int = shown("large: held", unit="containers")
+    large_pending: int = shown("large: pending (P2)", unit="containers")
     large_forecast: float = shown("large: next releases (F2)", unit="containers")
+    waiting_ams: float = shown("share held by AMs of jobs without a task", unit="share")
     forecast_error: float = shown("mean error of the forecast", unit="containers a tick")
     idle: int = shown("ticks with nothing pending")
     shrink: int = shown("ticks in which the share shrank: small jobs have enough")
@@ -59,30 +56,30 @@ class DressState:
     jobs: tuple[JobState, ...] = shown("jobs")
 
 
-def state_of(m: Memory, books: Books) -> DressState:
+def state_of(m: Memory, pools: Pools) -> DressState:
     """The state after a tick and what was granted upon it."""
-    tally, scale = m.tally, m.scale
-    q1, q2 = quotas(m.delta, scale.tot) if scale.tot >= 2 else (0, 0)
-    idle, shrink, grow, pack = (tally.branches.get(branch, 0) for branch in BRANCHES)
-    held = {kind: books.containers(books.used[kind]) for kind in CATEGORIES}
+    figures, total = m.figures, pools.total
+    idle, shrink, grow, pack = (figures.branches.get(branch, 0) for branch in BRANCHES)
+    pending = {kind: sum(each.count for each in asks) for kind, asks in pools.pending.items()}
     return DressState(
-        m.delta, held[SD] / scale.tot if scale.tot else 0.0, tally.expected, tally.actual,
-        scale.tot, scale.unit,
-        q1, held[SD], tally.pending[0], tally.forecast[0],
-        q2, held[LD], tally.pending[1], tally.forecast[1],
-        tally.error / max(1, tally.ticks),
+        m.delta, dominant(pools.used[SMALL], total), figures.expected, figures.actual,
+        tuple(total),
+        pools.count[SMALL], pending[SMALL], figures.forecast[0],
+        dominant(pools.used[LARGE], total),
+        pools.count[LARGE], pending[LARGE], figures.forecast[1],
+        dominant(pools.waiting_ams, total), figures.error / max(1, figures.ticks),
         idle, shrink, grow, pack,
-        tuple(_job(number, m, books) for number in list(m.jobs)[:JOBS_SHOWN]),
+        tuple(_job(number, m, pools) for number in list(m.jobs)[:JOBS_SHOWN]),
     )  # fmt: skip
 
 
-def _job(number: int, m: Memory, books: Books) -> JobState:
+def _job(number: int, m: Memory, pools: Pools) -> JobState:
     job = m.jobs[number]
-    app, tracker = books.application(number), job.tracker
+    app, tracker = pools.application(number), job.tracker
     phase, state = _phase(tracker)
     return JobState(
-        app.id, job.kind if job.known else "unknown", books.containers(job.peak),
-        books.containers(app.used), len(tracker.phases), state, phase.c, phase.gamma, phase.dps,
+        app.id, job.kind, dominant(job.peak, pools.total) if job.peak else 0.0,
+        len(app.containers), len(tracker.phases), state, phase.c, phase.gamma, phase.dps,
     )  # fmt: skip
 
 

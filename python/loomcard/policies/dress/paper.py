@@ -1,0 +1,235 @@
+"""The paper's rules as functions: who is small, Equation 9, and Algorithm 3 (specification 2.2,
+2.5, 2.6, 2.8).
+
+The paper's SD (small demand) is SMALL here, its LD is LARGE. Vectors are amounts, one number a
+resource type, in the order of the cluster's. With one type they count containers, as the paper
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loomcard.policies.dress.phases import Phase
+
+Vector = Sequence[float]
+
+SMALL = "small"
+"""The paper's SD, category 1: a part of the cluster is reserved for it."""
+
+LARGE = "large"
+"""The paper's LD, category 2: it has the rest."""
+
+CATEGORIES = (SMALL, LARGE)
+"""In the order in which ties between them go."""
+
+FORECASTS = ("incremental", "literal", "none")
+"""incremental: what is released in the next tick. literal: Eq 9 as printed, which grows to the
+whole phase although most of it was seen free already. none: nothing (ablation)."""
+
+READINGS = ("printed", "share")
+"""How free room A_c is split: ``printed`` gives SMALL what its quota has left of it, ``share``
+gives SMALL delta of it ("A_c can be further divided for each category")."""
+
+LEFTOVERS = ("net", "gross")
+"""What LARGE gives for a small job that its leftover serves: what SMALL's own leftover does not pay
+for, or, as printed, all of the job's demand (defect 22)."""
+
+PACKS = ("whole", "partial")
+"""Which small demands LARGE's leftovers go to: those that they serve whole, as printed, or
+(extension) what is left after these to the next one too, though it is too little for it."""
+
+BRANCHES = ("idle", "shrink", "grow", "pack")
+"""The ways through Algorithm 3: nothing is asked for, SMALL has too much, LARGE has, both are
+short."""
+
+
+def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
+    """LARGE where demand_r > theta * total_r for some type that is asked for, else SMALL.
+
+    A demand of exactly the border is small; a type that is asked for and is nowhere makes a job
+    large. The paper takes A_c for Tot_R: on a full cluster every job would be large (defect 1).
+    Rounded, for 0.29 * 100 is less than 29 in floating point.
+    """
+    pairs = zip(demand, total, strict=True)
+    return LARGE if any(d > 0 and d > round(theta * t, 9) for d, t in pairs) else SMALL
+
+
+def phase_release(
+    t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
+) -> float:
+    """Eq 9 as printed: p_j(t) = (t - gamma)/dps * c for gamma < t <= gamma + dps, else 0.
+
+    0 before the job started (``alpha``). A dps below ``tau`` counts as ``tau``: all tasks may have
+    started at once (defect 16).
+    """
+    if alpha is None or gamma is None or t < alpha:
+        return 0.0
+    d = max(tau, dps)
+    return (t - gamma) / d * c if gamma < t <= gamma + d else 0.0
+
+
+def phase_cum(
+    t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
+) -> float:
+    """What a phase has released by ``t``: the ramp of Eq 9, which then stays at ``c``."""
+    if alpha is None or gamma is None or t <= gamma:
+        return 0.0
+    return min(1.0, (t - gamma) / max(tau, dps)) * c
+
+
+def phase_expected(
+    t: float, h: float, alpha: float | None, phase: Phase, tau: float = 1.0
+) -> float:
+    """Releases of a phase in (t, t + h]: the ramp's growth, at most what still runs."""
+    facts = (alpha, phase.gamma, phase.variation, phase.c, tau)
+    return min(max(phase_cum(t + h, *facts) - phase_cum(t, *facts), 0.0), len(phase.running))
+
+
+def split(
+    free: Vector, delta: float, quota1: Vector, used1: Vector, reading: str = "printed"
+) -> tuple[list[float], list[float]]:
+    """A_c = A_c1 + A_c2: free amounts, split into SMALL's and LARGE's by one of READINGS."""
+    if reading == "share":
+        one = [delta * a for a in free]
+    else:
+        rows = zip(free, quota1, used1, strict=True)
+        one = [min(a, max(0.0, q - u)) for a, q, u in rows]
+    return one, less(free, one)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What Algorithm 3 looks at: amounts of each resource type, for SMALL and for LARGE."""
+
+    total: Vector
+    """Tot_R; types of which there is nothing do not count."""
+    free: tuple[Vector, Vector]
+    """A_c1 and A_c2."""
+    releases: tuple[Vector, Vector]
+    """F_1 and F_2: releases alone; the paper's F_k has A_c in it and Algorithm 3 adds it again
+    (defect 14)."""
+    asks: tuple[Sequence[Vector], Sequence[Vector]]
+    """The whole pending demand of each job of either category, in order of submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How Algorithm 3 is applied: bounds of delta, one of LEFTOVERS and one of PACKS."""
+
+    dmin: float = 0.0
+    dmax: float = 1.0
+    leftover: str = "net"
+    pack: str = "whole"
+    lends: bool = True
+    """False: LARGE's leftovers are not moved, for a large job has waited too long for its first."""
+
+
+def adjust(delta: float, outlook: Outlook, rule: Rule) -> tuple[float, str]:
+    """Algorithm 3: SMALL's share of the cluster from now on, and which of BRANCHES led to it.
+
+    Over several types "a >= p" is meant of each, the surplus is min_r (A_r + F_r - P_r) / Tot_r, a
+    demand fits where it does in every type, and what is moved counts by its dominant share
+    (specification 2.8). With one type this is the paper's count of containers.
+    """
+    outlook = _without_absent(outlook)
+    total = outlook.total
+    small, large = (
+        sorted((r for r in asks if any(r)), key=lambda r: dominant(r, total))
+        for asks in outlook.asks
+    )
+    a1, a2 = (plus(a, f) for a, f in zip(outlook.free, outlook.releases, strict=True))
+    p1, p2 = (add_up(asks, len(total)) for asks in (small, large))
+    if not small and not large:
+        wanted, branch = delta, "idle"  # the reserve stays (defect 25)
+    elif (surplus := _surplus(a1, p1, total)) >= 0:
+        wanted, branch = delta - surplus, "shrink"
+    elif (surplus := _surplus(a2, p2, total)) >= 0:
+        wanted, branch = delta + surplus, "grow"
+    else:
+        wanted = delta + (_pack(a1, a2, small, large, total, rule) if rule.lends else 0.0)
+        branch = "pack"
+    return min(max(wanted, rule.dmin), rule.dmax), branch
+
+
+def _pack(
+    a1: list[float], a2: list[float], small: list[Vector], large: list[Vector], total: Vector,
+    rule: Rule,
+) -> float:  # fmt: skip
+    """Algorithm 3, lines 12-24: the share of the cluster that goes from LARGE's leftovers to
+    SMALL.
+    """
+    i, shares = 0, 0.0
+    while i < len(small) and _fits(small[i], a1):
+        a1 = less(a1, small[i])
+        i += 1
+    for r in large:
+        if not _fits(r, a2):
+            break
+        a2 = less(a2, r)
+    while i < len(small) and _fits(small[i], plus(a1, a2)):
+        moved = [max(0.0, x) for x in less(small[i], a1)]
+        a1 = [max(0.0, x) for x in less(a1, small[i])]
+        a2 = less(a2, moved)
+        shares += dominant(moved if rule.leftover == "net" else small[i], total)
+        i += 1
+    if rule.pack == "partial" and i < len(small):
+        shares += dominant(_part(less(small[i], a1), a2), total)
+    return shares
+
+
+def _part(lacks: Vector, room: Vector) -> list[float]:
+    """As much of what a demand lacks as there is room for, in its own proportions: what is left of
+    one type alone serves nobody.
+    """
+    rows = [(max(0.0, lack), max(0.0, r)) for lack, r in zip(lacks, room, strict=True)]
+    part = min((r / lack for lack, r in rows if lack > 0), default=0.0)
+    return [lack * part for lack, _ in rows]
+
+
+def _surplus(a: Vector, p: Vector, total: Vector) -> float:
+    rows = zip(a, p, total, strict=True)
+    return min(((x - y) / t for x, y, t in rows), default=0.0)
+
+
+def _without_absent(outlook: Outlook) -> Outlook:
+    here = [r for r, amount in enumerate(outlook.total) if amount > 0]
+    if len(here) == len(outlook.total):
+        return outlook
+
+    def cut(vector: Vector) -> list[float]:
+        return [vector[r] for r in here]
+
+    (free1, free2), (f1, f2), (small, large) = outlook.free, outlook.releases, outlook.asks
+    return Outlook(
+        cut(outlook.total), (cut(free1), cut(free2)), (cut(f1), cut(f2)),
+        ([cut(r) for r in small], [cut(r) for r in large]),
+    )  # fmt: skip
+
+
+def dominant(amounts: Vector, total: Vector) -> float:
+    """max_r amounts_r / total_r, over the types that the cluster has."""
+    return max((a / t for a, t in zip(amounts, total, strict=True) if t > 0), default=0.0)
+
+
+def plus(a: Vector, b: Vector) -> list[float]:
+    """The sum of two vectors."""
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def less(a: Vector, b: Vector) -> list[float]:
+    """The difference of two vectors."""
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def _fits(a: Vector, b: Vector) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True))
+
+
+def add_up(vectors: Iterable[Vector], width: int) -> list[float]:
+    """The sum of vectors of ``width`` resource types."""
+    total = [0.0] * width
+    for vector in vectors:
+        total = plus(total, vector)
+    return total

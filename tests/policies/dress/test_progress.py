@@ -1,0 +1,152 @@
+"""A queue never deadlocks: whatever AMs, sizes and arrivals, some job gets a task."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from dressed import SECOND, dress
+from loomcard.testing.cluster import Cluster, Granted
+
+NODE = (8192, 8)
+AMS = [(512, 1), (1024, 1), (2048, 2)]
+TASKS = [(512, 1), (1024, 1), (2048, 2), (4096, 1), (4096, 4)]
+"""At most half a node: AMs leave that much on some node."""
+PATIENCE = 4
+"""So many ticks may pass before somebody is served."""
+
+
+def masters(cluster: Cluster) -> dict[int, Granted]:
+    """AMs by application."""
+    return {each.app: each for each in cluster.containers.values() if each.is_am}
+
+
+def tasks(cluster: Cluster) -> list[Granted]:
+    """All tasks that are held."""
+    return [each for each in cluster.containers.values() if not each.is_am]
+
+
+def waits(cluster: Cluster) -> set[int]:
+    """Applications whose AM runs and asks for a task; where none runs, those that ask for one."""
+    with_am = masters(cluster)
+    asked = {key[0] for key, ask in cluster.asks.items() if ask.count}
+    return asked & set(with_am) if with_am else asked
+
+
+def is_deadlocked(cluster: Cluster) -> bool:
+    """No task runs, some job could be served, and nobody is for several ticks."""
+    for _ in range(PATIENCE):
+        if tasks(cluster) or not waits(cluster):
+            return False
+        if cluster.round(SECOND):
+            return False
+    return True
+
+
+class Queue(RuleBasedStateMachine):
+    """Jobs with AMs come, learn what they need, run in several waves of other sizes, and go."""
+
+    @initialize(
+        nodes=st.integers(1, 4),
+        reading=st.sampled_from(["printed", "share"]),
+        order=st.sampled_from(["submission", "demand"]),
+        flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+        waiting=st.sampled_from([0.05, 0.3, 0.5]),
+    )
+    def begin(self, nodes, reading, order, flags, waiting):
+        """Any options."""
+        self.cluster = dress(
+            [NODE] * nodes, reading=reading, order=order, waiting_ams=waiting,
+            **dict(zip(("defer_releases", "eager", "fixed"), flags, strict=True)),
+        )  # fmt: skip
+        self.apps = 0
+
+    @rule(am=st.sampled_from(AMS), count=st.integers(1, 12))
+    def come(self, am, count):
+        """A line of jobs that ask for their AMs."""
+        for _ in range(count):
+            self.apps += 1
+            self.cluster.now += 1
+            self.cluster.add_app(self.apps)
+            self.cluster.ask(self.apps, 1, am, priority=0, is_am=True)
+
+    @rule(size=st.sampled_from(TASKS), count=st.integers(1, 40), every=st.booleans())
+    def want(self, size, count, every):
+        """AMs ask for tasks: all that run, or the first that holds none."""
+        held = {each.app for each in tasks(self.cluster)}
+        idle = [app for app in masters(self.cluster) if every or app not in held]
+        for app in idle if every else idle[:1]:
+            self.cluster.ask(app, count, size)
+
+    @rule(few=st.integers(1, 30))
+    def finish(self, few):
+        """Tasks end."""
+        for each in tasks(self.cluster)[:few]:
+            self.cluster.complete(each.number)
+
+    @rule(ms=st.sampled_from([1, 300, SECOND, 20 * SECOND]))
+    def go_on(self, ms):
+        """Time passes."""
+        self.cluster.round(ms)
+
+    @rule()
+    def leave(self):
+        """Jobs with nothing to do end."""
+        busy = {each.app for each in tasks(self.cluster)} | waits(self.cluster)
+        for app in set(masters(self.cluster)) - busy:
+            self.cluster.end_app(app)
+
+    @rule()
+    def all_tasks_end(self):
+        """AMs alone are left, and those that wait must be served."""
+        for each in tasks(self.cluster):
+            self.cluster.complete(each.number)
+
+    @invariant()
+    def somebody_is_served(self):
+        """Whatever happened."""
+        assert not is_deadlocked(self.cluster)
+
+
+Queue.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestAQueueNeverDeadlocks = Queue.TestCase
+
+
+@pytest.mark.parametrize("slots", [2, 3, 10, 100])
+def test_a_line_of_large_jobs_is_worked_off(slots):
+    """Sixty jobs, each with an AM and more tasks than fit: their AMs do not fill the cluster."""
+    cluster = dress([(slots * 1024, slots)])
+    for app in range(1, 61):
+        cluster.add_app(app)
+        cluster.ask(app, 1, priority=0, is_am=True)
+    left, most = dict.fromkeys(range(1, 61), 2 * slots), 0
+    for _ in range(60 * 8):
+        for each in cluster.round(SECOND):
+            if each.is_am:
+                cluster.ask(each.app, left[each.app])
+        most = max(most, len(masters(cluster)))
+        for each in tasks(cluster):
+            left[each.app] -= 1
+            cluster.complete(each.number)
+        for app in [app for app, count in left.items() if not count]:
+            cluster.end_app(app)
+            del left[app]
+    assert not left
+    assert most <= max(1, 0.05 * slots) + 2
+
+
+def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
+    """Five AMs of interactive sessions hold a container each and no task; after a window they
+    count as waiting no more. Those that ask and wait do.
+    """
+    cluster = dress()
+    for app in range(1, 12):
+        cluster.add_app(app)
+        cluster.ask(app, 1, priority=0, is_am=True)
+    cluster.round()
+    assert set(masters(cluster)) == {1, 2, 3, 4, 5}
+    assert cluster.reasons[6, 0, 0] == "AMS_WAIT"
+    cluster.add_app(20)
+    for _ in range(10):
+        cluster.round(SECOND)
+    assert len(masters(cluster)) == 10
