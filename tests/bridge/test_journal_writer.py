@@ -200,6 +200,27 @@ def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: O
     assert written.journal.lost_rounds == len(lost)
 
 
+def test_a_lack_of_threads_is_a_trouble_that_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under a limit on processes: rounds go on, and the journal is tried again."""
+
+    def no_more(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    written = Written(tmp_path)
+    monkeypatch.setattr(threading.Thread, "start", no_more)
+    written.rounds(2)
+    assert "no thread can be started to write it" in str(written.journal.trouble)
+    assert written.journal.lost_rounds == 2
+    monkeypatch.undo()
+    written.now_ms = RETRY_MS
+    written.rounds(2)
+    assert written.kept() == [[3, 4]]
+    written.rounds(1)
+    assert written.journal.trouble is None
+
+
 def test_the_end_waits_for_what_is_not_written_but_not_for_ever(written: Written) -> None:
     """A disk that hangs does not keep the process from its end."""
     assert Journal(written.folder, 2, 5, None, JournalWriter).flush(0.0), "nothing was written"

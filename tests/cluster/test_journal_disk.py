@@ -1,0 +1,92 @@
+"""A real cluster whose journal lies on a disk that hangs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loomcard.cluster.local import LocalCluster, LocalSettings
+from loomcard.model.journal import segments
+from loomcard.policies.session import replay
+from loomcard.suite.programs import example
+from loomcard.suite.submission import Client
+
+pytestmark = pytest.mark.cluster
+
+DEADLINE_S = 420.0  # a minute on a quiet machine
+SEGMENT_ROUNDS = 5
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Waits for a condition to hold and returns its value."""
+    deadline = time.monotonic() + DEADLINE_S
+    pause = threading.Event()
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
+        pause.wait(0.1)
+    return value
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    settings = LocalSettings(
+        run_dir=tmp_path / "cluster",
+        nodes=2,
+        node_memory_mb=1024,
+        yarn={"loomcard.journal.segment-rounds": str(SEGMENT_ROUNDS)},
+    )
+    with LocalCluster(settings) as running:
+        yield running
+
+
+def told(cluster: LocalCluster) -> Any:
+    return cluster.rest.scheduler()["schedulerInfo"]
+
+
+def run_job(cluster: LocalCluster) -> None:
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    submission = client.submit(example("sleep", ("-m", "10", "-r", "0", "-mt", "3000")))
+    try:
+        assert submission.wait(DEADLINE_S) == 0, submission.reason()
+    finally:
+        submission.stop()
+
+
+def next_segment(folder: Path) -> Path:
+    """Where the segment after the present one will be, at the border where that is full."""
+    epoch, _, first = segments(folder)[-1].stem.partition("-")
+    return folder / f"{epoch}-{int(first) + SEGMENT_ROUNDS:010d}.jsonl"
+
+
+def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalCluster) -> None:
+    """The next segment is a named pipe that nobody reads: whoever opens it hangs. A job gets all
+    its containers from the policy; when the disk is back the journal goes on, and what is in it can
+    be replayed.
+    """
+    journal = cluster.run_dir / "loomcard" / "journal"
+    until(lambda: journal.is_dir() and list(journal.glob("*.jsonl")), "the journal begins")
+    until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy decides")
+    pipe = next_segment(journal)
+    os.mkfifo(pipe)
+    before = told(cluster)
+    run_job(cluster)
+    after = told(cluster)
+    assert "does the disk hang?" in after["bridge"]["journal"]["trouble"]
+    assert after["grants"]["policy"] > before["grants"]["policy"] + 10
+    assert after["grants"]["fallback"] == before["grants"]["fallback"]
+    assert after["bridge"]["process"] == before["bridge"]["process"], "it was not started again"
+    assert pipe.read_bytes(), "the disk is back: what waited is written"
+    pipe.unlink()
+    known = set(segments(journal))
+    run_job(cluster)
+    journal_now = told(cluster)["bridge"]["journal"]
+    assert journal_now["trouble"] is None
+    assert journal_now["lost_rounds"] > 0
+    assert set(segments(journal)) - known, "it goes on in new segments"
+    assert replay(journal) == []
