@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
-from loomcard.model.cluster import Application, Ask, Container, Node, Queue
+from loomcard.model.cluster import Application, Ask, AskKey, Container, Node, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.holds import why_never
 from loomcard.model.ledger import Ledger
@@ -48,7 +48,7 @@ def serve_holds(
     """
     view, ledger = plan.view, plan.view._ledger
     granted = False
-    for hold in ledger.holds:
+    for hold in sorted(ledger.holds, key=lambda hold: _age(hold.ask)):
         ask, app = hold.ask, hold.ask.application
         if plan.spent or not governs(app.queue):
             continue
@@ -92,6 +92,11 @@ def want_room(
     index.restore(taken)
 
 
+def _age(ask: Ask) -> tuple[int, int, AskKey]:
+    """Who has waited longest comes first, whatever the numbers are; ties by submission."""
+    return ask.since_ms, ask.application.submitted_ms, ask.key
+
+
 def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
@@ -105,7 +110,7 @@ def want_first(
         if not view._ledger.holds.of(ask.application)
         and plan.limited(ask) is None and plan.allows(ask) and plan.place(ask) is None
     )  # fmt: skip
-    ask = min(able, key=lambda a: (a.since_ms, a.key), default=None)
+    ask = min(able, key=_age, default=None)
     if ask is not None:
         view._draft.wants[ask] = plan._instance
 
@@ -137,7 +142,7 @@ def place_hold(draft: Draft) -> None:
     ]
     if not able:
         return
-    ask = min(able, key=lambda a: (a.since_ms, a.application.submitted_ms, a.key))
+    ask = min(able, key=_age)
     instance, hold = draft.wants[ask], ask.hold
     found = soonest(ledger, ask, draft.now_ms)
     if found is None:
