@@ -93,6 +93,16 @@ public final class ArchitectureTest {
         .orShould().accessField(System.class, "err").check(ours);
   }
 
+  /**
+   * The machine's clock may jump. It gives times to people, and the engine's clock its zero; what
+   * is waited for and compared is measured by the clock that never jumps.
+   */
+  @Test
+  public void fewReadTheWallClock() {
+    noClasses().that(areNeither("EngineClock", "ShimMetrics")).and(areNeither("SetupStore",
+        "SwapCourse")).should().callMethod(System.class, "currentTimeMillis").check(ours);
+  }
+
   private static DescribedPredicate<JavaClass> areNeither(String one, String other) {
     return DescribedPredicate.describe("are neither " + one + " nor " + other,
         type -> !type.getSimpleName().equals(one) && !type.getSimpleName().equals(other));
