@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from loomcard.model.label_limits import PPM
 from loomcard.model.plain import decode, encode
 from loomcard.policies.session import Session, replay
 from loomcard.simulator import PolicyFaultError, simulate
@@ -296,10 +297,26 @@ def _ends_in_the_simulator(trial: Trial) -> None:
         raise trial.broken(Clause.DETERMINISTIC, "two simulations of one workload differ")
 
 
+def _unlimited_leaf(queues: list[dict[str, Any]]) -> str | None:
+    """The first leaf queue that may use the whole cluster, and each user of it too."""
+    whole = {"ppm": PPM}
+    free: dict[int | None, bool] = {None: True}
+    for number, queue in enumerate(queues):  # parents come first
+        own = queue["maximum"] == whole and queue["user_limit_ppm"] == PPM
+        free[number] = own and free[queue["parent"]]
+        if queue["leaf"] and free[number]:
+            return str(queue["path"])
+    return None
+
+
 def _waits_boundedly(trial: Trial) -> None:
     """A task of a node's size comes, and then small ones without end, each as soon as there is room
-    for it; each runs for some ten seconds.
+    for it; each runs for some ten seconds. It comes to a queue without limits: under its queue's
+    maximum it waits for its own queue, whatever a policy holds.
     """
+    unlimited = _unlimited_leaf(trial.compiled["queues"])
+    if unlimited is None:
+        return
     cluster = trial.fresh()
     leaves = [queue["path"] for queue in trial.compiled["queues"] if queue["leaf"]]
     slots = NODE[1] * STREAM_NODES
@@ -310,7 +327,7 @@ def _waits_boundedly(trial: Trial) -> None:
         _small_app(cluster, next(apps), leaves)
     cluster.heartbeat()
     cluster.round(1000)
-    cluster.add_app(1, leaves[0], "large", submitted_ms=0)
+    cluster.add_app(1, unlimited, "large", submitted_ms=0)
     cluster.ask(1, 1, NODE)
     for _ in range(STREAM_ROUNDS):
         for container in sorted(cluster.containers)[: slots // 10]:

@@ -49,7 +49,12 @@ class HeldRoom:
         self.may_differ |= bool(self.rows) or isinstance(decision, r.Keep)
 
     def granted(self, granted: Granted, cluster: Cluster) -> None:
-        """A container was placed, which may not be in room held for another."""
+        """A container was placed, which may not be in room held for another. A hold ends with the
+        last container of its ask, wherever that one was placed.
+        """
+        if granted.ask in self.rows and granted.ask not in cluster.asks:
+            del self.rows[granted.ask]
+            self.may_differ = True
         for key, (node, *_) in list(self.rows.items()):
             if node != granted.node:
                 continue

@@ -37,6 +37,16 @@ class Line(Index):
         else:
             self.entries.pop(member, None)
 
+    def has_open(self) -> bool:
+        """Whether a member asks for a shape that is not closed. Entries that were superseded stay
+        in the heaps for a while, and do not count.
+        """
+        live = self.entries
+        return any(
+            shape not in self.closed and any(live.get(entry[4]) is entry for entry in heap)
+            for shape, heap in self.heaps.items()
+        )
+
 
 class Border(Protocol):
     """What divides the lines."""

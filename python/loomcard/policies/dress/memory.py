@@ -76,6 +76,12 @@ class Memory:
     jobs: dict[int, Job] = field(default_factory=dict)
     tick_ms: int | None = None
     """When the last tick was."""
+    total: list[int] = field(default_factory=list)
+    """What is divided, as of the last tick or change of ``capacity``: what the queue would be
+    entitled to if it asked for everything.
+    """
+    capacity: list[int] = field(default_factory=list)
+    """The cluster's, when ``total`` was last seen."""
     large_at_tick: list[float] = field(default_factory=list)
     """What LARGE held at the last tick, and all that it was charged with since."""
     live: dict[int, int] = field(default_factory=dict)

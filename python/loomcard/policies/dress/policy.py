@@ -65,9 +65,8 @@ class Dress(Options):
         pools.jobs.evaluate(now_ms)
         pools.measure()
         hungry = self.age_ms > 0 and pools.age(now_ms, self.age_ms)
-        starting = pools.forget_new_ams()
         m.tick_ms, m.large_at_tick = now_ms, list(pools.used[LARGE])
-        m.settled = not m.live and not starting
+        m.settled = not m.live and not pools.has_new_ams
         releases, counts = pools.jobs.releases(now_ms, len(m.large_at_tick))
         m.figures.ticked(counts)
         pools.pending = pools.wanted()

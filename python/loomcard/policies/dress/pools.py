@@ -68,8 +68,6 @@ class Pools:
         width = len(view.resource_types)
         self.memory = memory
         self.jobs = Jobs(memory, options, view.queue.applications)
-        self.total: Sequence[int] = ()
-        """What is divided: what the queue would be entitled to if it asked for everything."""
         self.used = {kind: [0] * width for kind in CATEGORIES}
         self.tasks = dict.fromkeys(CATEGORIES, 0)
         self.count = dict.fromkeys(CATEGORIES, 0)
@@ -108,9 +106,17 @@ class Pools:
             found._capacity_version = view._ledger.capacity_version
             found._possible.clear()
             found._stale.update(dict.fromkeys(found._apps.values()))
-            found.measure()
+            if memory.capacity != list(view._ledger.capacity):
+                memory.capacity = list(view._ledger.capacity)
+                found.measure()
         found._update()
+        found._forget_new_ams()
         return found
+
+    @property
+    def total(self) -> list[int]:
+        """What is divided, by resource type."""
+        return self.memory.total
 
     def _close(self) -> None:
         watchers = self._view.queue.watchers
@@ -198,14 +204,18 @@ class Pools:
         self._new_ams[app] = until_ms
         return True
 
-    def forget_new_ams(self) -> bool:
-        """AMs that have asked for nothing in a window do not count as waiting; whether some still
-        do.
+    def _forget_new_ams(self) -> None:
+        """AMs that have asked for nothing in a window do not count as waiting. At every call, so
+        that what counts follows from the cluster and the time alone.
         """
         for app in [app for app, at in self._new_ams.items() if at <= self._view.now_ms]:
             del self._new_ams[app]
             if self._apps.get(app.number) is app:
                 self._charge(app)
+
+    @property
+    def has_new_ams(self) -> bool:
+        """Whether AMs have just come that have asked for nothing yet."""
         return bool(self._new_ams)
 
     def _apply(self, charge: Charge, sign: int) -> None:
@@ -289,10 +299,10 @@ class Pools:
     def measure(self) -> None:
         """See what there is to divide; who is small by that may be large now."""
         ledger, leaf = self._view._ledger, self._view.queue
-        total = potential(leaf, ledger.queues[0], ledger.capacity)
+        total = list(potential(leaf, ledger.queues[0], ledger.capacity))
         if total == self.total:
             return
-        self.total, self.memory.settled = total, False
+        self.memory.total, self.memory.settled = total, False
         for number, job in self.memory.jobs.items():
             app = self._apps.get(number)
             if app is not None and job.peak:
@@ -363,8 +373,7 @@ class Pools:
         """A small job waits for tasks, or a job for its AM that may start."""
         if self.lines[SMALL].entries:
             return True
-        starts = self.lines[UNKNOWN]
-        return any(heap and shape not in starts.closed for shape, heap in starts.heaps.items())
+        return self.lines[UNKNOWN].has_open()
 
     def filled(self, pool: str) -> float:
         """How much of its quota a category holds, of the resource that it holds most of."""
