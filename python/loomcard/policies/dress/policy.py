@@ -66,7 +66,7 @@ class Dress(Options):
         pools.measure()
         hungry = self.age_ms > 0 and pools.age(now_ms, self.age_ms)
         m.tick_ms, m.large_at_tick = now_ms, list(pools.used[LARGE])
-        m.settled = not m.live and not pools.has_new_ams
+        m.settled = not m.live and not pools.new_ams
         releases, counts = pools.jobs.releases(now_ms, len(m.large_at_tick))
         m.figures.ticked(counts)
         pools.pending = pools.wanted()

@@ -74,7 +74,7 @@ class Pools:
         """Containers held, AMs too."""
         self.ams, self.waiting_ams = [0] * width, [0] * width
         """What AMs hold, and those that wait for a first task, or have just come."""
-        self._new_ams: dict[Application, int] = {}  # till when each counts as waiting
+        self.new_ams: dict[Application, int] = {}  # till when each counts as waiting
         self.pending: dict[str, list[Pending]] = {kind: [] for kind in CATEGORIES}
         """What the jobs of either category asked for at the last tick."""
         self._line_of: dict[Member, str] = {}
@@ -139,7 +139,7 @@ class Pools:
             self.lines[before].stale[app] = None
         if self._apps.get(app.number) is not app:
             charge = self._charges.pop(app, None)
-            self._new_ams.pop(app, None)
+            self.new_ams.pop(app, None)
             if charge is not None:
                 self._apply(charge, -1)
             return
@@ -199,24 +199,19 @@ class Pools:
         """An AM waits for a task that it has asked for; one that is new may be about to ask."""
         until_ms = am.allocated_ms + self._options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:
-            self._new_ams.pop(app, None)
+            self.new_ams.pop(app, None)
             return job.asked_ms is not None and app.pending_count > 0
-        self._new_ams[app] = until_ms
+        self.new_ams[app] = until_ms
         return True
 
     def _forget_new_ams(self) -> None:
         """AMs that have asked for nothing in a window do not count as waiting. At every call, so
         that what counts follows from the cluster and the time alone.
         """
-        for app in [app for app, at in self._new_ams.items() if at <= self._view.now_ms]:
-            del self._new_ams[app]
+        for app in [app for app, at in self.new_ams.items() if at <= self._view.now_ms]:
+            del self.new_ams[app]
             if self._apps.get(app.number) is app:
                 self._charge(app)
-
-    @property
-    def has_new_ams(self) -> bool:
-        """Whether AMs have just come that have asked for nothing yet."""
-        return bool(self._new_ams)
 
     def _apply(self, charge: Charge, sign: int) -> None:
         pool = charge.pool
