@@ -4,14 +4,12 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
+from hypothesis.stateful import invariant
 
+from labelled import LabelledLife
 from loomcard.model.dump import dump, load
 from loomcard.model.mirror import Mirror
-from loomcard.testing import PolicyMachine
 from loomcard.testing.setups import set_ups
-
-LABELS = {"": False, "gpu": True, "fpga": False}
 
 
 def state(mirror: Mirror) -> dict[str, Any]:
@@ -51,7 +49,7 @@ def state(mirror: Mirror) -> dict[str, Any]:
     }
 
 
-class Life(PolicyMachine):
+class Life(LabelledLife):
     """Nodes come, go and change their label; some of their partitions lend."""
 
     policy = "drf"
@@ -61,20 +59,6 @@ class Life(PolicyMachine):
     def compiled(cls, draw):
         places = set_ups(cls.policy)
         return places[draw(st.sampled_from(list(places)))]
-
-    @rule(pick=st.integers(0), label=st.sampled_from(sorted(LABELS)))
-    def node_is_relabelled(self, pick: int, label: str) -> None:
-        """What runs there stays."""
-        if self.cluster.nodes:
-            number = sorted(self.cluster.nodes)[pick % len(self.cluster.nodes)]
-            self.cluster.relabel_node(number, label, LABELS[label])
-
-    @rule(pick=st.integers(0), label=st.sampled_from(sorted(LABELS)), count=st.integers(1, 4))
-    def application_asks_for_a_label(self, pick: int, label: str, count: int) -> None:
-        """Beside what it asks for else."""
-        if self.cluster.applications:
-            number = sorted(self.cluster.applications)[pick % len(self.cluster.applications)]
-            self.cluster.ask(number, count, (512, 1), 7, label=label)
 
     @invariant()
     def a_snapshot_tells_the_same(self) -> None:

@@ -4,37 +4,17 @@ end, and the journal replays.
 
 import pytest
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import rule, run_state_machine_as_test
+from hypothesis.stateful import run_state_machine_as_test
 
 from compiled import queue, setup
+from labelled import LabelledLife
 from loomcard.policies.registry import BUILT_IN, find
-from loomcard.testing import PolicyMachine
 from loomcard.testing.cluster import Cluster
 
 # hdrf's baselines share its descent.
 POLICIES = sorted(n for n, at in BUILT_IN.items() if not at.startswith("hdrf.baselines"))
 SHARING = [name for name in POLICIES if not getattr(find(name), "leaf_only", False)]
-LABELS = {"": False, "gpu": True, "fpga": False}
 SMALL = settings(max_examples=8, stateful_step_count=25, deadline=None)
-
-
-class LabelledLife(PolicyMachine):
-    """Nodes change their label, some of which lend; applications ask for labels too."""
-
-    @rule(pick=st.integers(0), label=st.sampled_from(sorted(LABELS)))
-    def node_is_relabelled(self, pick: int, label: str) -> None:
-        """What runs there stays."""
-        if self.cluster.nodes:
-            number = sorted(self.cluster.nodes)[pick % len(self.cluster.nodes)]
-            self.cluster.relabel_node(number, label, LABELS[label])
-
-    @rule(pick=st.integers(0), label=st.sampled_from(sorted(LABELS)), count=st.integers(1, 4))
-    def application_asks_for_a_label(self, pick: int, label: str, count: int) -> None:
-        """Beside what it asks for else."""
-        if self.cluster.applications:
-            number = sorted(self.cluster.applications)[pick % len(self.cluster.applications)]
-            self.cluster.ask(number, count, (512, 1), 7, label=label)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
