@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.Time;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
@@ -247,7 +248,8 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       awaitQuiet();
       seenInline = true;
     }
-    setLastNodeUpdateTime(metrics.nodeUpdated());
+    metrics.nodeUpdated();
+    setLastNodeUpdateTime(Time.now());
     readLock.lock();
     try {
       nodeUpdate(rmNode);

@@ -3,7 +3,9 @@ package org.loomcard.yarn;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 
 /**
  * What the shim did since it started: containers granted by origin, refused by reason. Read from
@@ -15,15 +17,23 @@ public final class ShimMetrics {
   private final LongAdder preempted = new LongAdder();
   private final LongAdder resizesServed = new LongAdder();
   private final LongAdder nodeUpdates = new LongAdder();
-  private volatile long lastNodeUpdateMs;
+  private final LongSupplier nanoTime;
+  private volatile long lastNodeUpdateNanos;
   private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
 
-  /** A node has sent a heartbeat now; returns the wall clock's time, in milliseconds. */
-  long nodeUpdated() {
-    nodeUpdates.increment();
-    long now = System.currentTimeMillis();
-    lastNodeUpdateMs = now;
-    return now;
+  ShimMetrics() {
+    this(System::nanoTime);
+  }
+
+  /** With a clock of the caller's, which must never jump; in nanoseconds from any zero. */
+  ShimMetrics(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
+
+  /** A node has sent a heartbeat now. */
+  void nodeUpdated() {
+    lastNodeUpdateNanos = nanoTime.getAsLong();
+    nodeUpdates.increment(); // after the time: who sees a heartbeat counted sees its time, too
   }
 
   void countPolicyGrant() {
@@ -73,8 +83,11 @@ public final class ShimMetrics {
 
   /** Milliseconds since the last heartbeat of any node; -1 before the first. */
   public long sinceNodeUpdateMs() {
-    long last = lastNodeUpdateMs;
-    return last == 0 ? -1 : Math.max(0, System.currentTimeMillis() - last);
+    if (nodeUpdates() == 0) {
+      return -1;
+    }
+    long last = lastNodeUpdateNanos;
+    return TimeUnit.NANOSECONDS.toMillis(nanoTime.getAsLong() - last);
   }
 
   /** Containers and preemptions refused, by reason code. */

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertNull;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.metrics2.AbstractMetric;
 import org.apache.hadoop.metrics2.MetricsRecord;
 import org.apache.hadoop.metrics2.MetricsTag;
@@ -54,6 +55,20 @@ public class BridgeMetricsTest {
       state = tag.name().equals("State") ? tag.value() : state;
     }
     assertNotNull(state);
+  }
+
+  /** The age of the last heartbeat is measured by the clock that never jumps. */
+  @Test
+  public void heartbeatsAgeByTheClockThatNeverJumps() {
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // its zero is anywhere
+    ShimMetrics shim = new ShimMetrics(nanos::get);
+    assertEquals(-1, shim.sinceNodeUpdateMs());
+    shim.nodeUpdated();
+    assertEquals(0, shim.sinceNodeUpdateMs());
+    nanos.addAndGet(2_500_000);
+    assertEquals(2, shim.sinceNodeUpdateMs());
+    shim.nodeUpdated();
+    assertEquals(0, shim.sinceNodeUpdateMs());
   }
 
   /** A second ResourceManager in the JVM is no failure, and a fail-over registers anew. */
