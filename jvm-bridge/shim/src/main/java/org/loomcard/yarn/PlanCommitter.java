@@ -147,7 +147,7 @@ final class PlanCommitter {
       refuse(index, Math.max(1, decision.count), reason, outcome);
       return;
     }
-    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    SchedulerRequestKey key = keyOf(attempt, decision);
     if (key == null) {
       refuse(index, decision.count, Reasons.ASK_GONE, outcome);
       return;
@@ -186,6 +186,12 @@ final class PlanCommitter {
     return attempt == null ? Reasons.ATTEMPT_GONE : null;
   }
 
+  /** The key of the ask as the policy knows it; null when it is gone. */
+  private static SchedulerRequestKey keyOf(LoomcardAttempt attempt,
+      PlanMessage.AskDecision decision) {
+    return attempt.askTold(decision.priority, decision.allocationRequestId);
+  }
+
   private void preempt(int index, PlanMessage.Preempt decision, Outcome outcome) {
     ContainerEntry container = ledger.container(decision.container);
     if (container == null || container.isEnding()) {
@@ -207,7 +213,7 @@ final class PlanCommitter {
     if (node == null || attempt == null) {
       return node == null ? Reasons.NODE_GONE : Reasons.ATTEMPT_GONE;
     }
-    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    SchedulerRequestKey key = keyOf(attempt, decision);
     if (key == null) {
       return Reasons.ASK_GONE;
     }
@@ -227,7 +233,7 @@ final class PlanCommitter {
     if (attempt == null) {
       return ledger.wasAttempt(decision.attempt) ? Reasons.ATTEMPT_GONE : Reasons.INVALID;
     }
-    SchedulerRequestKey key = attempt.askTold(decision.priority, decision.allocationRequestId);
+    SchedulerRequestKey key = keyOf(attempt, decision);
     return key != null && ledger.holds().release(attempt, key) ? null : Reasons.STALE;
   }
 

@@ -54,20 +54,28 @@ public final class PlanMessage {
     }
   }
 
-  /** Grant {@code count} containers of one ask on one node. */
-  public static final class Allocate extends Decision {
+  /** A decision about one ask. */
+  public abstract static class AskDecision extends Decision {
     public final int attempt;
     public final int priority;
     public final long allocationRequestId;
+
+    private AskDecision(int attempt, int priority, long allocationRequestId, int instance) {
+      super(instance);
+      this.attempt = attempt;
+      this.priority = priority;
+      this.allocationRequestId = allocationRequestId;
+    }
+  }
+
+  /** Grant {@code count} containers of one ask on one node. */
+  public static final class Allocate extends AskDecision {
     public final int node;
     public final int count;
 
     public Allocate(int attempt, int priority, long allocationRequestId, int node, int count,
         int instance) {
-      super(instance);
-      this.attempt = attempt;
-      this.priority = priority;
-      this.allocationRequestId = allocationRequestId;
+      super(attempt, priority, allocationRequestId, instance);
       this.node = node;
       this.count = count;
     }
@@ -88,36 +96,23 @@ public final class PlanMessage {
   }
 
   /** Keep room on a node for one container of an ask; the ask's hold elsewhere moves there. */
-  public static final class Keep extends Decision {
-    public final int attempt;
-    public final int priority;
-    public final long allocationRequestId;
+  public static final class Keep extends AskDecision {
     public final int node;
     /** Null: as long as the ask waits. */
     public final Long untilMs;
 
     public Keep(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
         int instance) {
-      super(instance);
-      this.attempt = attempt;
-      this.priority = priority;
-      this.allocationRequestId = allocationRequestId;
+      super(attempt, priority, allocationRequestId, instance);
       this.node = node;
       this.untilMs = untilMs;
     }
   }
 
   /** Give up the hold of an ask. */
-  public static final class Release extends Decision {
-    public final int attempt;
-    public final int priority;
-    public final long allocationRequestId;
-
+  public static final class Release extends AskDecision {
     public Release(int attempt, int priority, long allocationRequestId, int instance) {
-      super(instance);
-      this.attempt = attempt;
-      this.priority = priority;
-      this.allocationRequestId = allocationRequestId;
+      super(attempt, priority, allocationRequestId, instance);
     }
   }
 

@@ -3,71 +3,32 @@ package org.loomcard.yarn.bridge;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
+import static org.mockito.Mockito.mock;
 
-import java.io.IOException;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.After;
 import org.junit.Test;
+import org.mockito.AdditionalAnswers;
+import org.mockito.stubbing.Answer;
 
 /** A store of the applied configuration that hangs: the policies decide all the same. */
 public class HangingStateTest extends BridgeTestBase {
   private volatile CountDownLatch disk = new CountDownLatch(0);
   private volatile boolean reached;
 
-  /** The local files, on a disk that can hang. */
-  private final class HangingKeeper implements StateKeeper {
-    private final LocalKeeper files;
-
-    private HangingKeeper(BridgeConfig config) {
-      files = new LocalKeeper(config.stateDir);
-    }
-
-    @Override
-    public String read(String name) throws IOException {
-      return files.read(name);
-    }
-
-    @Override
-    public void write(String name, String text) throws IOException {
-      hang();
-      files.write(name, text);
-    }
-
-    @Override
-    public void delete(String name) throws IOException {
-      hang();
-      files.delete(name);
-    }
-
-    private void hang() throws IOException {
-      try {
+  /** The local files, on a disk that can hang when something is written or deleted. */
+  private StateKeeper hangingKeeper() {
+    Answer<Object> files = AdditionalAnswers.delegatesTo(
+        new LocalKeeper(new BridgeConfig(conf).stateDir));
+    return mock(StateKeeper.class, call -> {
+      String method = call.getMethod().getName();
+      if (method.equals("write") || method.equals("delete")) {
         reached = true;
         disk.await();
-      } catch (InterruptedException e) {
-        throw new IOException(e);
       }
-    }
-
-    @Override
-    public List<String> names() {
-      return files.names();
-    }
-
-    @Override
-    public boolean isShared() {
-      return false;
-    }
-
-    @Override
-    public void close() {
-    }
-
-    @Override
-    public String place(String name) {
-      return files.place(name);
-    }
+      return files.answer(call);
+    });
   }
 
   @After
@@ -76,7 +37,7 @@ public class HangingStateTest extends BridgeTestBase {
   }
 
   private AtomicReference<SwapResult> swapOnAHangingDisk() throws Exception {
-    bridge = bridge(false, new HangingKeeper(new BridgeConfig(conf)));
+    bridge = bridge(false, hangingKeeper());
     bridge.load();
     bridge.start();
     ask(1);
