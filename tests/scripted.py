@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from loomcard import ClusterView, Plan, Reason, Resource, fill, register, shown
@@ -68,6 +69,31 @@ class Counter:
 
     def save(self, memory: dict[str, Any]) -> int:
         return memory["calls"]
+
+
+@register("test-going-on")
+@dataclass(frozen=True)
+class GoingOn:
+    """Counts its calls; with ``goes_on`` later turns of a round do without, and raise with
+    ``broken``.
+    """
+
+    goes_on: bool = True
+    broken: bool = False
+
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[str, int]:
+        return {"calls": 0}
+
+    def decide(self, view: ClusterView, memory: dict[str, int]) -> tuple[Plan, dict[str, int]]:
+        memory["calls"] += 1
+        plan = fill(Plan(view), order=lambda app: app.number, goes_on=self.goes_on)
+        if self.broken:
+            plan.go_on = partial(self._raise, plan)
+        return plan, memory
+
+    @staticmethod
+    def _raise(plan: Plan) -> None:
+        raise RuntimeError(f"broken on purpose in {plan.view.queue.path}")
 
 
 @register("test-greedy")

@@ -212,6 +212,39 @@ def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
         engine.complete(next(iter(engine.containers)))
 
 
+def test_later_turns_of_a_round_go_on_without_calling_decide():
+    """They grant what ``decide`` would, also in the next round, whose first turn calls it again."""
+    granted, calls = {}, {}
+    for goes_on in (False, True):
+        engine = under("drf", "test-going-on", "test-going-on", goes_on=goes_on)
+        engine.add_app(3, queue=1)
+        for app in (1, 2, 3):
+            engine.ask(app, 9 if app == 2 else 2)
+        first = [(g.attempt, g.instance) for g in engine.round()]
+        for number in (1, 2, 3):
+            engine.complete(number)
+        granted[goes_on] = first, [(g.attempt, g.instance) for g in engine.round()]
+        calls[goes_on] = engine.session.tree.instances[1].memory["calls"]
+    first, second = granted[True]
+    assert first == [(1, 1), (2, 2), (1, 1), (2, 2)]
+    assert Counter(attempt for attempt, _ in second) == {3: 2, 2: 1}
+    assert granted[False] == granted[True]
+    assert calls == {False: 5, True: 2}
+
+
+def test_what_raises_in_a_later_turn_is_that_instances_fault():
+    """All that it decided in the round is dropped, and its stand-in serves in the next."""
+    engine = under("drf", "test-going-on", broken=True)
+    engine.ask(1, 9)
+    engine.ask(2, 9)
+    plan = engine.exchange()
+    assert [(number, "broken on purpose in root.a" in text) for number, text, _ in plan.faults] == [
+        (1, True)
+    ]
+    assert {d.instance for d in plan.decisions} == {2}
+    assert sum(d.count for d in plan.decisions) == 4
+
+
 def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
     """TimerFired is among the changes of its own instance only."""
     engine = under("drf", "test-counter", "test-counter")

@@ -37,6 +37,11 @@ class Plan:
         self._allowance = view._allowance
         self._instance = view.queue.number
         self._draft.wakes.setdefault(self._instance, None)
+        self.go_on: Callable[[], Any] | None = None
+        """What a later turn of the round runs in place of ``decide``, on this plan and without
+        news; None: ``decide`` is called again. For policies whose turns are short: what is made
+        ready once need not be made ready for each container.
+        """
 
     # Decisions
 

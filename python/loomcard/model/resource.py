@@ -100,8 +100,13 @@ def subtract_all(totals: list[list[int]], amounts: Sequence[int]) -> None:
 
 def share(used: Sequence[int], capacity: Sequence[int]) -> float:
     """Dominant share: the largest used/capacity over the resource types that the cluster has
-    (Ghodsi et al., 2011).
+    (Ghodsi et al., 2011). Two types are written out, as in ``fits``.
     """
+    if len(used) == 2:
+        (first, second), (whole, other) = used, capacity
+        if whole > 0 and other > 0:
+            share_of_first = first / whole
+            return second / other if second > share_of_first * other else share_of_first
     largest = 0.0
     for amount, whole in zip(used, capacity):  # noqa: B905 - as above
         if whole > 0 and amount > largest * whole:

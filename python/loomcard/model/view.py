@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import sub
 from typing import Any, TypeVar
 
 from loomcard.model.cluster import Application, Ask, Hold, Member, Node, Partition, Queue
@@ -22,13 +23,19 @@ Kind = TypeVar("Kind", bound=Event)
 
 @dataclass(slots=True)
 class Taken:
-    """What a turn took: resource, count of containers, and why it stopped (None: it took all it was
-    offered).
+    """What a turn took: count of containers, why it stopped (None: it took all it was offered), and
+    what the child used before and after.
     """
 
-    resource: Resource
     count: int
     stopped: str | None
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+    @property
+    def resource(self) -> Resource:
+        """The amounts that it took; all 0 where it took nothing."""
+        return Resource(map(sub, self.after, self.before))
 
 
 NOTHING = "NOTHING"

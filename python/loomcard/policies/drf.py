@@ -24,4 +24,4 @@ class DominantResourceFairness:
     def decide(self, view: ClusterView) -> Plan:
         """The paper's Algorithm 1: pick the smallest dominant share s_i, grant one task, repeat."""
         plan = Plan(view)
-        return fill(plan, order=plan.dominant_share, hold_after_ms=self.hold_after_ms)
+        return fill(plan, order=plan.dominant_share, hold_after_ms=self.hold_after_ms, goes_on=True)

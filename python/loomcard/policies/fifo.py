@@ -25,7 +25,7 @@ class FirstInFirstOut:
 
     def decide(self, view: ClusterView) -> Plan:
         """Fill by priority, then by submission; what fits nowhere is passed over."""
-        return fill(Plan(view), order=by_priority, hold_after_ms=self.hold_after_ms)
+        return fill(Plan(view), order=by_priority, hold_after_ms=self.hold_after_ms, goes_on=True)
 
 
 def by_priority(member: Member) -> tuple[int, int]:

@@ -171,7 +171,7 @@ _UNKNOWN = (None,)
 
 def fill(
     plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1,
-    hold_after_ms: int = HOLD_AFTER_MS,
+    hold_after_ms: int = HOLD_AFTER_MS, goes_on: bool = False,
 ) -> Plan:  # fmt: skip
     """Grant containers to the scope's members, in order, until nothing fits.
 
@@ -180,6 +180,8 @@ def fill(
     call. ``turn_containers``: how many containers a child queue's policy may grant in one turn;
     one that demands alone may take all. ``hold_after_ms``: for how long the first in line of a leaf
     queue is passed over, because it fits nowhere, before room is held for it; 0: none is.
+    ``goes_on``: the policy does nothing else in ``decide``, so that later turns of the round need
+    not call it (``plan.go_on``).
     """
     view = plan.view
     frame = sys._getframe(1)
@@ -187,19 +189,47 @@ def fill(
     index = view._indexes.get(place)
     if index is None:
         index = view._indexes[place] = Index(view.queue)
-    if view.queue.leaf and view._ledger.holds and not plan.spent:
-        serve_holds(plan, lambda queue: queue is view.queue)
-    index.refresh(view._ledger.capacity_version, order, live)
-    if plan.spent:
-        return plan
-    if view.queue.leaf:
-        _serve_applications(plan, index, order)
+    serving = _Fill(plan, index, order, live, turn_containers, hold_after_ms)
+    if goes_on:
+        plan.go_on = serving.run
+    serving.run()
+    return plan
+
+
+class _Fill:
+    """One plan's use of an index: what a turn of the policy runs."""
+
+    __slots__ = ("full", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
+
+    def __init__(
+        self, plan: Plan, index: Index, order: Order, live: bool, turn_containers: int,
+        hold_after_ms: int,
+    ) -> None:  # fmt: skip
+        self.plan = plan
+        self.index = index
+        self.order = order
+        self.live = live
+        self.turn_containers = turn_containers
+        self.hold_after_ms = hold_after_ms
+        self.full = Full(plan.view._ledger, plan.view._draft.full)
+
+    def run(self) -> None:
+        plan, index = self.plan, self.index
+        view = plan.view
+        leaf, ledger = view.queue.leaf, view._ledger
+        if leaf and ledger.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue)
+        if index.stale or self.live or index.capacity_version != ledger.capacity_version:
+            index.refresh(ledger.capacity_version, self.order, self.live)
+        if plan.spent:
+            return
+        if not leaf:
+            _give_turns(plan, index, self.order, self.turn_containers)
+            return
+        _serve_applications(plan, index, self.order, self.full)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             tell(plan, index.untold)
-            want_room(plan, index, hold_after_ms)
-    else:
-        _give_turns(plan, index, order, turn_containers)
-    return plan
+            want_room(plan, index, self.hold_after_ms)
 
 
 def members_of(queue: Queue) -> list[Member]:
@@ -237,8 +267,7 @@ class Full:
         self._shapes.add(shape)
 
 
-def _serve_applications(plan: Plan, index: Index, order: Order) -> None:
-    full = Full(plan.view._ledger, plan.view._draft.full)
+def _serve_applications(plan: Plan, index: Index, order: Order, full: Full) -> None:
     while not plan.spent and not full.everything():
         app = index.top(full)
         if app is None:

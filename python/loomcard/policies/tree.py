@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +59,7 @@ class Instance:
         self.untried = True  # neither called nor tried
         self.called = False  # in this round
         self.sated = False  # its last turn of this round left over some of what it was offered
+        self.plan: Plan | None = None  # of this round, where later turns go on with it
         self.timer: int | None = None
         self.reported_ms: int | None = None
         self.view = ClusterView(mirror.ledger, queue, Draft(mirror.ledger, 0))
@@ -168,7 +168,7 @@ class PolicyTree:
         self._draft.again = True
         self._draft.full.clear()
         for instance in self.instances.values():
-            instance.sated = False
+            instance.sated, instance.plan = False, None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
         self._call(root, allowance)
@@ -177,6 +177,7 @@ class PolicyTree:
     def _prepare(self, instance: Instance, draft: Draft) -> None:
         view = instance.view
         instance.faulty = instance.called = instance.sated = False
+        instance.plan = None
         view._draft = draft
         view._ledger = self.mirror.ledger
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
@@ -233,6 +234,19 @@ class PolicyTree:
             plan = instance.policy.decide(view)
         if not isinstance(plan, Plan):
             raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+        instance.plan = plan if plan.go_on is not None else None
+
+    def _go_on(self, instance: Instance, plan: Plan, allowance: Allowance) -> None:
+        """As ``_call``, in a later turn of a plan that says how it goes on."""
+        instance.view._allowance = plan._allowance = allowance
+        assert plan.go_on is not None
+        try:
+            plan.go_on()
+            instance.stand_in.worked()
+        except (Exception, SystemExit) as error:
+            self._fault(instance, error)
+        if instance.queue.number in self._draft.reporters:
+            instance.reported_ms = instance.view.now_ms
 
     def _try(self, instance: Instance) -> None:
         """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
@@ -242,7 +256,7 @@ class PolicyTree:
         ledger, draft = self.mirror.ledger, Draft(self.mirror.ledger, self.mirror.now_ms)
         view = ClusterView(ledger, instance.queue, draft)
         view._allowance = Allowance(0, None, None)
-        view._turn = lambda *_: Taken(ledger.zero, 0, NOTHING)
+        view._turn = lambda *_: Taken(0, NOTHING, ledger.zero, ledger.zero)
         view._entitlement = self._entitlement
         watched = [(queue.watchers, len(queue.watchers)) for queue in ledger.queues]
         try:
@@ -256,7 +270,7 @@ class PolicyTree:
             del watchers[before:]
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
-        instance.faulty = True
+        instance.faulty, instance.plan = True, None
         self._draft.drop(instance.queue.number)
         self._draft.faults.append(self._rest(instance, error))
 
@@ -270,22 +284,26 @@ class PolicyTree:
 
     def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], Taken]:
         def turn(child: Queue, count: int, limit: Resource | None) -> Taken:
-            zero = self.mirror.ledger.zero
+            before = tuple(child.used)
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
-                return Taken(zero, 0, NOTHING)
+                return Taken(0, NOTHING, before, before)
             if instance.sated and len(self._draft.full) >= len(self.mirror.ledger.shapes):
-                return Taken(zero, 0, NO_FIT)  # as it would say itself, if it were called again
+                # as it would say itself, if it were called again
+                return Taken(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)
-            before, offered = tuple(child.used), allowance.count
-            self._call(instance, allowance)
+            offered = allowance.count
+            if instance.plan is None:
+                self._call(instance, allowance)
+            else:
+                self._go_on(instance, instance.plan, allowance)
             if instance.faulty:
-                return Taken(zero, 0, NOTHING)
+                return Taken(0, NOTHING, before, before)
             taken = offered - allowance.count
             instance.sated = allowance.count > 0
             if taken:
-                return Taken(Resource(map(sub, child.used, before)), taken, None)
-            return Taken(zero, 0, self._stopped(instance))
+                return Taken(taken, None, before, tuple(child.used))
+            return Taken(0, self._stopped(instance), before, before)
 
         return turn
 
