@@ -47,7 +47,7 @@ def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
     """The oldest small task ends and the next one comes, round after round; what was granted."""
     granted, number = [], 1000 + made.now
     for _ in range(rounds):
-        oldest = next((c for c in sorted(made.containers)), None)
+        oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)
         if oldest is not None:
             made.complete(oldest)
         small(made, number := number + 1)
@@ -293,3 +293,32 @@ def test_a_hold_moves_from_a_node_where_services_run():
         if any(g.app == 1 for g in granted):
             break
     assert any(g.app == 1 and g.node == 2 for g in made.containers.values()), smalls
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+def test_who_asks_for_what_no_node_has_keeps_no_hold_from_the_next(policy):
+    """It is first in line for ever, and could block the line for as long."""
+    made = streaming(policy)
+    made.add_app(2, submitted_ms=-2)
+    made.ask(2, 1, (8192, 4))
+    assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
+
+
+def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
+    """The oldest ask could run on one node only, where an AM runs for ever; the other one's hold is
+    not put off.
+    """
+    made = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
+    made.add_node(1, 8192, 8)
+    made.add_node(2, 4096, 4)
+    made.add_app(1, "root.a")
+    made.ask(1, 1, is_am=True, priority=0)
+    made.round()
+    made.add_app(2, "root.a")
+    made.ask(2, 1, (8192, 8))
+    for number in range(100, 111):
+        small(made, number)
+    made.round()
+    made.add_app(3, "root.b")
+    made.ask(3, 1, (4096, 4))
+    assert 3 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 20)]

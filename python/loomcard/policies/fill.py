@@ -127,6 +127,14 @@ class Index:
         heappop(heap)
         self.rekey(order, member)
 
+    def leave(self, top: Member) -> list[tuple[Shape | None, Entry]]:
+        """Remove the top from every heap in which it is first; ``restore`` puts it back."""
+        found: list[tuple[Shape | None, Entry]] = []
+        for shape, heap in self.heaps.items():
+            while heap and heap[0][4] is top:
+                found.append((shape, heappop(heap)))
+        return found
+
     def take_out(self) -> tuple[Shape | None, Entry]:
         """Remove the top from the heap in which it was found."""
         return self._at, heappop(self.heaps[self._at])

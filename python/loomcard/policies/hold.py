@@ -74,13 +74,14 @@ def want_room(
     limit_of: Callable[[Application], Resource | None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Say that the first in line of a leaf queue wants a hold, if it has been passed over for
-    ``after_ms`` (0: never). Who has a hold, or may have nothing, is not first in line.
+    ``after_ms`` (0: never). Who has a hold, may have nothing, or asks for what no node has is not
+    first in line.
     """
     view = plan.view
     passed = view._draft.passed_over(after_ms) if after_ms else ()
     if not passed:
         return
-    taken = []
+    left: list[tuple[Shape | None, Any]] = []
     while (app := index.top()) is not None:
         assert isinstance(app, Application)
         ask = None if view._ledger.holds.of(app) else _first(plan, app, forbids, limit_of)
@@ -88,8 +89,8 @@ def want_room(
             if (ask.size, ask.label) in passed and plan.place(ask) is None:
                 view._draft.wants[ask] = plan._instance
             break
-        taken.append(index.take_out())
-    index.restore(taken)
+        left += index.leave(app)
+    index.restore(left)
 
 
 def _age(ask: Ask) -> tuple[int, int, AskKey]:
@@ -110,7 +111,7 @@ def want_first(
         if not view._ledger.holds.of(ask.application)
         and plan.limited(ask) is None and plan.allows(ask) and plan.place(ask) is None
     )  # fmt: skip
-    ask = min(able, key=_age, default=None)
+    ask = next((ask for ask in sorted(able, key=_age) if _possible(view._ledger, ask)), None)
     if ask is not None:
         view._draft.wants[ask] = plan._instance
 
@@ -119,19 +120,28 @@ def _first(
     plan: Plan, app: Application, forbids: Callable[[Application], Any],
     limit_of: Callable[[Application], Resource | None],
 ) -> Ask | None:  # fmt: skip
-    """The application's first ask that nothing but room forbids."""
+    """The application's first ask that nothing but room forbids, and that some node could run."""
     if forbids(app) is not None:
         return None
     most = limit_of(app)
     for ask in app.asks:
         if ask.count > 0 and plan.limited(ask) is None and plan.allows(ask):
-            return ask if most is None or fits(ask.size, most) else None
+            if most is not None and not fits(ask.size, most):
+                return None
+            if plan.place(ask) is not None or _possible(plan.view._ledger, ask):
+                return ask
     return None
+
+
+def _possible(ledger: Ledger, ask: Ask) -> bool:
+    """Whether some node could run ``ask`` if it were empty."""
+    return any(why_never(ask, node) is None for node in ledger.nodes.values())
 
 
 def place_hold(draft: Draft) -> None:
     """Hold room for the ask that has waited longest of those that want it, or choose the node of
-    its hold anew. One a round: the choice looks at every node.
+    its hold anew; for the next one where no node will do. One a round: the choice looks at every
+    node.
     """
     ledger = draft.ledger
     draft.again = False  # who gets a hold is told so, whatever was told before
@@ -140,16 +150,18 @@ def place_hold(draft: Draft) -> None:
         for ask in draft.wants
         if ask.count > 0 and ledger.limited(ask) is None and ledger.holds.beyond(ask) is None
     ]
-    if not able:
-        return
-    ask = min(able, key=_age)
-    instance, hold = draft.wants[ask], ask.hold
-    found = soonest(ledger, ask, draft.now_ms)
-    if found is None:
-        if hold is not None:
-            draft.release_hold(ask, instance)
-        return
-    in_ms, node = found
+    for ask in sorted(able, key=_age):
+        found = soonest(ledger, ask, draft.now_ms)
+        if found is not None:
+            _place(draft, ask, *found)
+            return
+        if ask.hold is not None:
+            draft.release_hold(ask, draft.wants[ask])
+
+
+def _place(draft: Draft, ask: Ask, in_ms: int, node: Node) -> None:
+    """Hold room on ``node``, or where it is held now, if that will have it hardly later."""
+    ledger, instance, hold = draft.ledger, draft.wants[ask], ask.hold
     if hold is not None:
         here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
         if why_never(ask, hold.node) is None and here_ms <= 2 * in_ms:
