@@ -31,6 +31,16 @@ def test_percentages_become_millionths_rounded_down(queues: Queues) -> None:
     assert (queue["user_limit_ppm"], queue["am_share_ppm"]) == (125_000, 10_000)
 
 
+def test_what_may_be_held_is_stated_where_it_is_not_a_tenth(queues: Queues) -> None:
+    """0 % is no hold at all; a file without queues states it for root and root.default alike."""
+    found = queues(HEAD + "hold_share: 10%\nqueues: {a: {hold_share: 0%}, b: {hold_share: 12.5%}}")
+    assert [found[path].get("hold_share_ppm") for path in ("root", "root.a", "root.b")] == [
+        None, 0, 125_000,
+    ]  # fmt: skip
+    alone = queues(HEAD + "hold_share: 100%")
+    assert alone["root"]["hold_share_ppm"] == alone["root.default"]["hold_share_ppm"] == 1_000_000
+
+
 def test_amounts_stay_amounts(queues: Queues) -> None:
     """Resources by name, further types among them."""
     text = "queues: {a: {maximum: {vcores: 4, yarn.io/gpu: 1, memory_mb: 1024}}}"

@@ -26,6 +26,7 @@ def queue(children: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
         "maximum": PERCENT | st.just({"memory_mb": 1024}),
         "user_limit": PERCENT,
         "am_share": PERCENT,
+        "hold_share": PERCENT,
         "submit": USERS,
         "administer": USERS,
         "queues": st.dictionaries(NAMES, children, max_size=3),

@@ -81,6 +81,8 @@ def test_one_run_lists_everything_in_the_order_of_the_file(places: Places) -> No
         ("maximum: {'a b': 1}", "not a resource's name"),
         ("user_limit: -1%", "from 0% to 100%"),
         ("user_limit: {memory_mb: 1}", "from 0% to 100%"),
+        ("hold_share: 101%", "from 0% to 100%"),
+        ("hold_share: {memory_mb: 1}", "from 0% to 100%"),
         ("submit: alice", "expected a list"),
         ("submit: [5]", 'quote it: "5"'),
         ("submit: [true]", 'quote it: "true"'),

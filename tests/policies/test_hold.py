@@ -226,6 +226,23 @@ def test_bounds():
     plan.hold(asks[3], nodes[0])
 
 
+@pytest.mark.parametrize(("share", "most"), [("0%", 0), ("10%", 1), ("34%", 2), ("100%", 4)])
+def test_a_queue_states_how_much_may_be_held(share, most):
+    """Of six nodes; the first hold is let in whatever its size, unless nothing may be held."""
+    text = f"version: 1\npolicy: fifo\noptions: {{hold_after_ms: 0}}\nhold_share: {share}\n"
+    made = Cluster(compiled(text), nodes=[(4096, 4)] * 6)
+    for number in range(1, 5):
+        made.add_app(number)
+        made.ask(number, 9, (4096, 4))
+    made.round()
+    view = made.session.tree.instances[0].view
+    plan = Plan(view)
+    for ask, node in zip(view.asks, view.nodes, strict=False):
+        if plan.why_no_hold(ask, node) is None:
+            plan.hold(ask, node)
+    assert len(view.holds) == most
+
+
 def test_a_journal_with_holds_replays(tmp_path):
     """From every segment on, holds and the time that asks wait are as in the run."""
     made = Cluster(flat("drf"), nodes=[(4096, 4)] * 3, journal=tmp_path, segment_rounds=3)

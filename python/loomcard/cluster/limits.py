@@ -40,9 +40,11 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     users = queue.get("applications_by_user", {}).items()
     counts = ", ".join(f"{user} {count}" for user, count in users)
     yield from _count(limits, "maximum_applications_per_user", "applications of one user", counts)
-    yield from _share(queue, "user_limit_ppm", "use by one user", "")
+    maximum = queue["maximum"]
+    yield from _share(maximum, queue.get("user_limit_ppm"), "use by one user", "")
     masters = amounts(queue.get("used_by_ams", {}))
-    yield from _share(queue, "am_share_ppm", "application masters", masters)
+    yield from _share(maximum, queue.get("am_share_ppm"), "application masters", masters)
+    yield from _share(maximum, limits.get("hold_share_ppm"), "room held for asks", "")
     if "maximum_allocation" in limits:
         yield "one container", amounts(limits["maximum_allocation"]), ""
     for key, limit in (
@@ -74,9 +76,8 @@ def _count(
 
 
 def _share(
-    queue: Mapping[str, Any], key: str, limit: str, now: str
+    maximum: Mapping[str, int], ppm: int | None, limit: str, now: str
 ) -> Iterator[tuple[str, str, str]]:
-    ppm = queue.get(key, _MILLION)
-    if ppm < _MILLION:
-        part = {name: amount * ppm // _MILLION for name, amount in queue["maximum"].items()}
+    if ppm is not None and ppm < _MILLION:
+        part = {name: amount * ppm // _MILLION for name, amount in maximum.items()}
         yield limit, amounts(part), now

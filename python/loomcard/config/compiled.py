@@ -16,6 +16,7 @@ from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
 from loomcard.document.findings import FindingsError
 from loomcard.document.reading import read
+from loomcard.model.limits import HOLD_SHARE_PPM
 from loomcard.policies.registry import file_hash, found_beside
 
 
@@ -109,6 +110,8 @@ def _queue(
 def _limits_of_applications(branch: Branch) -> dict[str, Any]:
     """Return what the queue itself states; a key at its default is left out."""
     queue, keys = branch.queue, dict[str, Any]()
+    if ppm(queue.hold_share) != HOLD_SHARE_PPM:  # of root.default too, which has all that root has
+        keys["hold_share_ppm"] = ppm(queue.hold_share)
     if branch.implied:  # root has them, and what root has holds below it
         return keys
     if queue.state != "running":

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from loomcard.document.publish import published
+from loomcard.model.limits import HOLD_SHARE_PPM
 
 QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
 RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"
@@ -208,6 +209,12 @@ class Queue(BaseModel):
         "100%",
         description="What application masters may use: percent of the queue's maximum capacity.",
         examples=["20%"],
+    )
+    hold_share: Percent = Field(
+        f"{HOLD_SHARE_PPM * 100 // MILLION}%",
+        description="What room may be held for asks here and below: percent of the queue's maximum"
+        " capacity. The first hold is always let in; 0%: none is.",
+        examples=["10%"],
     )
     submit: list[AclEntry] | None = Field(
         None,

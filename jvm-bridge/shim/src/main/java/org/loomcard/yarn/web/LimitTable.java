@@ -60,9 +60,10 @@ final class LimitTable {
     count(limits, "maximum_applications", "applications", queue.path("applications").asText("0"));
     count(limits, "maximum_applications_per_user", "applications of one user",
         users(queue.path("applications_by_user")));
-    share(queue, "user_limit_ppm", "use by one user", "");
-    share(queue, "am_share_ppm", "application masters",
+    share(queue, queue.path("user_limit_ppm"), "use by one user", "");
+    share(queue, queue.path("am_share_ppm"), "application masters",
         ShownAmounts.text(queue.path("used_by_ams")));
+    share(queue, limits.path("hold_share_ppm"), "room held for asks", "");
     if (limits.has("maximum_allocation")) {
       row("one container", ShownAmounts.text(limits.get("maximum_allocation")), "");
     }
@@ -105,8 +106,8 @@ final class LimitTable {
     }
   }
 
-  private void share(JsonNode queue, String key, String limit, String now) {
-    int ppm = queue.path(key).asInt(WHOLE);
+  private void share(JsonNode queue, JsonNode part, String limit, String now) {
+    int ppm = part.asInt(WHOLE);
     if (ppm < WHOLE) {
       row(limit, ShownAmounts.text(ShownAmounts.part(queue.path("maximum"), ppm)), now);
     }
