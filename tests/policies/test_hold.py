@@ -18,7 +18,7 @@ from loomcard.testing.cluster import Cluster
 from loomcard.workload.scenario import Fault, Stage
 from scenarios import app, compiled, scenario, stage
 
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "srtf", "tetris"]
+HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
 
 
 def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
@@ -67,6 +67,29 @@ def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
     assert made.held.rows == {}
     off = streaming(policy, hold_after_ms=0)
     assert 1 not in [g.app for g in flow(off, 60)]
+
+
+@pytest.mark.parametrize("policy", [name for name in HOLDING if name != "strict"])
+@pytest.mark.parametrize(("large", "small"), [(20, 20), (20, 10), (10, 20)])
+def test_an_applications_own_stream(policy, large, small):
+    """Asks of one priority are alike: the large one gets room held. A stream that the application
+    itself puts first goes first, and a large task that it puts first waits for nobody's. (Under
+    strict its own share is full of its small tasks, whatever room there is.)
+    """
+    made = Cluster(flat(policy), nodes=[(4096, 4)] * 2)
+    made.add_app(1)
+    made.ask(1, 9999, priority=small, request_id=1)
+    made.round()
+    for container in made.containers:
+        made.tell(r.ContainerStarted(made.now, container))
+    made.ask(1, 1, (4096, 4), priority=large, request_id=2)
+    served = []
+    for _ in range(HOLD_AFTER_MS // 1000 + 15):
+        made.complete(min(made.containers))
+        served += [g.size for g in made.round(1000)]
+        made.tell(r.ContainerStarted(made.now, max(made.containers)))
+    first = policy != "tetris" and small < large  # to tetris all asks of an application are alike
+    assert ((4096, 4) in served) is not first
 
 
 def test_the_reasons_name_the_node_and_the_held_room():

@@ -133,3 +133,23 @@ def test_options_that_make_no_slot_are_refused(options):
     """With the name of the option."""
     with pytest.raises(ValueError, match="slots_per_node"):
         Slots(**options)
+
+
+def test_a_slot_is_held_with_the_room():
+    """Node 1 has two slots; one runs a small task and the other is held with 3 GB, so that a task
+    of 512 MB, which would fit beside that, waits. The large one takes the slot when it fits.
+    """
+    engine = Cluster(flat("slots", slots_per_node=2, hold_after_ms=1000), nodes=[(4096, 8)] * 2)
+    for number in (1, 2, 3, 4):
+        engine.add_app(number)
+        engine.ask(number, 1, (1536, 1))
+    engine.round()
+    engine.add_app(5, submitted_ms=-1)
+    engine.ask(5, 1, (3072, 1))
+    for number in (6, 7, 8):
+        engine.add_app(number)
+        engine.ask(number, 1, (512, 1))
+    engine.complete(1)
+    engine.round(1000)
+    engine.complete(2)
+    assert [g.app for g in engine.round(1000)] == [5]

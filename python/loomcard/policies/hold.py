@@ -7,11 +7,14 @@ ask that has waited longest, on the node that is likely to have enough soonest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
-from loomcard.model.cluster import Application, Ask, AskKey, Container, Node, Queue
+from mypy_extensions import mypyc_attr
+
+from loomcard.model.cluster import Application, Ask, AskKey, Node, Queue
+from loomcard.model.cluster import Container as Running
 from loomcard.model.draft import Draft
 from loomcard.model.holds import why_never
 from loomcard.model.ledger import Ledger
@@ -23,7 +26,7 @@ from loomcard.model.room import Shape
 if TYPE_CHECKING:
     from loomcard.policies.fill import Index
 
-HOLD_AFTER_MS = 5_000
+HOLD_AFTER_MS = 1_000
 """How long an ask is passed over before room is held for it, unless a policy's option says else."""
 
 HOLDS = "HOLDS"
@@ -35,16 +38,41 @@ REVIEW_MS = 10_000
 ASSUMED_MS = 60_000
 """How long tasks run while none has completed."""
 
+OVERDUE = 4
+"""The part of the mean, as its divisor, that a container is given beyond it."""
+
+SERVICE = 3
+"""How many times the mean a container has run that is taken for a service."""
+
 NEVER = 1 << 40
 """When the room of an AM is free, as long as no AM has ended."""
 
 
-def serve_holds(
-    plan: Plan, governs: Callable[[Queue], bool],
-    forbids: Callable[[Application], Any] = lambda _: None,
-) -> bool:  # fmt: skip
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Rules:
+    """What a policy adds to the limits of the queue tree when it holds room; a policy that adds
+    something overrides it.
+    """
+
+    def forbids(self, ask: Ask) -> Any:  # noqa: ARG002 - a policy may
+        """Why the policy gives the ask nothing now; None if it may have a container."""
+        return None
+
+    def place(self, plan: Plan, ask: Ask) -> Node | None:
+        """Where its next container would go; None where it fits nowhere now."""
+        return plan.place(ask)
+
+    def takes(self, node: Node) -> bool:  # noqa: ARG002 - as above
+        """Whether a node takes one more container, whatever its size."""
+        return True
+
+
+NO_RULES = Rules()
+
+
+def serve_holds(plan: Plan, governs: Callable[[Queue], bool], rules: Rules = NO_RULES) -> bool:
     """Grant what fits into the room held for it, before anybody else is served; whether anything
-    was. A hold whose ask a limit, or ``forbids``, now keeps from it is given up.
+    was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
     """
     view, ledger = plan.view, plan.view._ledger
     granted = False
@@ -52,13 +80,13 @@ def serve_holds(
         ask, app = hold.ask, hold.ask.application
         if plan.spent or not governs(app.queue):
             continue
-        reason = plan.limited(ask) or forbids(app)
+        reason = plan.limited(ask) or rules.forbids(ask)
         if reason is not None:
             plan.release_hold(ask)
             plan.wait(ask, reason)
         elif not plan.allows(ask):
             continue
-        elif plan.why_not(ask, hold.node) is None:
+        elif plan.why_not(ask, hold.node) is None and rules.takes(hold.node):
             plan.grant(ask, hold.node)
             granted = True
         else:
@@ -68,11 +96,7 @@ def serve_holds(
     return granted
 
 
-def want_room(
-    plan: Plan, index: Index, after_ms: int,
-    forbids: Callable[[Application], Any] = lambda _: None,
-    limit_of: Callable[[Application], Resource | None] = lambda _: None,
-) -> None:  # fmt: skip
+def want_room(plan: Plan, index: Index, after_ms: int, rules: Rules = NO_RULES) -> None:
     """Say that the first in line of a leaf queue wants a hold, if it has been passed over for
     ``after_ms`` (0: never). Who has a hold, may have nothing, or asks for what no node has is not
     first in line.
@@ -84,11 +108,12 @@ def want_room(
     left: list[tuple[Shape | None, Any]] = []
     while (app := index.top()) is not None:
         assert isinstance(app, Application)
-        ask = None if view._ledger.holds.of(app) else _first(plan, app, forbids, limit_of)
-        if ask is not None:
-            if (ask.size, ask.label) in passed and plan.place(ask) is None:
+        if not view._ledger.holds.of(app):
+            able, ask = _first(plan, app, passed, rules)
+            if ask is not None:
                 view._draft.wants[ask] = plan._instance
-            break
+            if able:
+                break
         left += index.leave(app)
     index.restore(left)
 
@@ -117,20 +142,27 @@ def want_first(
 
 
 def _first(
-    plan: Plan, app: Application, forbids: Callable[[Application], Any],
-    limit_of: Callable[[Application], Resource | None],
-) -> Ask | None:  # fmt: skip
-    """The application's first ask that nothing but room forbids, and that some node could run."""
-    if forbids(app) is not None:
-        return None
-    most = limit_of(app)
+    plan: Plan, app: Application, passed: Container[Shape], rules: Rules
+) -> tuple[bool, Ask | None]:
+    """Whether anything that the application asks for may be granted if there is room, and of what
+    has the same priority as the first such ask, the first that was passed over and fits nowhere:
+    who asks for small containers and large ones alike is passed over by itself.
+    """
+    first: Ask | None = None
     for ask in app.asks:
-        if ask.count > 0 and plan.limited(ask) is None and plan.allows(ask):
-            if most is not None and not fits(ask.size, most):
-                return None
-            if plan.place(ask) is not None or _possible(plan.view._ledger, ask):
-                return ask
-    return None
+        if first is not None and ask.key.priority != first.key.priority:
+            break
+        if ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
+            continue
+        if rules.forbids(ask) is not None:
+            continue
+        nowhere = rules.place(plan, ask) is None
+        if nowhere and not _possible(plan.view._ledger, ask):
+            continue
+        if nowhere and (ask.size, ask.label) in passed:
+            return True, ask
+        first = first or ask
+    return first is not None, None
 
 
 def _possible(ledger: Ledger, ask: Ask) -> bool:
@@ -200,9 +232,10 @@ def room_in_ms(ledger: Ledger, node: Node, size: Resource, now_ms: int) -> int:
     return NEVER
 
 
-def left_ms(ledger: Ledger, container: Container, now_ms: int) -> int:
-    """How long a container is likely to run on: as long as those of its application have run, or
-    any. One that has run longer is taken to run as long again, so that services come last.
+def left_ms(ledger: Ledger, container: Running, now_ms: int) -> int:
+    """How long a container is likely to run on, if it runs as long as those of its application have
+    run in the mean, or any. Beyond the mean it is given a part of it, ``OVERDUE``; and one that
+    has run ``SERVICE`` times as long, to run as long again, so that services come last.
     """
     if container.preempting_since is not None:
         return 0
@@ -214,7 +247,7 @@ def left_ms(ledger: Ledger, container: Container, now_ms: int) -> int:
         count, ran_ms = 1, ASSUMED_MS
     mean_ms = ran_ms // count
     age_ms = now_ms - (container.started_ms or container.allocated_ms)
-    return mean_ms - age_ms if age_ms < mean_ms else age_ms
+    return max(mean_ms - age_ms, mean_ms // OVERDUE) if age_ms < SERVICE * mean_ms else age_ms
 
 
 def no_room(ledger: Ledger, ask: Ask) -> str:

@@ -14,11 +14,11 @@ from loomcard.model.cluster import Application, Ask, Node
 from loomcard.model.events import ApplicationAdded, AttemptAdded
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
-from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import Full, tell
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
+from loomcard.policies.hold import HOLD_AFTER_MS, Rules, no_room, serve_holds, want_room
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level
 
@@ -29,12 +29,14 @@ class Slots:
     """Count containers, not resources: so many slots a node, shared fairly by their number.
 
     ``slots_per_node``: of every node; 0: as many slots of ``slot_memory_mb`` and ``slot_vcores``
-    (0: of no account) as its capacity holds. An AM takes a slot too.
+    (0: of no account) as its capacity holds. An AM takes a slot too. ``hold_after_ms``: as of
+    ``fifo``; with the room a slot is held.
     """
 
     slots_per_node: int = 8
     slot_memory_mb: int = 1024
     slot_vcores: int = 1
+    hold_after_ms: int = HOLD_AFTER_MS
 
     leaf_only = True
     asks_again = True  # containers of other queues free slots too
@@ -60,6 +62,9 @@ class Slots:
             view._indexes["slots"] = FreeSlots(ledger, self), Level(view.queue, by_slots)
         free, level = view._indexes["slots"]
         free.update()
+        if ledger.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue, free)
+            free.update()
         level.update(ledger)
         full = Full(ledger)
         while free.numbers and not plan.spent and not full.everything():
@@ -73,6 +78,7 @@ class Slots:
         level.put_back()
         if not plan.spent:
             tell(plan, level.untold)
+            want_room(plan, level, self.hold_after_ms, free)
         return plan, tell_headroom(plan, told, free.room(view.cluster_capacity))
 
 
@@ -104,7 +110,7 @@ def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 
-class FreeSlots:
+class FreeSlots(Rules):
     """The nodes that have a slot free, by number; told by the ledger which nodes changed."""
 
     def __init__(self, ledger: Ledger, slots: Slots) -> None:
@@ -125,7 +131,7 @@ class FreeSlots:
             before_free, before = self._counted.pop(number, (0, 0))
             alive = self._ledger.nodes.get(number) is node
             slots = self._slots(node) if alive else 0
-            free = max(0, slots - len(node.containers))
+            free = max(0, slots - len(node.containers) - (node.hold is not None))
             if alive:
                 self._counted[number] = free, slots
             self.count += free - before_free
@@ -135,6 +141,10 @@ class FreeSlots:
             elif before_free and not free:
                 del self.numbers[bisect_left(self.numbers, number)]
         self._changed.clear()
+
+    def takes(self, node: Node) -> bool:
+        """Whether a slot is free on the node, or held there."""
+        return len(node.containers) < self._slots(node)
 
     def _slots(self, node: Node) -> int:
         return self._fixed or slots_of(node.capacity, self._slot)
@@ -164,7 +174,7 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:
         shape = (ask.size, ask.label)
         if ask.count <= 0 or not plan.allows(ask):
             continue
-        reason = plan.limited(ask) or (Reason.NODE_FULL if shape in full else None)
+        reason = plan.limited(ask) or (no_room(plan.view._ledger, ask) if shape in full else None)
         if reason is None:
             node = free.place(plan, ask)
             if node is not None:
@@ -173,6 +183,6 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:
                 return True
             if not ask.attempt.blacklist and ask.suits_all:
                 full.add(shape)
-            reason = Reason.NODE_FULL
+            reason = no_room(plan.view._ledger, ask)
         plan.wait(ask, reason)
     return False

@@ -16,6 +16,7 @@ from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import SHARE, Entry, Order, members_of
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
+from loomcard.policies.hold import HOLD_AFTER_MS
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
@@ -26,10 +27,12 @@ class StrictShares:
     """Give each member at most its fair share of the scope, by weight; never lend the rest.
 
     ``over``: the members that the scope is divided among: those that ask for or hold something, or
-    all. The smallest dominant share goes first.
+    all. The smallest dominant share goes first. ``hold_after_ms``: as of ``fifo``; nothing is held
+    beyond a share.
     """
 
     over: Literal["demanding", "all"] = "demanding"
+    hold_after_ms: int = HOLD_AFTER_MS
 
     asks_again = True  # what the scope is entitled to depends on other queues
 
@@ -44,7 +47,8 @@ class StrictShares:
         its share forbids it would fill the share with reduces, which wait there for its maps.
         """
         plan = Plan(view)
-        fill_tree(plan, partial(self._level, view, plan.dominant_share), hold_after_ms=0)
+        level_of = partial(self._level, view, plan.dominant_share)
+        fill_tree(plan, level_of, self.hold_after_ms)
         if view.queue.leaf:
             _tell_headroom(plan, told)
         return plan, told

@@ -13,13 +13,13 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.model.cluster import Application, Member, Queue
+from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource
-from loomcard.policies.fill import ALL, Full, Index, Order, serve, take_turn, tell
-from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds, want_room
+from loomcard.model.resource import Resource, fits
+from loomcard.policies.fill import ALL, SHARE, Full, Index, Order, serve, take_turn, tell
+from loomcard.policies.hold import HOLD_AFTER_MS, Rules, serve_holds, want_room
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -54,6 +54,21 @@ class Level(Index):
 Levels = dict[Queue, Level]
 
 
+class LevelRules(Rules):
+    """What the levels forbid is held for nobody either."""
+
+    def __init__(self, levels: Levels) -> None:
+        self._levels = levels
+
+    def forbids(self, ask: Ask) -> Reason | str | None:
+        """As the level of its queue says of its application, and of this size."""
+        app = ask.application
+        level = self._levels[app.queue]
+        reason = level.forbids(app)
+        most = None if reason else level.limit_of(app)
+        return reason if most is None or fits(ask.size, most) else SHARE
+
+
 def fill_tree(
     plan: Plan, level_of: Callable[[Queue], Level], hold_after_ms: int = HOLD_AFTER_MS
 ) -> Plan:
@@ -71,9 +86,8 @@ def fill_tree(
         level.update(ledger)
     if plan.spent:
         return plan
-    if ledger.holds and serve_holds(
-        plan, levels.__contains__, lambda app: levels[app.queue].forbids(app)
-    ):
+    rules = LevelRules(levels)
+    if ledger.holds and serve_holds(plan, levels.__contains__, rules):
         for level in levels.values():
             level.update(ledger)
     full, root = Full(ledger, view._draft.full), levels[view.queue]
@@ -84,7 +98,7 @@ def fill_tree(
         if level.queue.leaf and level.untold and not plan.spent:
             tell(plan, level.untold)
         if level.queue.leaf and not plan.spent:
-            want_room(plan, level, hold_after_ms, level.forbids, level.limit_of)
+            want_room(plan, level, hold_after_ms, rules)
     return plan
 
 
