@@ -31,5 +31,5 @@ class ShortestJobFirst(WeighsWork):
         """Fill by the length of the critical path."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
         plan = Plan(view)
-        fill(plan, order=estimates.critical_path_ms, hold_after_ms=self.hold_after_ms)
+        fill(plan, order=estimates.critical_path_ms, hold_after_ms=self.hold_after_ms, goes_on=True)
         return plan, memory

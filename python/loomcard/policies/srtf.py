@@ -30,5 +30,5 @@ class ShortestRemainingFirst(WeighsWork):
         """Fill by remaining work; a running task counts whole till it ends."""
         estimates = Estimates.of(view, memory, self.assumed_ms)
         plan = Plan(view)
-        fill(plan, order=estimates.work, hold_after_ms=self.hold_after_ms)
+        fill(plan, order=estimates.work, hold_after_ms=self.hold_after_ms, goes_on=True)
         return plan, memory
