@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dressed import SECOND, dress
+from loomcard.testing import Clause, check_contract
 from loomcard.testing.cluster import Cluster, Granted
 
 NODE = (8192, 8)
@@ -150,3 +151,10 @@ def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
     for _ in range(10):
         cluster.round(SECOND)
     assert len(masters(cluster)) == 10
+
+
+def test_a_replay_sees_an_am_that_was_granted_in_mid_round():
+    """Called again in the round that granted an AM, the policy took the ask, of which nothing is
+    left, for one that waits; a journal's segment that begins then has no such ask.
+    """
+    check_contract("dress", seeds=[4], skip={Clause.WAIT})

@@ -146,6 +146,8 @@ class Pools:
         width, starts, count = len(app.used), False, 0
         tasks, every = [0] * width, [0] * width
         for ask in app.asks:
+            if ask.count <= 0:  # granted in this round, and not confirmed yet
+                continue
             asked = ask.size if ask.count == 1 else [ask.count * amount for amount in ask.size]
             if ask.is_am:
                 starts = True
