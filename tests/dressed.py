@@ -5,7 +5,7 @@ from typing import Any
 from compiled import flat
 from loomcard.model import records as r
 from loomcard.model.report import values_of
-from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
 from loomcard.testing.cluster import Cluster, Granted
@@ -31,7 +31,7 @@ def pools(cluster: Cluster) -> Pools:
 
 def used(cluster: Cluster) -> tuple[int, int]:
     """Cores that small and large jobs hold."""
-    return pools(cluster).used[SMALL][1], pools(cluster).used[LARGE][1]
+    return pools(cluster).held(SMALL)[1], pools(cluster).held(LARGE)[1]
 
 
 def come(cluster: Cluster, **counts: int) -> None:

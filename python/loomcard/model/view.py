@@ -173,8 +173,13 @@ class ClusterView:
         found = []
         for changes in self._unread:
             for kind, at_ms, sequence, leaf, facts in changes:
-                if leaf is None or _within(leaf, self.queue, inside):
-                    found.append(kind(at_ms, sequence, *facts))
+                if leaf is not None:
+                    concerned = inside.get(leaf)
+                    if concerned is None:
+                        concerned = inside[leaf] = _within(leaf, self.queue)
+                    if not concerned:
+                        continue
+                found.append(kind(at_ms, sequence, *facts))
         return found
 
     def changes_of(self, kind: type[Kind]) -> Sequence[Kind]:
@@ -196,11 +201,8 @@ def _below(queue: Queue) -> list[Application]:
     return [app for child in queue.children for app in _below(child)]
 
 
-def _within(leaf: Queue, scope: Queue, known: dict[Queue, bool]) -> bool:
-    answer = known.get(leaf)
-    if answer is None:
-        queue: Queue | None = leaf
-        while queue is not None and queue.path != scope.path:
-            queue = queue.parent
-        answer = known[leaf] = queue is not None
-    return answer
+def _within(leaf: Queue, scope: Queue) -> bool:
+    queue: Queue | None = leaf
+    while queue is not None and queue.path != scope.path:
+        queue = queue.parent
+    return queue is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from compiled import flat
-from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of, used
+from dressed import HUNDRED, SECOND, come, dress, full, memory, of, used
 from loomcard.policies.dress.policy import Dress
 from loomcard.policies.registry import register
 from loomcard.testing.cluster import Cluster
@@ -47,17 +47,6 @@ def test_a_large_job_that_waited_too_long_is_not_delayed_further():
     assert deltas == pytest.approx([0.09, 0.0])
 
 
-def test_priorities_part_the_phases():
-    """Maps and reduces that start together are two phases."""
-    cluster = dress(use_priority=True)
-    come(cluster, a1=4)
-    cluster.ask(1, 3, priority=10)
-    begin(cluster, cluster.round())
-    cluster.round(SECOND)
-    phases = memory(cluster).jobs[1].tracker.phases
-    assert sorted((p.key, p.c, p.w) for p in phases) == [(10, 3, 3), (20, 4, 4)]
-
-
 @register("dress-unchecked")
 class Unchecked(Dress):
     """Options that no set-up may have."""
@@ -87,8 +76,7 @@ def test_with_one_category_it_is_first_in_first_out(theta):
         ({"waiting_ams": 0.0}, "waiting_ams is above 0"),
         ({"waiting_ams": 0.6}, "waiting_ams is above 0 and at most 0.5"),
         ({"reading": "best"}, "printed, share"),
-        ({"forecast": "best"}, "incremental, literal, none"),
-        ({"leftover": "half"}, "net, gross"),
+        ({"hold_after_ms": -1}, "hold_after_ms is at least 0"),
         ({"pack": "half"}, "whole, partial"),
     ],
 )

@@ -18,7 +18,6 @@ from loomcard.policies.dress import (
     classify,
     phase_cum,
     phase_expected,
-    phase_release,
     split,
 )
 
@@ -58,30 +57,29 @@ def test_the_dominant_share_decides_over_several_resources():
 def phase(gamma=100, dps=5, c=10, running=None):
     """A phase that releases, of which all run unless said."""
     tasks = dict.fromkeys(range(c if running is None else running), (1,))
-    return Phase(0, starts=[0, dps], c=c, dps=dps, gamma=gamma, running=tasks, size=(1,))
+    return Phase(psf=0, psl=dps, c=c, dps=dps, gamma=gamma, running=tasks)
 
 
 @pytest.mark.parametrize(
-    ("t", "literal", "expected"),
-    [(100, 0, 2), (101, 2, 2), (103, 6, 2), (105, 10, 0), (106, 0, 0)],
+    ("t", "released", "expected"),
+    [(100, 0, 2), (101, 2, 2), (103, 6, 2), (105, 10, 0), (106, 10, 0)],
 )
-def test_equation_9_by_hand(t, literal, expected):
+def test_equation_9_by_hand(t, released, expected):
     """Worked example 4.3: gamma=100, dps=5, c=10."""
-    assert phase_release(t, 0, 100, 5, 10) == literal
+    assert phase_cum(t, 0, 100, 5, 10) == released
     assert phase_expected(t, 1, 0, phase()) == expected
 
 
 def test_nothing_is_released_before_the_job():
-    """t < alpha, no gamma yet, not started."""
-    assert phase_release(103, 104, 100, 5, 10) == 0
-    assert phase_release(103, 0, None, 5, 10) == phase_release(103, None, 100, 5, 10) == 0
+    """No gamma yet, not started."""
+    assert phase_cum(103, None, 100, 5, 10) == 0
     assert phase_cum(103, 0, None, 5, 10) == phase_cum(100, 0, 100, 5, 10) == 0
     assert phase_cum(1000, 0, 100, 5, 10) == 10
 
 
 def test_tasks_that_started_together_are_released_within_a_tick():
     """dps = 0 counts as tau (defect 16)."""
-    assert phase_release(101, 0, 100, 0, 10) == 10
+    assert phase_cum(101, 0, 100, 0, 10) == 10
     assert phase_expected(100, 1, 0, phase(dps=0)) == 10
 
 
@@ -93,7 +91,7 @@ def test_no_more_is_expected_than_still_runs():
 def test_an_open_phase_is_forecast_by_its_variation_so_far():
     """Short tasks end before the last one has started."""
     early = phase()
-    early.starts, early.dps = [0, 4], None
+    early.psl, early.dps = 4, None
     assert phase_expected(100, 1, 0, early) == 2.5
 
 
@@ -101,15 +99,14 @@ def test_an_open_phase_is_forecast_by_its_variation_so_far():
     gamma=st.integers(0, 50), dps=st.integers(0, 40), c=st.integers(0, 30), gone=st.integers(0, 30)
 )
 def test_forecasts_stay_within_the_phase(gamma, dps, c, gone):
-    """Property 11: 0 <= expected <= running; over all ticks at most c; literal within [0, c]."""
+    """Property 11: 0 <= expected <= running; over all ticks at most c."""
     each = phase(gamma, dps, c, max(0, c - gone))
     found = [phase_expected(t, 1, 0, each) for t in range(100)]
     assert all(0 <= x <= len(each.running) for x in found)
     assert sum(found) <= c + 1e-9
-    assert all(0 <= phase_release(t, 0, gamma, dps, c) <= c for t in range(100))
 
 
-def listing(delta, tot, ac1, ac2, f1, f2, sd, ld, dmin=0.0, dmax=1.0, leftover="net"):
+def listing(delta, tot, ac1, ac2, f1, f2, sd, ld, dmin=0.0, dmax=1.0):
     """Algorithm 3 in containers, line by line: what ``adjust`` is compared with."""
     small, large = sorted(r for r in sd if r > 0), sorted(r for r in ld if r > 0)
     p1, p2 = sum(small), sum(large)
@@ -133,7 +130,7 @@ def listing(delta, tot, ac1, ac2, f1, f2, sd, ld, dmin=0.0, dmax=1.0, leftover="
             moved = max(0.0, small[i] - a1)
             a1 = max(0.0, a1 - small[i])
             a2 -= moved
-            delta += (moved if leftover == "net" else small[i]) / tot
+            delta += moved / tot
             i += 1
     return min(max(delta, dmin), dmax)
 
@@ -154,24 +151,22 @@ def adjusted(delta, *situation, rule=RULE, shape=(1.0,)):
 
 
 @pytest.mark.parametrize(
-    ("ac", "f", "sd", "ld", "leftover", "want"),
+    ("ac", "f", "sd", "ld", "want"),
     [
-        pytest.param((10, 0), (0, 0), [4], [30], "net", 0.08, id="SD has too much"),
-        pytest.param((1, 20), (1, 0), [5], [10], "net", 0.40, id="LD has too much"),
-        pytest.param((3, 6), (0, 0), [2, 5], [25], "net", 0.28, id="pack: four are moved"),
-        pytest.param((3, 6), (0, 0), [2, 5], [25], "gross", 0.30, id="pack as printed"),
-        pytest.param((3, 6), (0, 0), [], [], "net", 0.20, id="idle"),
-        pytest.param((2, 0), (0, 6), [2, 5], [25], "net", 0.30, id="F2 counts for LD (defect 17)"),
-        pytest.param((5, 5), (0, 0), [5, 5], [20], "net", 0.30, id="an exact fit fits (19)"),
-        pytest.param((0, 9), (0, 0), [4], [5, 9], "net", 0.28, id="all jobs are looked at (18)"),
+        pytest.param((10, 0), (0, 0), [4], [30], 0.08, id="SD has too much"),
+        pytest.param((1, 20), (1, 0), [5], [10], 0.40, id="LD has too much"),
+        pytest.param((3, 6), (0, 0), [2, 5], [25], 0.28, id="pack: four are moved"),
+        pytest.param((3, 6), (0, 0), [], [], 0.20, id="idle"),
+        pytest.param((2, 0), (0, 6), [2, 5], [25], 0.30, id="F2 counts for LD (defect 17)"),
+        pytest.param((5, 5), (0, 0), [5, 5], [20], 0.30, id="an exact fit fits (19)"),
+        pytest.param((0, 9), (0, 0), [4], [5, 9], 0.28, id="all jobs are looked at (18)"),
     ],
 )
-def test_algorithm_3_by_hand(ac, f, sd, ld, leftover, want):
+def test_algorithm_3_by_hand(ac, f, sd, ld, want):
     """Worked example 4.4, tot=50, delta=0.20; and a defect's mending in each further row."""
     situation = (50, *ac, *f, sd, ld)
-    assert listing(0.20, *situation, 0.02, 0.98, leftover) == pytest.approx(want)
-    found = adjusted(0.20, *situation, rule=replace(RULE, leftover=leftover))
-    assert found == pytest.approx(want)
+    assert listing(0.20, *situation, 0.02, 0.98) == pytest.approx(want)
+    assert adjusted(0.20, *situation) == pytest.approx(want)
 
 
 @st.composite
@@ -251,14 +246,13 @@ def test_what_is_free_for_small_jobs_is_given_to_them(each):
     assert not ac1 or found * tot - used1 >= ac1 - 1e-6
 
 
-@given(each=situations(), leftover=st.sampled_from(["net", "gross"]))
-def test_vectors_of_equal_containers_are_the_papers_count(each, leftover):
+@given(each=situations())
+def test_vectors_of_equal_containers_are_the_papers_count(each):
     """With one type, and with containers of the cluster's own shape and a type that is absent."""
     plain = each[:8]
-    want = listing(*plain, 0.02, 0.98, leftover)
+    want = listing(*plain, 0.02, 0.98)
     for shape in ((1.0,), (2.0, 0.0)):
-        found = adjusted(*plain, rule=replace(RULE, leftover=leftover), shape=shape)
-        assert found == pytest.approx(want)
+        assert adjusted(*plain, shape=shape) == pytest.approx(want)
 
 
 @given(each=situations(), slim=st.floats(0.1, 1))

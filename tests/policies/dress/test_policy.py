@@ -7,7 +7,7 @@ import pytest
 from compiled import flat, queue, setup
 from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of, pools, shown, used
 from loomcard.model import records as r
-from loomcard.policies.dress.memory import UNKNOWN, Memory
+from loomcard.policies.dress.jobs import UNKNOWN, Memory
 from loomcard.policies.dress.policy import LARGE_KEPT, Dress
 from loomcard.testing.cluster import Cluster
 
@@ -135,7 +135,7 @@ def test_a_lost_node_makes_the_cluster_smaller():
     """tot falls at once, delta stays, who was small by the old measure may be large; lost tasks are
     no burst of ends.
     """
-    cluster = dress(fixed=True)
+    cluster = dress(dmin=0.1, dmax=0.1)
     come(cluster, a1=10)
     begin(cluster, cluster.round())
     cluster.round(SECOND)
@@ -273,7 +273,7 @@ def test_delta_is_read_back_unless_the_option_is_another():
     assert Dress().initial(None, saved).delta == 0.05
     assert Dress().initial(None, {"delta": 0.05}).delta == 0.05
     assert Dress(delta=0.3).initial(None, saved).delta == 0.3
-    assert Dress(fixed=True).initial(None, saved).delta == 0.1
+    assert Dress(dmin=0.1, dmax=0.1).initial(None, saved).delta == 0.1
     many = [f"application_1_{number:04d}" for number in range(LARGE_KEPT + 5)]
     assert list(Dress().initial(None, {"large": many}).large) == many[5:]
 
@@ -311,7 +311,7 @@ def test_one_users_sizes_do_not_move_the_border(size):
     """Four hundred asks that no node holds, or of most of a node: a job of nine is small, and finds
     the reserve.
     """
-    cluster = dress(fixed=True, order="submission")
+    cluster = dress(dmin=0.1, dmax=0.1, order="submission")
     cluster.add_app(1)
     cluster.ask(1, 400, size)
     cluster.round()

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.dress.grant import Grant
-from loomcard.policies.dress.memory import UNKNOWN
+from loomcard.policies.dress import grant
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
+from loomcard.policies.fill import serve
 from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
 from loomcard.testing.life import Life
@@ -34,32 +34,32 @@ def place(application) -> tuple[int, int, int]:
     return -application.priority, application.submitted_ms, application.number
 
 
-def line_of(found: Pools, application, container) -> str:
-    """The line in which it was served."""
-    kind = found.memory.jobs[application.number].kind
-    return UNKNOWN if container.is_am or kind == UNKNOWN else kind
-
-
-def check_grant(found: Pools, application, lifted: bool) -> None:
-    """Properties 3 and 10, as a container has just been granted and not been charged yet."""
+def check_serve(plan, application, full, reserved) -> bool:
+    """Properties 3 and 10: what is granted is within the quota before it, and passes nobody."""
+    line = reserved._line
+    asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
+    allowed = {key for key, size in asks.items() if line.pools.may(line.kind, size)}
+    if not serve(plan, application, full, reserved=reserved):
+        return False
     container = list(application.containers)[-1]
-    line = line_of(found, application, container)
-    assert lifted or found.may(line, container.size)
-    assert line != UNKNOWN or found.may_start(container.size)
-    for other in found.lines[line].entries:
+    assert container.ask_key in allowed
+    for other in line.entries:
         earlier = place(other) < place(application)
         for ask in other.asks if earlier and not other.attempts[other.number].blacklist else ():
             same = ask.count > 0 and ask.size == container.size and ask.relax_locality
             assert not same, f"{ask} was passed over"
+    return True
 
 
 def check_round(cluster: Cluster) -> None:
     """Properties 1, 4 and 9, between two rounds."""
     found, ledger = pools(cluster), cluster.session.mirror.ledger
-    held = [a + b for a, b in zip(found.used[SMALL], found.used[LARGE], strict=True)]
+    held = [a + b for a, b in zip(found.held(SMALL), found.held(LARGE), strict=True)]
     free = [sum(node.free[r] for node in ledger.nodes.values()) for r in (0, 1)]
     assert [h + f for h, f in zip(held, free, strict=True)] == list(ledger.capacity)
     assert 0 <= found.memory.delta <= 1
+    if any(hold.placed_ms == cluster.now for hold in ledger.holds):
+        return  # a hold moved after all were served: the room it gave back is for the next round
     for kind, line in found.lines.items():
         for application in line.entries:
             for ask in application.asks:
@@ -69,26 +69,21 @@ def check_round(cluster: Cluster) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
+@example(seed=10948)  # a hold moves, and the room it gave back is free till the next round
 @example(seed=346)  # a job becomes large between two ticks while LD waits for the next
 def test_every_life_keeps_the_border(seed):
     """A grant only within the quota, or where no large job could use it, and past nobody; what is
     free, and within a quota, never idles; held and free are the cluster; delta keeps its bounds.
     """
-    granted, checked, closing, lifts = Pools.granted, [], Grant._may, []
+    checked = []
 
-    def may(grant: Grant, kind, size) -> bool:
-        lifts[:] = [grant._lifted]
-        return closing(grant, kind, size)
-
-    def watched(found: Pools, application) -> None:
-        check_grant(found, application, lifts == [True])
+    def watched(plan, application, full, reserved) -> bool:
         checked.append(application.number)
-        granted(found, application)
+        return check_serve(plan, application, full, reserved)
 
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pools, "granted", watched)
-        patch.setattr(Grant, "_may", may)
+        patch.setattr(grant, "serve", watched)
         Life(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 

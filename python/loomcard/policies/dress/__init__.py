@@ -9,7 +9,6 @@ from loomcard.policies.dress.paper import (
     classify,
     phase_cum,
     phase_expected,
-    phase_release,
     split,
 )
 from loomcard.policies.dress.phases import Phase, Tracker, Windows
@@ -26,6 +25,5 @@ __all__ = [
     "classify",
     "phase_cum",
     "phase_expected",
-    "phase_release",
     "split",
 ]

@@ -2,68 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import floor
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.plan import Plan
-from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
-from loomcard.model.room import Shape
-from loomcard.policies.dress.memory import UNKNOWN, Job
+from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL
 from loomcard.policies.fill import RESERVED, Full, Index, Order, serve
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
+from loomcard.policies.hold import no_room, serve_holds, want_room
+
+if TYPE_CHECKING:
+    from loomcard.policies.dress.pools import Pools
 
 AMS_WAIT = "AMS_WAIT"
 """The reason of an AM that waits because enough AMs wait for their first task."""
 
 
 class Line(Index):
-    """The applications of one kind, in order; the pools say which changed."""
+    """The applications of one kind, in order; the pools say which changed. Contains the shapes that
+    none of them may have now, for the nodes are full or the border forbids it.
+    """
 
-    def __init__(self, queue: Queue, kind: str, line_of: Callable[[Any], str | None]) -> None:
+    def __init__(self, queue: Queue, kind: str, pools: Pools) -> None:
         super().__init__(queue, guarantees_first=False)
         queue.watchers.pop()  # its own
         self.kind = kind
-        self.closed: set[Shape | None] = set()  # shapes that the quota forbids
-        self._line_of = line_of
+        self.pools = pools
+        self.closed = Closed(self)
+        self.full: Full | None = None  # what is full in this call
+
+    def __contains__(self, shape: object) -> bool:
+        assert self.full is not None
+        return shape in self.full or shape in self.closed
 
     def rekey(self, order: Order, member: Member) -> None:
         """As any index; members of another line are none of its."""
-        if self._line_of(member) == self.kind:
+        if self.pools.line_of.get(member) == self.kind:
             super().rekey(order, member)
         else:
             self.entries.pop(member, None)
 
-    def has_open(self) -> bool:
-        """Whether a member asks for a shape that is not closed. Entries that were superseded stay
-        in the heaps for a while, and do not count.
-        """
-        live = self.entries
-        return any(
-            shape not in self.closed and any(live.get(entry[4]) is entry for entry in heap)
-            for shape, heap in self.heaps.items()
-        )
+    def first(self) -> Any:
+        """The first application of which something may be served; None if there is none."""
+        return self.top(self) if self.entries else None
+
+    def first_open(self) -> Any:
+        """As ``first``, whether or not the nodes are full."""
+        return self.top(self.closed) if self.entries else None
 
 
-class Border(Protocol):
-    """What divides the lines."""
+class Closed:
+    """The shapes that the border keeps from a line."""
 
-    lines: dict[str, Line]
+    __slots__ = ("_line",)
 
-    def may(self, line: str, size: Sequence[int]) -> bool:
-        """The quota lets a line's members have a container of ``size``."""
+    def __init__(self, line: Line) -> None:
+        self._line = line
 
-    def may_start(self, size: Sequence[int]) -> bool:
-        """An AM of ``size`` may start."""
-
-    def filled(self, pool: str) -> float:
-        """How much of its quota a category holds."""
-
-    def granted(self, app: Application) -> None:
-        """An application got a container."""
+    def __contains__(self, shape: object) -> bool:
+        assert isinstance(shape, tuple)
+        return not self._line.pools.may(self._line.kind, shape[0])
 
 
 class Grant:
@@ -72,99 +73,77 @@ class Grant:
     ``eager``: what is free and no large job could use goes to small ones beyond their quota.
     """
 
-    def __init__(self, plan: Plan, border: Border, order: Order, *, eager: bool) -> None:
+    def __init__(self, plan: Plan, pools: Pools, *, eager: bool) -> None:
         self._plan = plan
-        self._border = border
-        self._lines = border.lines
-        self._order = order
+        self._pools = pools
+        self._lines = pools.lines
+        self._order: Order = pools.key
         self._eager = eager
         self._full = Full(plan.view._ledger, plan.view._draft.full)
-        for line in self._lines.values():
-            line.refresh(plan.view._ledger.capacity_version, order)
-        self._shut = {kind: _Either(self._full, line) for kind, line in self._lines.items()}
-        self._filled: dict[str, float] = {}
-        self._lifted = False
-        self._update(CATEGORIES)
+        pools.lifted = False
 
-    def run(self) -> None:
-        """Serve until nothing more may be served; then everybody who waits has a reason."""
-        plan = self._plan
-        while not plan.spent and not self._full.everything():
-            found = self._next()
-            if found is None:
+    def run(self, hold_after_ms: int) -> None:
+        """Serve until nothing more may be served; then everybody who waits has a reason, and who is
+        first in line and passed over for ``hold_after_ms`` wants room held.
+        """
+        plan, lines, full = self._plan, self._lines.values(), self._full
+        if plan.view._ledger.holds and not plan.spent:
+            mine = plan.view.queue
+            if serve_holds(plan, lambda queue: queue is mine, self._forbids):
+                self._pools.update()
+        for line in lines:
+            line.full = full
+            line.refresh(plan.view._ledger.capacity_version, self._order)
+        while not plan.spent and not full.everything():
+            line, app = self._next()
+            if app is None:
                 break
-            line, app = found
-            if serve(plan, app, self._full, reserved=line.closed):
+            if serve(plan, app, full, reserved=line.closed):
+                self._pools.granted(app)
                 line.served(self._order, app)
-                self._border.granted(app)
-                self._update((LARGE,) if line.kind == LARGE else (SMALL,))
             else:
                 line.set_aside()
-        for line in self._lines.values():
+        for line in lines:
             line.put_back()
             if not plan.spent:
                 _tell(plan, line)
+                want_room(plan, line, hold_after_ms, limit_of=self._limit_of)
 
-    def _update(self, pools: Sequence[str]) -> None:
-        """Something was granted: see anew what the quotas allow."""
-        for pool in pools:
-            self._filled[pool] = self._border.filled(pool)
-            for kind in (LARGE,) if pool == LARGE else (UNKNOWN, SMALL):
-                line = self._lines[kind]
-                line.closed = {
-                    shape for shape, heap in line.heaps.items()
-                    if heap and shape is not None and not self._may(kind, shape[0])
-                }  # fmt: skip
-
-    def _may(self, kind: str, size: Sequence[int]) -> bool:
-        if self._lifted and kind != LARGE:
-            return kind == SMALL or self._border.may_start(size)
-        return self._border.may(kind, size)
-
-    def _next(self) -> tuple[Line, Any] | None:
+    def _next(self) -> tuple[Line, Any]:
         """The line and its first application of the category that holds less of its quota, ties to
         SMALL, of those that want something which quota and nodes allow.
         """
-        first, then = SMALL, LARGE
-        if self._filled[LARGE] < self._filled[SMALL]:
-            first, then = then, first
-        found = self._first_of(first) or self._first_of(then)
-        if found is None and self._eager and not self._lifted:
-            large = self._lines[LARGE]
-            if large.top(self._full) is None:  # whatever its quota, no node has what it asks for
-                self._lifted = True
-                self._update((SMALL,))
-                found = self._first_of(SMALL)
+        pools, large = self._pools, self._lines[LARGE]
+        behind = bool(large.entries) and pools.large_has_less()
+        found = (large, large.first()) if behind else self._small()
+        if found[1] is None:
+            found = self._small() if behind else (large, large.first())
+        eager = found[1] is None and self._eager and not pools.lifted
+        if eager and (not large.entries or large.top(self._full) is None):
+            pools.lifted = True  # whatever its quota, no node has what it asks for
+            found = self._small()
         return found
 
-    def _first_of(self, pool: str) -> tuple[Line, Any] | None:
-        if pool == LARGE:
-            return self._top(LARGE)
-        task, am = self._top(SMALL), self._top(UNKNOWN)
-        if task is None or am is None:
-            return task or am
-        earlier = am[0].entries[am[1]] < task[0].entries[task[1]]
-        return am if earlier else task
+    def _small(self) -> tuple[Line, Any]:
+        tasks, ams = self._lines[SMALL], self._lines[UNKNOWN]
+        task, am = tasks.first(), ams.first()
+        if am is None or (task is not None and tasks.entries[task] < ams.entries[am]):
+            return tasks, task
+        return ams, am
 
-    def _top(self, kind: str) -> tuple[Line, Any] | None:
-        line = self._lines[kind]
-        if not line.entries:
+    def _forbids(self, app: Application) -> str | None:
+        hold = self._plan.view._ledger.holds.of(app)
+        line = self._pools.line_of[app]
+        if hold is None or self._pools.may(line, hold.ask.size):
             return None
-        app = line.top(self._shut[kind])
-        return None if app is None else (line, app)
+        return AMS_WAIT if line == UNKNOWN else RESERVED
 
-
-class _Either:
-    """What is full, or closed to a line."""
-
-    __slots__ = ("_full", "_line")
-
-    def __init__(self, full: Full, line: Line) -> None:
-        self._full = full
-        self._line = line
-
-    def __contains__(self, shape: object) -> bool:
-        return shape in self._full or shape in self._line.closed
+    def _limit_of(self, app: Application) -> Resource | None:
+        """What the border lets an application have of what it asks for."""
+        pools = self._pools
+        line = pools.line_of[app]
+        sizes = [ask.size for ask in app.asks if ask.count > 0 and pools.may(line, ask.size)]
+        return Resource(map(max, zip(*sizes, strict=True))) if sizes else None
 
 
 def _tell(plan: Plan, line: Line) -> None:
@@ -173,25 +152,25 @@ def _tell(plan: Plan, line: Line) -> None:
         if isinstance(member, Application) and member in line.entries:
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
-                    held = kept if (ask.size, ask.label) in line.closed else Reason.NODE_FULL
+                    closed = (ask.size, ask.label) in line.closed
+                    held = kept if closed else no_room(plan.view._ledger, ask)
                     plan.wait(ask, plan.limited(ask) or held)
     line.untold.clear()
 
 
-def tell_headroom(plan: Plan, jobs: dict[int, Job], left: dict[str, list[float]]) -> None:
+def tell_headroom(plan: Plan, pools: Pools) -> None:
     """Tell the AMs whose headroom has changed: the least of what is free, and of what quota, maxima
-    and user limit leave. ``left``: what each category's quota leaves it.
+    and user limit leave.
 
     An AM that takes the other category's reserve for free room lets its reduces wait for maps that
     never come.
     """
-    ledger, leaf = plan.view._ledger, plan.view.queue
-    free = ledger.capacity.minus(ledger.queues[0].used)
+    leaf, free = plan.view.queue, plan.view._ledger.free
     found: dict[str, dict[str, Told]] = {}
-    for kind, room in left.items():
-        found[kind] = rooms(leaf, free.least([floor(amount) for amount in room]))
+    for kind in CATEGORIES:
+        found[kind] = rooms(leaf, free.least([floor(amount) for amount in pools.left(kind)]))
     for app in leaf.applications.values():
-        job = jobs[app.number]
+        job = pools.memory.jobs[app.number]
         kind = LARGE if job.kind == LARGE else SMALL
         amounts = found[kind][EVERYBODY if leaf.user_limit is None else app.user]
         if amounts != job.told:

@@ -1,8 +1,11 @@
-"""What the tasks of a queue's jobs did: from events to trackers, from trackers to a forecast."""
+"""What DRESS remembers of a queue's jobs, and what their tasks did: from events to trackers, from
+trackers to a forecast. The memory is plain data, with applications by their number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from loomcard.model.cluster import Application, Container
@@ -11,13 +14,98 @@ from loomcard.model.events import (
     AskChanged,
     ContainerAdded,
     ContainerCompleted,
+    ContainerResized,
     ContainerStarted,
     Event,
 )
-from loomcard.policies.dress.memory import UNKNOWN, Job, Memory
 from loomcard.policies.dress.options import Options
-from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected, phase_release
-from loomcard.policies.dress.phases import Phase
+from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected
+from loomcard.policies.dress.phases import Phase, Tracker
+
+UNKNOWN = "unknown"
+"""Of a job that has asked for its AM alone: neither SMALL nor LARGE yet."""
+
+
+@dataclass(slots=True)
+class Job:
+    """What is known of one application."""
+
+    kind: str = UNKNOWN
+    """SMALL, LARGE or UNKNOWN."""
+    peak: tuple[int, ...] = ()
+    """Amounts of tasks held and asked for together, at most so far."""
+    asked_ms: int | None = None
+    """When it first asked for tasks."""
+    served: bool = False
+    """It has had a task."""
+    aged: bool = False
+    """It waited ``age_ms`` for its first task."""
+    told: tuple[int, ...] = ()
+    """The headroom that its AM was told last."""
+    tracker: Tracker = field(default_factory=Tracker)
+
+    @property
+    def pool(self) -> str:
+        """What its containers are charged to. A large job's AM stays with SMALL until the job has
+        a task: AMs that wait use up what lets further AMs start.
+        """
+        return LARGE if self.kind == LARGE and self.served else SMALL
+
+
+@dataclass(slots=True)
+class Figures:
+    """What is shown of the last tick and of all, in containers."""
+
+    released: int = 0
+    """Tasks that ended since the last tick."""
+    forecast: tuple[float, float] = (0.0, 0.0)
+    """F_1 and F_2 for the tick that has begun."""
+    expected: float = 0.0
+    """F_1 + F_2 as it was forecast for the tick that has ended."""
+    actual: int = 0
+    """What was released in it."""
+    error: float = 0.0
+    """Sum over ticks of |expected - actual|."""
+    ticks: int = 0
+    branches: dict[str, int] = field(default_factory=dict)
+
+    def ticked(self, forecast: tuple[float, float]) -> None:
+        """A tick has ended, and so much is expected of the next one."""
+        self.expected, self.actual = sum(self.forecast), self.released
+        self.error += abs(self.expected - self.actual)
+        self.ticks += 1
+        self.released, self.forecast = 0, forecast
+
+    def count(self, branch: str) -> None:
+        """Algorithm 3 took this way."""
+        self.branches[branch] = self.branches.get(branch, 0) + 1
+
+
+@dataclass(slots=True)
+class Memory:
+    """All of it. ``delta`` and who was large are saved for good."""
+
+    delta: float
+    large: dict[str, None] = field(default_factory=dict)
+    """Ids of the applications that are large, or were before this memory began."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    tick_ms: int | None = None
+    """When the last tick was."""
+    total: list[int] = field(default_factory=list)
+    """What is divided, as of the last tick or change of ``capacity``: what the queue would be
+    entitled to if it asked for everything.
+    """
+    capacity: list[int] = field(default_factory=list)
+    """The cluster's, when ``total`` was last seen."""
+    large_at_tick: list[int] = field(default_factory=list)
+    """What LARGE held at the last tick, and all that it was charged with since."""
+    live: dict[int, int] = field(default_factory=dict)
+    """Jobs to evaluate at each tick, with the time of the last thing that happened to them."""
+    since_ms: int = 0
+    """When ``live`` ceased to be empty."""
+    settled: bool = False
+    """Nothing has changed since the last tick, which changed nothing either."""
+    figures: Figures = field(default_factory=Figures)
 
 
 class Jobs:
@@ -26,10 +114,12 @@ class Jobs:
     def __init__(
         self, memory: Memory, options: Options, applications: Mapping[int, Application]
     ) -> None:
+        self.asked: dict[Application, None] = {}
+        """Whose demand may have grown since it was last looked at."""
         self._memory = memory
         self._options = options
         self._apps = applications
-        self._fresh: set[int] = set()  # containers whose start is reported in this call
+        self._changes: Sequence[Event] = ()  # of this call, while they are noted
 
     def get(self, app: Application) -> Job:
         """What is known of an application; of one that was not known before, its running tasks
@@ -39,49 +129,57 @@ class Jobs:
         if job is None:
             kind = LARGE if app.id in self._memory.large else UNKNOWN
             job = self._memory.jobs[app.number] = Job(kind)
+            started = (c.container for c in self._changes if isinstance(c, ContainerStarted))
+            fresh = {container.number for container in started}
             for container in app.containers:
-                self._carry(job, container)
+                if container.number not in fresh:
+                    _carry(job, container)
         return job
-
-    def _carry(self, job: Job, container: Container) -> None:
-        running = container.started_ms is not None and container.number not in self._fresh
-        if running and not container.is_am and container.number not in job.tracker.owner:
-            job.tracker.carry[container.number] = tuple(container.size)
 
     # What happened
 
     def follow(self, changes: Sequence[Event]) -> None:
         """Note what happened to tasks and asks; trackers apply it at the next tick."""
-        self._fresh = {c.container.number for c in changes if isinstance(c, ContainerStarted)}
+        self._changes = changes
         for change in changes:
             if isinstance(change, AskChanged):
                 self._ask(change)
+            elif isinstance(change, ContainerStarted):
+                if (job := self._job_of(change.container, change.at_ms)) is not None:
+                    container = change.container
+                    size = tuple(container.size)
+                    job.tracker.note_start(change.at_ms, container.number, size)
+            elif isinstance(change, ContainerCompleted):
+                self._end(change)
+            elif isinstance(change, ContainerResized):
+                self.asked[change.container.application] = None
+            elif isinstance(change, ContainerAdded):
+                if (job := self._job_of(change.container, None)) is not None:
+                    self.asked[change.container.application] = None
+                    _carry(job, change.container)
             elif isinstance(change, ApplicationRemoved):
                 self._forget(change.application)
-            elif isinstance(change, ContainerStarted | ContainerAdded | ContainerCompleted):
-                app = change.container.application
-                if change.container.is_am:
-                    continue
-                if isinstance(change, ContainerCompleted):
-                    self._memory.figures.released += 1
-                if app.number in self._apps:
-                    self._task(change, self.get(app))
-        self._fresh = set()
+        self._changes = ()
 
-    def _task(
-        self, change: ContainerStarted | ContainerAdded | ContainerCompleted, job: Job
-    ) -> None:
-        container, at = change.container, change.at_ms
-        if isinstance(change, ContainerAdded):
-            self._carry(job, container)
-            return
-        if isinstance(change, ContainerStarted):
-            key = container.ask_key.priority if self._options.use_priority else 0
-            job.tracker.note_start(at, container.number, key, tuple(container.size))
-        else:
+    def _job_of(self, container: Container, at_ms: int | None) -> Job | None:
+        """Whose task a container is; None of an AM, and of what is not in the queue. ``at_ms``:
+        when something happened to it that trackers look at.
+        """
+        app = container.attempt.application
+        if container.is_am or app.number not in self._apps:
+            return None
+        if at_ms is not None:
+            self._touch(app, at_ms)
+        return self.get(app)
+
+    def _end(self, change: ContainerCompleted) -> None:
+        container = change.container
+        if not container.is_am:
+            self._memory.figures.released += 1
+        if (job := self._job_of(container, change.at_ms)) is not None:
             well = change.kind == "completed" and change.exit_status == 0
-            job.tracker.note_finish(at, container.number, well or change.kind == "released")
-        self._touch(container.application, at)
+            well = well or change.kind == "released"
+            job.tracker.note_finish(change.at_ms, container.number, well)
 
     def _ask(self, change: AskChanged) -> None:
         app = change.ask.application
@@ -89,6 +187,7 @@ class Jobs:
             job = self.get(app)
             if not change.ask.is_am and job.asked_ms is None:
                 job.asked_ms = change.at_ms
+            self.asked[app] = None
             self._touch(app, change.at_ms)
 
     def _forget(self, app: Application) -> None:
@@ -116,24 +215,17 @@ class Jobs:
         while m.live:
             t = min(t, now_ms)
             for number, touched_ms in list(m.live.items()):
-                tracker = m.jobs[number].tracker
-                tracker.advance(t, partial(self._waiting, number), windows)
-                released_ms = tracker.released_ms(options.tick_ms)
-                if t >= max(touched_ms + options.phase_window_ms, released_ms):
-                    del m.live[number]  # windows are empty, and ramps over: nothing can change
+                m.jobs[number].tracker.advance(t, partial(self._waiting, number), windows)
+                if t >= touched_ms + options.phase_window_ms:
+                    del m.live[number]  # windows are empty: nothing can change
             if t == now_ms:
                 break
             t += options.tick_ms
 
-    def _waiting(self, number: int, key: int) -> int:
+    def _waiting(self, number: int) -> int:
         """Tasks of a job that are asked for or granted, and not yet running."""
         app, tracker = self._apps[number], self._memory.jobs[number].tracker
-        by_key = self._options.use_priority
-        asks = (a for a in app.asks if not a.is_am and (not by_key or a.priority == key))
-        asked = sum(ask.count for ask in asks)
-        if by_key:
-            held = (c for c in app.containers if not c.is_am and c.ask_key.priority == key)
-            return asked + sum(c.started_ms is None for c in held)
+        asked = sum(ask.count for ask in app.asks if not ask.is_am)
         return asked + max(0, tasks_held(app) - len(tracker.owner) - len(tracker.carry))
 
     def releases(
@@ -144,28 +236,30 @@ class Jobs:
         """
         found = {kind: [0.0] * width for kind in CATEGORIES}
         counts = dict.fromkeys(CATEGORIES, 0.0)
-        for number in self._memory.live if self._options.forecast != "none" else ():
+        tau = self._options.tick_ms
+        for number in self._memory.live if self._options.forecast else ():
             job = self._memory.jobs[number]
             kind = LARGE if job.kind == LARGE else SMALL
             for phase in job.tracker.phases:
-                expected = self._expected(now_ms, job.tracker.alpha, phase)
+                expected = phase_expected(now_ms, tau, job.tracker.alpha, phase, tau)
                 if expected > 0:
                     counts[kind] += expected
                     _add(found[kind], phase, expected)
         return (found[SMALL], found[LARGE]), (counts[SMALL], counts[LARGE])
 
-    def _expected(self, now_ms: int, alpha: int | None, phase: Phase) -> float:
-        tau = self._options.tick_ms
-        if self._options.forecast == "incremental":
-            return phase_expected(now_ms, tau, alpha, phase, tau)
-        return phase_release(now_ms + tau, alpha, phase.gamma, phase.variation, phase.c, tau)
+
+def _carry(job: Job, container: Container) -> None:
+    """A task runs that nobody saw start."""
+    running = container.started_ms is not None and container.number not in job.tracker.owner
+    if running and not container.is_am:
+        job.tracker.carry[container.number] = tuple(container.size)
 
 
 def _add(total: list[float], phase: Phase, expected: float) -> None:
-    """Releases as amounts: each of the mean size of the phase's running tasks, or of its last one
-    where none runs any more (specification 2.8).
+    """Releases as amounts, each of the mean size of the phase's running tasks (specification
+    2.8).
     """
-    sizes = list(phase.running.values()) or [phase.size]
+    sizes = phase.running.values()
     for r in range(len(total)):
         total[r] += expected * sum(size[r] for size in sizes) / len(sizes)
 

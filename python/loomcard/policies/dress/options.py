@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.policies.dress.paper import FORECASTS, LEFTOVERS, PACKS, READINGS, Rule
+from loomcard.policies.dress.paper import PACKS, READINGS
 from loomcard.policies.dress.phases import Windows
+from loomcard.policies.hold import HOLD_AFTER_MS
 
-CHOICES = {
-    "reading": READINGS,
-    "forecast": FORECASTS,
-    "leftover": LEFTOVERS,
-    "pack": PACKS,
-    "order": ("submission", "demand"),
-}
+CHOICES = {"reading": READINGS, "pack": PACKS, "order": ("submission", "demand")}
+NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "hold_after_ms")
 
 
 @dataclass(frozen=True)
@@ -27,21 +23,18 @@ class Options:
     phase_window_ms: int = 10_000
     start_threshold: int = 5
     finish_threshold: int = 5
-    adaptive_thresholds: bool = True
-    use_priority: bool = False
     tick_ms: int = 1_000
     reading: str = "share"
     order: str = "submission"
-    forecast: str = "incremental"
-    leftover: str = "net"
+    forecast: bool = True
     defer_releases: bool = True
     dmin: float = 0.0
     dmax: float = 0.0
-    fixed: bool = False
     eager: bool = True
     waiting_ams: float = 0.05
     pack: str = "whole"
     age_ms: int = 0
+    hold_after_ms: int = HOLD_AFTER_MS
 
     def __post_init__(self) -> None:
         for name in ("theta", "delta"):
@@ -54,7 +47,7 @@ class Options:
             raise ValueError("dmin is at most dmax")
         if not 0 < self.waiting_ams <= 0.5:
             raise ValueError("waiting_ams is above 0 and at most 0.5")
-        for name in ("start_threshold", "finish_threshold", "age_ms"):
+        for name in NOT_NEGATIVE:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is at least 0")
         if not 0 < self.tick_ms <= self.phase_window_ms:
@@ -66,11 +59,4 @@ class Options:
     @property
     def windows(self) -> Windows:
         """pw, t_s and t_e."""
-        return Windows(
-            self.phase_window_ms, self.start_threshold, self.finish_threshold,
-            self.adaptive_thresholds,
-        )  # fmt: skip
-
-    def rule(self, *, lends: bool = True) -> Rule:
-        """How Algorithm 3 is applied."""
-        return Rule(self.dmin, self.dmax or 1.0, self.leftover, self.pack, lends)
+        return Windows(self.phase_window_ms, self.start_threshold, self.finish_threshold)

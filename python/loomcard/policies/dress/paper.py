@@ -24,17 +24,9 @@ LARGE = "large"
 CATEGORIES = (SMALL, LARGE)
 """In the order in which ties between them go."""
 
-FORECASTS = ("incremental", "literal", "none")
-"""incremental: what is released in the next tick. literal: Eq 9 as printed, which grows to the
-whole phase although most of it was seen free already. none: nothing (ablation)."""
-
 READINGS = ("printed", "share")
 """How free room A_c is split: ``printed`` gives SMALL what its quota has left of it, ``share``
 gives SMALL delta of it ("A_c can be further divided for each category")."""
-
-LEFTOVERS = ("net", "gross")
-"""What LARGE gives for a small job that its leftover serves: what SMALL's own leftover does not pay
-for, or, as printed, all of the job's demand (defect 22)."""
 
 PACKS = ("whole", "partial")
 """Which small demands LARGE's leftovers go to: those that they serve whole, as printed, or
@@ -56,24 +48,15 @@ def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     return LARGE if any(d > 0 and d > round(theta * t, 9) for d, t in pairs) else SMALL
 
 
-def phase_release(
-    t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
-) -> float:
-    """Eq 9 as printed: p_j(t) = (t - gamma)/dps * c for gamma < t <= gamma + dps, else 0.
-
-    0 before the job started (``alpha``). A dps below ``tau`` counts as ``tau``: all tasks may have
-    started at once (defect 16).
-    """
-    if alpha is None or gamma is None or t < alpha:
-        return 0.0
-    d = max(tau, dps)
-    return (t - gamma) / d * c if gamma < t <= gamma + d else 0.0
-
-
 def phase_cum(
     t: float, alpha: float | None, gamma: float | None, dps: float, c: float, tau: float = 1.0
 ) -> float:
-    """What a phase has released by ``t``: the ramp of Eq 9, which then stays at ``c``."""
+    """What a phase has released by ``t``: (t - gamma)/dps * c, the ramp of Eq 9, which then stays
+    at ``c``; 0 before ``alpha``, the start of the job.
+
+    A dps below ``tau`` counts as ``tau``: all tasks may have started at once (defect 16). Printed,
+    each tick counts the ramp from its beginning, though most of it was seen free already.
+    """
     if alpha is None or gamma is None or t <= gamma:
         return 0.0
     return min(1.0, (t - gamma) / max(tau, dps)) * c
@@ -116,11 +99,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How Algorithm 3 is applied: bounds of delta, one of LEFTOVERS and one of PACKS."""
+    """How Algorithm 3 is applied: bounds of delta, and one of PACKS."""
 
     dmin: float = 0.0
     dmax: float = 1.0
-    leftover: str = "net"
     pack: str = "whole"
     lends: bool = True
     """False: LARGE's leftovers are not moved, for a large job has waited too long for its first."""
@@ -172,7 +154,7 @@ def _pack(
         moved = [max(0.0, x) for x in less(small[i], a1)]
         a1 = [max(0.0, x) for x in less(a1, small[i])]
         a2 = less(a2, moved)
-        shares += dominant(moved if rule.leftover == "net" else small[i], total)
+        shares += dominant(moved, total)  # what SMALL's own leftover does not pay for (defect 22)
         i += 1
     if rule.pack == "partial" and i < len(small):
         shares += dominant(_part(less(small[i], a1), a2), total)

@@ -23,42 +23,36 @@ class Windows:
     """pw, t_s and t_e: within ``window_ms`` more than ``start`` starts open a burst, more than
     ``finish`` ends let a phase release.
 
-    ``adaptive``: for a phase of w tasks no threshold is above w - 1, or else a phase of five tasks
-    or fewer could never exceed the paper's 5 (defect 4).
+    For a phase of w tasks no threshold is above w - 1, or else a phase of five tasks or fewer could
+    never exceed the paper's 5 (defect 4).
     """
 
     window_ms: int = 10_000
     start: int = 5
     finish: int = 5
-    adaptive: bool = True
 
-    def eff(self, threshold: int, phase: Phase) -> int:
-        """min(t_k, max(0, w - 1)), or t_k as it stands."""
-        return min(threshold, max(0, phase.w - 1)) if self.adaptive else threshold
-
-    def inside(self, times: list[int], t: int) -> tuple[int, int]:
-        """Where sorted ``times`` enter the window (t - pw, t], and how many of them are in it."""
-        if not times or times[-1] <= t - self.window_ms:
-            return len(times), 0
-        first = bisect_right(times, t - self.window_ms)
-        return first, bisect_right(times, t) - first
+    def recent(self, times: list[int], t: int) -> int:
+        """How many of sorted ``times`` are in the window (t - pw, t]; those before it are dropped,
+        for ticks never go back.
+        """
+        del times[: bisect_right(times, t - self.window_ms)]
+        return len(times)
 
 
 @dataclass(slots=True)
 class Phase:
     """p_j: its tasks' times, and what the forecast needs of them."""
 
-    key: int
-    """Phases of one key follow each other; 0, or with priorities the ask's priority."""
     starts: list[int] = field(default_factory=list)
+    """When tasks started, those in the window; sorted, as ``fins`` are."""
     fins: list[int] = field(default_factory=list)
-    """When tasks ended well; sorted, as ``starts`` are."""
+    """When tasks ended well, those in the window."""
     running: dict[int, Size] = field(default_factory=dict)
     """R_pj: its running tasks with their sizes."""
-    size: Size = ()
-    """Of the task that came last."""
     c: int = 0
     """c_pj: containers counted to it, those passed on by an earlier phase too."""
+    began: int = 0
+    """How many tasks started in it."""
     w: int = 0
     """Its width: its own starts and those asked for or granted and not yet running, at most, till
     the burst was seen."""
@@ -68,6 +62,7 @@ class Phase:
     """Its trailing tasks were passed on."""
     psf: int | None = None
     psl: int | None = None
+    """When the first and the last of its tasks so far started."""
     dps: int | None = None
     """Starting variation: last start less first, once no start was seen for a window."""
     gamma: int | None = None
@@ -78,7 +73,14 @@ class Phase:
         """dps; while the phase is open, what it would be if no further task started."""
         if self.dps is not None:
             return self.dps
-        return self.starts[-1] - self.starts[0] if self.starts else 0
+        return 0 if self.psf is None or self.psl is None else self.psl - self.psf
+
+    def begin(self, at: int) -> None:
+        """A task of its own started."""
+        insort(self.starts, at)
+        self.began += 1
+        self.psf = at if self.psf is None else min(self.psf, at)
+        self.psl = at if self.psl is None else max(self.psl, at)
 
 
 @dataclass(slots=True)
@@ -86,55 +88,55 @@ class Tracker:
     """One job's phases. ``note_*`` keep what happened; ``advance`` applies it and evaluates."""
 
     phases: list[Phase] = field(default_factory=list)
-    forming: dict[int, int] = field(default_factory=dict)
-    """By key, the phase that new starts belong to."""
+    forming: int | None = None
+    """The phase that new starts belong to, by its place."""
     owner: dict[int, int] = field(default_factory=dict)
     """By running task, its phase."""
     carry: dict[int, Size] = field(default_factory=dict)
     """Trailing tasks that no phase has taken over; never forecast till one does."""
     alpha: int | None = None
     """Start of the job's first task."""
-    events: list[tuple[int, int, int, int, Size, bool]] = field(default_factory=list)
-    """Not yet applied: time, kind, task, key, size, ended well."""
+    events: list[tuple[int, int, int, Size, bool]] = field(default_factory=list)
+    """Not yet applied: time, kind, task, size, ended well."""
 
-    def note_start(self, at: int, task: int, key: int = 0, size: Size = (1,)) -> None:
+    def note_start(self, at: int, task: int, size: Size = (1,)) -> None:
         """A container entered RUNNING."""
-        insort(self.events, (at, START, task, key, size, True))
+        self.events.append((at, START, task, size, True))
 
     def note_finish(self, at: int, task: int, ok: bool = True) -> None:
         """A container ended; ``ok``: with exit status 0, or released by its job."""
-        insort(self.events, (at, FINISH, task, 0, (), ok))
+        self.events.append((at, FINISH, task, (), ok))
 
-    def advance(self, t: int, waiting: Callable[[int], int], windows: Windows) -> None:
+    def advance(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
         """Apply what happened until ``t``, by time, ends first; then evaluate the tick ``t``.
 
-        ``waiting(key)``: the job's tasks that are asked for or granted and not yet running.
+        ``waiting()``: the job's tasks that are asked for or granted and not yet running.
         """
         unknown: dict[int, None] = {}  # ended as it began: it only frees its container
+        self.events.sort()
         due = bisect_right(self.events, t, key=lambda event: event[0])
-        for at, kind, task, key, size, ok in self.events[:due]:
+        for at, kind, task, size, ok in self.events[:due]:
             if kind == FINISH:
                 if not self.finish(task, at, ok):
                     unknown[task] = None
             elif task not in unknown:
-                self.start(task, at, key, size)
+                self.start(task, at, size)
         del self.events[:due]
         self.evaluate(t, waiting, windows)
 
-    def start(self, task: int, at: int, key: int = 0, size: Size = (1,)) -> None:
+    def start(self, task: int, at: int, size: Size = (1,)) -> None:
         """Algorithm 1, lines 5-10: a task starts in the phase that is forming, or in a new one."""
         if task in self.owner or task in self.carry:
             return
         if self.alpha is None:
             self.alpha = at
-        index = self.forming.get(key)
-        if index is None:  # a new phase takes over what trails: to count and to run, not to start
-            index = self.forming[key] = len(self.phases)
-            self.phases.append(Phase(key))
-            self._give(index, self.carry)
+        if self.forming is None:  # a new phase takes over what trails: it counts, and runs
+            self.forming = len(self.phases)
+            self.phases.append(Phase())
+            self._give(self.forming, self.carry)
             self.carry = {}
-        insort(self.phases[index].starts, at)
-        self._give(index, {task: size})
+        self.phases[self.forming].begin(at)
+        self._give(self.forming, {task: size})
 
     def finish(self, task: int, at: int, ok: bool = True) -> bool:
         """Algorithm 2, lines 5-7; False where no such task runs. A task that is carried only
@@ -151,39 +153,29 @@ class Tracker:
             insort(phase.fins, at)
         return True
 
-    def evaluate(self, t: int, waiting: Callable[[int], int], windows: Windows) -> None:
+    def evaluate(self, t: int, waiting: Callable[[], int], windows: Windows) -> None:
         """Algorithms 1 and 2 at the tick ``t``, every phase in the order of creation."""
         for index, phase in enumerate(self.phases):
-            if self.forming.get(phase.key) == index:
+            if self.forming == index:
                 self._bursts(phase, t, waiting, windows)
             if phase.gamma is not None and not phase.running:
                 continue
-            first, ended = windows.inside(phase.fins, t)
+            ended = windows.recent(phase.fins, t)
             if phase.gamma is None:
-                if ended > windows.eff(windows.finish, phase):
-                    phase.gamma = phase.fins[first]  # heading tasks ended before this window
+                if ended > _within(windows.finish, phase):
+                    phase.gamma = phase.fins[0]  # heading tasks ended before this window
             elif not ended and phase.running and not phase.moved:
                 self._pass_on(index, phase)
 
-    def released_ms(self, tau: int) -> int:
-        """When the last ramp of Eq 9 that has begun is over; 0 if none has."""
-        ends = (p.gamma + max(tau, p.variation) for p in self.phases if p.gamma is not None)
-        return max(ends, default=0)
-
-    def _bursts(
-        self, phase: Phase, t: int, waiting: Callable[[int], int], windows: Windows
-    ) -> None:
+    def _bursts(self, phase: Phase, t: int, waiting: Callable[[], int], windows: Windows) -> None:
         """Algorithm 1, lines 11-17: the burst begins, or it is over and so is the phase's start."""
+        started = windows.recent(phase.starts, t)
         if not phase.burst:
-            phase.w = max(phase.w, len(phase.starts) + waiting(phase.key))
-        _, started = windows.inside(phase.starts, t)
-        if not phase.burst and started > windows.eff(windows.start, phase):
-            phase.burst, phase.psf = True, phase.starts[0]
-        elif phase.burst and started == 0:
-            assert phase.psf is not None
-            phase.psl = phase.starts[-1]
-            phase.dps = phase.psl - phase.psf
-            del self.forming[phase.key]
+            phase.w = max(phase.w, phase.began + waiting())
+            phase.burst = started > _within(windows.start, phase)
+        elif not started:
+            phase.dps = phase.variation
+            self.forming = None
 
     def _pass_on(self, index: int, phase: Phase) -> None:
         """Algorithm 2, lines 11-12: trailing tasks count to the next phase, once (defect 12)."""
@@ -199,7 +191,12 @@ class Tracker:
 
     def _give(self, index: int, tasks: dict[int, Size]) -> None:
         phase = self.phases[index]
-        phase.running |= tasks
         phase.c += len(tasks)
         for task, size in tasks.items():
-            self.owner[task], phase.size = index, size
+            phase.running[task] = size
+            self.owner[task] = index
+
+
+def _within(threshold: int, phase: Phase) -> int:
+    """min(t_k, max(0, w - 1)): what a phase of this width can exceed."""
+    return min(threshold, max(0, phase.w - 1))

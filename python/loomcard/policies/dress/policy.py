@@ -10,9 +10,9 @@ from typing import Any
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Grant, tell_headroom
-from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.options import Options
-from loomcard.policies.dress.paper import CATEGORIES, LARGE, adjust
+from loomcard.policies.dress.paper import LARGE, Rule, adjust
 from loomcard.policies.dress.pools import Pools
 from loomcard.policies.dress.state import state_of
 from loomcard.policies.registry import register
@@ -30,12 +30,13 @@ class Dress(Options):
     asks_again = True  # what other queues leave is divided anew at the next tick
 
     def initial(self, _view: ClusterView, saved: Any) -> Memory:
-        """delta as it was saved, unless the options say another than they did then; and who was
-        large. Everything else is seen again.
+        """delta as it was saved, unless the options say another than they did then, or bounds that
+        it is beyond; and who was large. Everything else is seen again.
         """
         saved = saved or {}
-        same = not self.fixed and saved.get("option", self.delta) == self.delta
+        same = saved.get("option", self.delta) == self.delta
         delta = saved.get("delta", self.delta) if same else self.delta
+        delta = min(max(delta, self.dmin), self.dmax or 1.0)
         return Memory(delta, dict.fromkeys(saved.get("large", ())[-LARGE_KEPT:]))
 
     def save(self, memory: Memory) -> dict[str, Any]:
@@ -51,10 +52,9 @@ class Dress(Options):
         due = m.tick_ms is None or view.now_ms >= m.tick_ms + self.tick_ms
         if due:
             self.tick(view.now_ms, m, pools)
-        pools.divide()
-        Grant(plan, pools, pools.key, eager=self.eager).run()
+        Grant(plan, pools, eager=self.eager).run(self.hold_after_ms)
         if due:
-            tell_headroom(plan, m.jobs, {kind: pools.left(kind) for kind in CATEGORIES})
+            tell_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))
         if m.tick_ms is not None and not m.settled:
             plan.wake_at(m.tick_ms + self.tick_ms)
@@ -64,16 +64,17 @@ class Dress(Options):
         """Specification 2.1: phases are evaluated, releases are forecast, delta is adjusted."""
         pools.jobs.evaluate(now_ms)
         pools.measure()
+        pools.update()
         hungry = self.age_ms > 0 and pools.age(now_ms, self.age_ms)
-        m.tick_ms, m.large_at_tick = now_ms, list(pools.used[LARGE])
+        m.tick_ms, m.large_at_tick = now_ms, list(pools.held(LARGE))
         m.settled = not m.live and not pools.new_ams
         releases, counts = pools.jobs.releases(now_ms, len(m.large_at_tick))
         m.figures.ticked(counts)
-        pools.pending = pools.wanted()
-        if self.fixed:
-            return
-        delta, branch = adjust(m.delta, pools.outlook(releases), self.rule(lends=not hungry))
+        pools.want()
+        rule = Rule(self.dmin, self.dmax or 1.0, self.pack, not hungry)
+        delta, branch = adjust(m.delta, pools.outlook(releases), rule)
         m.figures.count(branch)
         ages = self.age_ms > 0 and any(pools.pending.values())
         m.settled = m.settled and delta == m.delta and not ages
         m.delta = delta
+        pools.divide()

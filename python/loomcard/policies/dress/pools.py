@@ -7,15 +7,14 @@ lost node or a snapshot needs no care of its own; the memory keeps what that sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from math import inf
 
 from loomcard.model.cluster import Application, Container, Member
-from loomcard.model.resource import Resource, fits
+from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Line
-from loomcard.policies.dress.jobs import Jobs, am_of
-from loomcard.policies.dress.memory import UNKNOWN, Job, Memory
+from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
@@ -41,53 +40,39 @@ SLACK = 1 + 1e-9
 """Floating point must not take a container from a quota."""
 
 
-@dataclass(slots=True)
-class Charge:
-    """What one application counts for."""
-
-    pool: str
-    used: list[int]
-    am: Resource | None
-    waits: bool
-    tasks: int
-    count: int
-
-
-@dataclass(slots=True)
-class Pending:
-    """What one application asks for, as amounts and in containers, without what is in vain."""
-
-    amounts: list[int]
-    count: int
-
-
 class Pools:
-    """``used``: what either category holds, AMs too, by resource type; see ``Pools.of``."""
+    """What stands on either side of the border; see ``Pools.of``."""
 
     def __init__(self, view: ClusterView, options: Options, memory: Memory) -> None:
-        width = len(view.resource_types)
         self.memory = memory
         self.jobs = Jobs(memory, options, view.queue.applications)
-        self.used = {kind: [0] * width for kind in CATEGORIES}
-        self.tasks = dict.fromkeys(CATEGORIES, 0)
-        self.count = dict.fromkeys(CATEGORIES, 0)
-        """Containers held, AMs too."""
-        self.ams, self.waiting_ams = [0] * width, [0] * width
-        """What AMs hold, and those that wait for a first task, or have just come."""
+        self.large = list(view._ledger.zero)
+        self.large_ams = view._ledger.zero
+        """What LARGE holds, AMs too, and its AMs; SMALL has what else the queue holds."""
+        self.waiting_ams = view._ledger.zero
+        """What those AMs hold that wait for a first task, or have just come."""
         self.new_ams: dict[Application, int] = {}  # till when each counts as waiting
-        self.pending: dict[str, list[Pending]] = {kind: [] for kind in CATEGORIES}
+        self.pending: dict[str, list[Vector]] = {kind: [] for kind in CATEGORIES}
         """What the jobs of either category asked for at the last tick."""
-        self._line_of: dict[Member, str] = {}
-        self.lines = {kind: Line(view.queue, kind, self._line_of.get) for kind in LINES}
+        self.pending_count = dict.fromkeys(CATEGORIES, 0)
+        """The same in containers."""
+        self.lifted = False
+        """In this call: no large job could use what is free, and small ones pass their quota."""
+        self.lines = {kind: Line(view.queue, kind, self) for kind in LINES}
+        self.line_of: dict[Member, str] = {}
+        self.charged: dict[Application, tuple[list[int], Resource]] = {}
+        """What each application counts for in LARGE: all that it holds, and its AM."""
+        self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
         self._quotas: dict[str, list[float]] = {}
         self._view = view
         self._options = options
-        self._apps = view.queue.applications
-        self._charges: dict[Application, Charge] = {}
-        self._asked: dict[Application, Pending] = {}
-        self._stale: dict[Member, None] = dict.fromkeys(self._apps.values())
+        self._queue = view.queue
+        self.applications = view.queue.applications
+        """Those of the queue, by number."""
+        self._stale: dict[Member, None] = dict.fromkeys(self.applications.values())
         self._possible: dict[Shape, bool] = {}  # shapes that some node could hold if it were empty
         self._capacity_version = -1
+        self.divide()
         view.queue.watchers.append(self._stale)
 
     @staticmethod
@@ -96,21 +81,19 @@ class Pools:
         found: Pools | None = view._indexes.get("pools")
         if found is None or found.memory is not memory:
             if found is not None:
-                found._close()
+                watchers = view.queue.watchers
+                watchers[:] = [watcher for watcher in watchers if watcher is not found._stale]
             found = view._indexes["pools"] = Pools(view, options, memory)
-        changes = view.changes
-        if changes:
+        if changes := view.changes:
             memory.settled = False
-        found.jobs.follow(changes)
+            found.jobs.follow(changes)
         if found._capacity_version != view._ledger.capacity_version:
             found._capacity_version = view._ledger.capacity_version
             found._possible.clear()
-            found._stale.update(dict.fromkeys(found._apps.values()))
             if memory.capacity != list(view._ledger.capacity):
                 memory.capacity = list(view._ledger.capacity)
                 found.measure()
-        found._update()
-        found._forget_new_ams()
+        found.update()
         return found
 
     @property
@@ -118,84 +101,80 @@ class Pools:
         """What is divided, by resource type."""
         return self.memory.total
 
-    def _close(self) -> None:
-        watchers = self._view.queue.watchers
-        watchers[:] = [watcher for watcher in watchers if watcher is not self._stale]
-
     # Who holds and asks for what
 
-    def _update(self) -> None:
+    def update(self) -> None:
+        """See what changed. AMs that have asked for nothing in a window wait no more: at every
+        call, so that what counts follows from the cluster and the time alone.
+        """
         if self._stale:
             for app in list(self._stale):
                 if isinstance(app, Application):
-                    self._recount(app)
+                    self._see(app)
             self._stale.clear()
+        for app in [app for app, at in self.new_ams.items() if at <= self._view.now_ms]:
+            self._see(app)
 
-    def _recount(self, app: Application) -> None:
-        """Read anew what an application holds and asks for, and whether that is much."""
-        self._asked.pop(app, None)
-        before = self._line_of.pop(app, None)
+    def _see(self, app: Application) -> None:
+        """Read anew what an application holds and asks for, and in which line it stands."""
+        before = self.line_of.pop(app, None)
+        if self.applications.get(app.number) is not app:
+            self._charge(app, None, None)
+            self._wait(app, None)
+        else:
+            job, am = self.jobs.get(app), am_of(app)
+            if before is None or app in self.jobs.asked:
+                self.jobs.asked.pop(app, None)
+                self._demand(app, job, am)
+            alone = am is not None and len(app.containers) == 1
+            job.served = job.served or (bool(app.containers) and not alone)
+            self.line_of[app] = line = UNKNOWN if _starts(app) else job.kind
+            self.lines[line].stale[app] = None
+            self._charge(app, job, am)
+            self._wait(app, am if am and alone and self._waits(app, job, am) else None)
         if before is not None:
             self.lines[before].stale[app] = None
-        if self._apps.get(app.number) is not app:
-            charge = self._charges.pop(app, None)
-            self.new_ams.pop(app, None)
-            if charge is not None:
-                self._apply(charge, -1)
-            return
-        width, starts, count = len(app.used), False, 0
-        tasks, every = [0] * width, [0] * width
+
+    def _demand(self, app: Application, job: Job, am: Container | None) -> None:
+        """A job's demand is what its tasks hold and ask for; grants and ends do not raise it."""
+        demand = Resource(app.used)
+        if am is not None:
+            demand = demand.minus(am.size)
         for ask in app.asks:
-            if ask.count <= 0:  # granted in this round, and not confirmed yet
-                continue
-            asked = ask.size if ask.count == 1 else [ask.count * amount for amount in ask.size]
-            if ask.is_am:
-                starts = True
-            else:
-                tasks = [a + b for a, b in zip(tasks, asked, strict=True)]
-            if self._is_possible(ask.size, ask.label):
-                every = [a + b for a, b in zip(every, asked, strict=True)]
-                count += ask.count
-        if any(every):
-            self._asked[app] = Pending(every, count)
-        job, am = self.jobs.get(app), am_of(app)
-        held = [0] * width if am is None else am.size
-        demand = [a + b - c for a, b, c in zip(tasks, app.used, held, strict=True)]
+            if not ask.is_am and ask.count > 0:
+                demand = demand.plus(ask.size.times(ask.count))
         if any(demand):
             job.peak = tuple(map(max, demand, job.peak or demand))
             self._classify(app, job)
-        self._line_of[app] = line = UNKNOWN if starts or job.kind == UNKNOWN else job.kind
-        self.lines[line].stale[app] = None
-        self._charge(app)
 
-    def _is_possible(self, size: Resource, label: str) -> bool:
-        """Whether some node could hold such a container, were it empty."""
-        found = self._possible.get((size, label))
-        if found is None:
-            nodes = (n for n in self._view.nodes if n.takes(label))
-            found = any(fits(size, node.capacity) for node in nodes)
-            self._possible[size, label] = found
-        return found
-
-    def _charge(self, app: Application) -> None:
-        """What the application holds counts to its pool. Whatever LARGE holds more by it, by a
-        grant or since the application has become large, counts in ``large_at_tick`` too.
+    def _charge(self, app: Application, job: Job | None, am: Container | None) -> None:
+        """What a large job holds counts in LARGE; what it holds more than before, by a grant or
+        since it has become large, in ``large_at_tick`` too.
         """
-        before = self._charges.get(app)
-        if before is not None:
-            self._apply(before, -1)
-        job, am, count = self.jobs.get(app), am_of(app), len(app.containers)
-        tasks = count - (am is not None)
-        job.served = job.served or tasks > 0
-        size = None if am is None else am.size
-        waits = am is not None and not tasks and self._waits(app, job, am)
-        charge = self._charges[app] = Charge(job.pool, list(app.used), size, waits, tasks, count)
-        self._apply(charge, 1)
-        at_tick = self.memory.large_at_tick
-        if charge.pool == LARGE and at_tick:
-            was = before.used if before is not None and before.pool == LARGE else [0] * len(at_tick)
-            rows = zip(at_tick, charge.used, was, strict=True)
-            self.memory.large_at_tick = [h + max(0, now - old) for h, now, old in rows]
+        zero = self._view._ledger.zero
+        held, of_am = self.charged.pop(app, ([0] * len(zero), zero))
+        now, now_am = [0] * len(zero), zero
+        if job is not None and job.pool == LARGE:
+            now, now_am = list(app.used), zero if am is None else am.size
+            self.charged[app] = now, now_am
+        if now == held and now_am == of_am:
+            return
+        subtract_all([self.large], held)
+        add_all([self.large], now)
+        self.large_ams = self.large_ams.plus(now_am).minus(of_am)
+        rows = zip(self.memory.large_at_tick, now, held, strict=False)  # none before the first tick
+        self.memory.large_at_tick = [at + max(0, new - old) for at, new, old in rows]
+
+    def _wait(self, app: Application, am: Container | None) -> None:
+        """Count an AM as waiting for a task; None: the application has none that does."""
+        before, now = self._waiting.pop(app, None), None if am is None else am.size
+        if now is None:
+            self.new_ams.pop(app, None)
+        else:
+            self._waiting[app] = now
+        zero = self._view._ledger.zero
+        if before != now:
+            self.waiting_ams = self.waiting_ams.plus(now or zero).minus(before or zero)
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
         """An AM waits for a task that it has asked for; one that is new may be about to ask."""
@@ -206,62 +185,53 @@ class Pools:
         self.new_ams[app] = until_ms
         return True
 
-    def _forget_new_ams(self) -> None:
-        """AMs that have asked for nothing in a window do not count as waiting. At every call, so
-        that what counts follows from the cluster and the time alone.
-        """
-        for app in [app for app, at in self.new_ams.items() if at <= self._view.now_ms]:
-            del self.new_ams[app]
-            if self._apps.get(app.number) is app:
-                self._charge(app)
-
-    def _apply(self, charge: Charge, sign: int) -> None:
-        pool = charge.pool
-        used = self.used[pool]
-        for r, amount in enumerate(charge.used):
-            used[r] += sign * amount
-        self.tasks[pool] += sign * charge.tasks
-        self.count[pool] += sign * charge.count
-        for r, amount in enumerate(charge.am or ()):
-            self.ams[r] += sign * amount
-            if charge.waits:
-                self.waiting_ams[r] += sign * amount
-
     def granted(self, app: Application) -> None:
-        """The application got a container."""
+        """The application got a container. A small one's tasks are what the queue holds."""
         self.memory.settled = False
-        charge, container = self._charges[app], next(reversed(app.containers))
-        if container.is_am or not charge.tasks:
-            self._charge(app)
-            return
-        used, held = self.used[charge.pool], charge.used
-        at_tick = self.memory.large_at_tick if charge.pool == LARGE else None
-        for r, amount in enumerate(container.size):
-            used[r] += amount
-            held[r] += amount
-            if at_tick:
-                at_tick[r] += amount
-        charge.tasks += 1
-        charge.count += 1
-        self.tasks[charge.pool] += 1
-        self.count[charge.pool] += 1
+        job, container = self.memory.jobs[app.number], next(reversed(app.containers))
+        if not job.served or container.is_am or app in self._waiting:
+            self._see(app)
+        elif job.kind == LARGE:
+            sums = [self.large, self.charged[app][0], self.memory.large_at_tick]
+            add_all(sums if self.memory.large_at_tick else sums[:2], container.size)
+        self._stale.pop(app, None)
 
-    def wanted(self) -> dict[str, list[Pending]]:
-        """What the jobs of either category ask for, in order of submission; of those alone that
-        limits of the queue tree let have something, and of AMs those alone that may start.
+    def want(self) -> None:
+        """See what the jobs of either category ask for, in order of submission: what some node
+        could hold and no limit of the queue tree forbids, and of AMs those alone that may start.
         """
-        found: dict[str, list[Pending]] = {kind: [] for kind in CATEGORIES}
-        limited = self._view._ledger.limited
-        starting = [0] * len(self.total)
-        for app in sorted(self._asked, key=lambda app: (app.submitted_ms, app.number)):
-            if all(limited(ask) is not None for ask in app.asks):
+        self.pending = {kind: [] for kind in CATEGORIES}
+        self.pending_count = dict.fromkeys(CATEGORIES, 0)
+        starting: Vector = self._view._ledger.zero
+        demanding = [app for app in self.applications.values() if app.pending_count > 0]
+        for app in sorted(demanding, key=lambda app: (app.submitted_ms, app.number)):
+            amounts, count = self._outstanding(app)
+            starts = self.line_of[app] == UNKNOWN
+            if not count or (starts and not self.may_start(amounts, starting)):
                 continue
-            each, line = self._asked[app], self._line_of[app]
-            if line == UNKNOWN:
-                if not self.may_start(each.amounts, starting):
-                    continue
-                starting = [a + b for a, b in zip(starting, each.amounts, strict=True)]
-            found[LARGE if line == LARGE else SMALL].append(each)
+            if starts:
+                starting = plus(starting, amounts)
+            kind = LARGE if self.line_of[app] == LARGE else SMALL
+            self.pending[kind].append(amounts)
+            self.pending_count[kind] += count
+
+    def _outstanding(self, app: Application) -> tuple[list[int], int]:
+        """What an application asks for and might get, as amounts and in containers."""
+        amounts, count = [0] * len(app.used), 0
+        limited = self._view._ledger.limited
+        for ask in app.asks:
+            if ask.count > 0 and self._is_possible(ask.size, ask.label) and limited(ask) is None:
+                amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
+                count += ask.count
+        return amounts, count
+
+    def _is_possible(self, size: Resource, label: str) -> bool:
+        """Whether some node could hold such a container, were it empty."""
+        found = self._possible.get((size, label))
+        if found is None:
+            nodes = (n for n in self._view.nodes if n.takes(label))
+            found = any(fits(size, node.capacity) for node in nodes)
+            self._possible[size, label] = found
         return found
 
     def age(self, now_ms: int, age_ms: int) -> bool:
@@ -269,19 +239,15 @@ class Pools:
         line; whether one of them is large.
         """
         large = False
-        for app in self._asked:
-            job = self.memory.jobs[app.number]
-            since_ms = now_ms if job.asked_ms is None else job.asked_ms
-            if now_ms - since_ms >= age_ms and not self._charges[app].tasks:
+        for number, job in self.memory.jobs.items():
+            app = self.applications.get(number)
+            old = job.asked_ms is not None and now_ms - job.asked_ms >= age_ms
+            if app is not None and old and not job.served and app.pending_count > 0:
                 if not job.aged:
                     job.aged = True
-                    self.lines[self._line_of[app]].stale[app] = None
+                    self.lines[self.line_of[app]].stale[app] = None
                 large = large or job.kind == LARGE
         return large
-
-    def application(self, number: int) -> Application:
-        """The application of a job."""
-        return self._apps[number]
 
     # Who is small
 
@@ -295,36 +261,47 @@ class Pools:
 
     def measure(self) -> None:
         """See what there is to divide; who is small by that may be large now."""
-        ledger, leaf = self._view._ledger, self._view.queue
-        total = list(potential(leaf, ledger.queues[0], ledger.capacity))
+        ledger = self._view._ledger
+        total = list(potential(self._queue, ledger.queues[0], ledger.capacity))
         if total == self.total:
             return
         self.memory.total, self.memory.settled = total, False
+        self.divide()
         for number, job in self.memory.jobs.items():
-            app = self._apps.get(number)
+            app = self.applications.get(number)
             if app is not None and job.peak:
                 before = job.kind
                 self._classify(app, job)
                 if job.kind != before:
-                    self._recount(app)
+                    self._stale[app] = None
 
     # The border
 
     def outlook(self, releases: tuple[Vector, Vector]) -> Outlook:
         """What Algorithm 3 looks at, behind the border that was in force until now."""
-        delta, small = self.memory.delta, self.used[SMALL]
-        rows = zip(self.total, small, self.used[LARGE], strict=True)
-        free = [max(0.0, whole - one - two) for whole, one, two in rows]
+        delta, small = self.memory.delta, self.held(SMALL)
+        free = [max(0.0, a - b) for a, b in zip(self.total, self._queue.used, strict=True)]
         quota = [delta * whole for whole in self.total]
         parts = split(free, delta, quota, small, self._options.reading)
-        asks = tuple([each.amounts for each in self.pending[kind]] for kind in CATEGORIES)
-        return Outlook(self.total, parts, releases, (asks[0], asks[1]))
+        return Outlook(self.total, parts, releases, (self.pending[SMALL], self.pending[LARGE]))
 
     def divide(self) -> None:
         """Put the border where delta says."""
         delta = self.memory.delta
         for kind, share in ((SMALL, delta), (LARGE, 1 - delta)):
             self._quotas[kind] = [share * whole * SLACK for whole in self.total]
+
+    def held(self, pool: str) -> Sequence[int]:
+        """What a category holds, AMs too."""
+        if pool == LARGE:
+            return self.large
+        return [a - b for a, b in zip(self._queue.used, self.large, strict=True)]
+
+    def has_task(self, pool: str) -> bool:
+        """A category holds more than AMs."""
+        if pool == LARGE:
+            return self.large != list(self.large_ams)
+        return self.held(SMALL) != less(self._queue.am_used, self.large_ams)
 
     def may(self, line: str, size: Sequence[int]) -> bool:
         """Whether a line's members may have a container of ``size``: the category has its first
@@ -333,56 +310,54 @@ class Pools:
         While small jobs wait, what large ones released since the last tick counts as held by them
         still: Algorithm 3 has not seen it yet.
         """
-        pool = LARGE if line == LARGE else SMALL
-        held: Sequence[float] = self.used[pool]
-        if line == UNKNOWN:
-            if not self.may_start(size):
-                return False
-            if not any(held):
-                return True
-        elif not self.tasks[pool]:
+        if line == UNKNOWN and not self.may_start(size):
+            return False
+        if line == LARGE:
+            defers = self._options.defer_releases and self._small_waits()
+            held = self.memory.large_at_tick if defers else self.large
+            return _within(size, held, self._quotas[LARGE]) or not self.has_task(LARGE)
+        if self.lifted or _within(size, self.held(SMALL), self._quotas[SMALL]):
             return True
-        if pool == LARGE and self._options.defer_releases and self.small_waits():
-            held = self.memory.large_at_tick
-        for amount, has, quota in zip(size, held, self._quotas[pool], strict=True):
-            if amount and has + amount / 2 > quota:
-                return False
-        return True
+        return not any(self.held(SMALL)) if line == UNKNOWN else not self.has_task(SMALL)
 
-    def may_start(self, size: Sequence[int], others: Sequence[int] = ()) -> bool:
+    def may_start(self, size: Sequence[int], others: Sequence[float] = ()) -> bool:
         """Whether an AM of ``size``, beside ``others`` that start too, leaves enough to the jobs
         that have one. AMs that wait for a first task hold ``waiting_ams`` of the queue at most, or
         are one; all AMs hold half of it at most, or are one that nobody's task waits for.
         """
-        total = self.total
+        total, ams = self.total, self._queue.am_used
         starting = plus(size, others) if others else size
         one = not any(others)
         if any(self.waiting_ams) or not one:
             waiting = dominant(plus(self.waiting_ams, starting), total)
             if waiting > self._options.waiting_ams * SLACK:
                 return False
-        if dominant(plus(self.ams, starting), total) <= AMS_AT_MOST * SLACK:
+        if dominant(plus(ams, starting), total) <= AMS_AT_MOST * SLACK:
             return True
         lines = self.lines
-        return one and not (any(self.ams) or lines[SMALL].entries or lines[LARGE].entries)
+        return one and not (any(ams) or lines[SMALL].entries or lines[LARGE].entries)
 
-    def small_waits(self) -> bool:
+    def _small_waits(self) -> bool:
         """A small job waits for tasks, or a job for its AM that may start."""
-        if self.lines[SMALL].entries:
-            return True
-        return self.lines[UNKNOWN].has_open()
+        return bool(self.lines[SMALL].entries) or self.lines[UNKNOWN].first_open() is not None
 
-    def filled(self, pool: str) -> float:
-        """How much of its quota a category holds, of the resource that it holds most of."""
-        filled = 0.0
-        for has, quota, whole in zip(self.used[pool], self._quotas[pool], self.total, strict=True):
-            if has and whole:
-                filled = max(filled, has / quota if quota else float("inf"))
-        return filled
+    def large_has_less(self) -> bool:
+        """LARGE holds less of its quota than SMALL does of its, each of the resource that it holds
+        most of.
+        """
+        filled_small = filled_large = 0.0
+        small, large = self._quotas[SMALL], self._quotas[LARGE]
+        for r, of_large in enumerate(self.large):
+            of_small = self._queue.used[r] - of_large
+            if of_large and self.total[r]:
+                filled_large = max(filled_large, of_large / large[r] if large[r] else inf)
+            if of_small and self.total[r]:
+                filled_small = max(filled_small, of_small / small[r] if small[r] else inf)
+        return filled_large < filled_small
 
     def left(self, pool: str) -> list[float]:
         """What a category's quota leaves it, by resource type."""
-        return less(self._quotas[pool], self.used[pool])
+        return less(self._quotas[pool], self.held(pool))
 
     def key(self, app: Application) -> tuple[int, bool, float]:
         """Where an application stands in its line: by priority, those that have waited too long
@@ -392,3 +367,18 @@ class Pools:
         if self._options.order == "demand":
             demand = sum(ask.count * dominant(ask.size, self.total) for ask in app.asks)
         return -app.priority, not self.memory.jobs[app.number].aged, demand
+
+
+def _starts(app: Application) -> bool:
+    """It asks for its AM."""
+    return any(ask.is_am and ask.count > 0 for ask in app.asks)
+
+
+def _within(size: Sequence[int], held: Sequence[float], quota: Sequence[float]) -> bool:
+    """A category that holds so much may have a container more: it is then above its quota by at
+    most half of it.
+    """
+    for amount, has, most in zip(size, held, quota):  # noqa: B905 - equal by construction
+        if amount and has + amount / 2 > most:
+            return False
+    return True

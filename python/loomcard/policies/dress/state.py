@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loomcard.model.report import shown
-from loomcard.policies.dress.memory import Memory
+from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.paper import BRANCHES, LARGE, SMALL, dominant
 from loomcard.policies.dress.phases import Phase, Tracker
 from loomcard.policies.dress.pools import Pools
@@ -60,13 +60,15 @@ def state_of(m: Memory, pools: Pools) -> DressState:
     """The state after a tick and what was granted upon it."""
     figures, total = m.figures, pools.total
     idle, shrink, grow, pack = (figures.branches.get(branch, 0) for branch in BRANCHES)
-    pending = {kind: sum(each.count for each in asks) for kind, asks in pools.pending.items()}
+    pending = pools.pending_count
+    large = sum(len(app.containers) for app in pools.charged)
+    every = sum(len(app.containers) for app in pools.applications.values())
     return DressState(
-        m.delta, dominant(pools.used[SMALL], total), figures.expected, figures.actual,
+        m.delta, dominant(pools.held(SMALL), total), figures.expected, figures.actual,
         tuple(total),
-        pools.count[SMALL], pending[SMALL], figures.forecast[0],
-        dominant(pools.used[LARGE], total),
-        pools.count[LARGE], pending[LARGE], figures.forecast[1],
+        every - large, pending[SMALL], figures.forecast[0],
+        dominant(pools.held(LARGE), total),
+        large, pending[LARGE], figures.forecast[1],
         dominant(pools.waiting_ams, total), figures.error / max(1, figures.ticks),
         idle, shrink, grow, pack,
         tuple(_job(number, m, pools) for number in list(m.jobs)[:JOBS_SHOWN]),
@@ -75,7 +77,7 @@ def state_of(m: Memory, pools: Pools) -> DressState:
 
 def _job(number: int, m: Memory, pools: Pools) -> JobState:
     job = m.jobs[number]
-    app, tracker = pools.application(number), job.tracker
+    app, tracker = pools.applications[number], job.tracker
     phase, state = _phase(tracker)
     return JobState(
         app.id, job.kind, dominant(job.peak, pools.total) if job.peak else 0.0,
@@ -87,7 +89,7 @@ def _phase(tracker: Tracker) -> tuple[Phase, str]:
     """The first phase of which tasks run, else the last, and what it is at."""
     phases = [phase for phase in tracker.phases if phase.running] or tracker.phases[-1:]
     if not phases:
-        return Phase(0), "none"
+        return Phase(), "none"
     phase = phases[0]
     if not phase.running:
         return phase, "over"
