@@ -36,9 +36,10 @@ def place(application) -> tuple[int, int, int]:
 
 def check_serve(plan, application, full, reserved) -> bool:
     """Properties 3 and 10: what is granted is within the quota before it, and passes nobody."""
-    line = reserved._line
+    found: Pools = plan.view._indexes["pools"]
+    line = found.lines[found.line_of[application]]
     asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
-    allowed = {key for key, size in asks.items() if line.pools.may(line.kind, size)}
+    allowed = {key for key, size in asks.items() if found.may(line.kind, size)}
     if not serve(plan, application, full, reserved=reserved):
         return False
     container = list(application.containers)[-1]

@@ -10,7 +10,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL
-from loomcard.policies.fill import RESERVED, Full, Index, Order, serve
+from loomcard.policies.fill import RESERVED, Full, Index, Order, only_shape_of, serve
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
 from loomcard.policies.hold import no_room, serve_holds, want_room
 
@@ -91,14 +91,17 @@ class Grant:
             mine = plan.view.queue
             if serve_holds(plan, lambda queue: queue is mine, self._forbids):
                 self._pools.update()
+        version = plan.view._ledger.capacity_version
         for line in lines:
             line.full = full
-            line.refresh(plan.view._ledger.capacity_version, self._order)
+            if line.stale or line.capacity_version != version:
+                line.refresh(version, self._order)
         while not plan.spent and not full.everything():
             line, app = self._next()
             if app is None:
                 break
-            if serve(plan, app, full, reserved=line.closed):
+            reserved = line.closed if only_shape_of(app) is False else ()  # its one shape is open
+            if serve(plan, app, full, reserved=reserved):
                 self._pools.granted(app)
                 line.served(self._order, app)
             else:

@@ -17,6 +17,7 @@ from loomcard.model.events import (
     ContainerResized,
     ContainerStarted,
     Event,
+    Refused,
 )
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected
@@ -151,6 +152,9 @@ class Jobs:
                     job.tracker.note_start(change.at_ms, container.number, size)
             elif isinstance(change, ContainerCompleted):
                 self._end(change)
+            elif isinstance(change, Refused):
+                if change.ask is not None:
+                    self.asked[change.ask.application] = None
             elif isinstance(change, ContainerResized):
                 self.asked[change.container.application] = None
             elif isinstance(change, ContainerAdded):
@@ -269,9 +273,10 @@ def am_of(app: Application) -> Container | None:
     first = next(iter(app.containers), None)
     if first is None or first.is_am:
         return first
-    if all(attempt.unmanaged for attempt in app.attempts.values()):
-        return None
-    return next((container for container in app.containers if container.is_am), None)
+    for attempt in app.attempts.values():
+        if not attempt.unmanaged:
+            return next((container for container in app.containers if container.is_am), None)
+    return None
 
 
 def tasks_held(app: Application) -> int:

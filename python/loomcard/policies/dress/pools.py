@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from operator import sub
 
 from loomcard.model.cluster import Application, Container, Member
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
@@ -123,17 +124,26 @@ class Pools:
             self._wait(app, None)
         else:
             job, am = self.jobs.get(app), am_of(app)
-            if before is None or app in self.jobs.asked:
-                self.jobs.asked.pop(app, None)
+            asked = self.jobs.asked.pop(app, app) is None or before is None
+            if asked:
                 self._demand(app, job, am)
             alone = am is not None and len(app.containers) == 1
             job.served = job.served or (bool(app.containers) and not alone)
-            self.line_of[app] = line = UNKNOWN if _starts(app) else job.kind
-            self.lines[line].stale[app] = None
+            self.line_of[app] = now = UNKNOWN if _starts(app) else job.kind
             self._charge(app, job, am)
             self._wait(app, am if am and alone and self._waits(app, job, am) else None)
+            if now == before and not asked and not self._moves(app, now):
+                return
+            self.lines[now].stale[app] = None
         if before is not None:
             self.lines[before].stale[app] = None
+
+    def _moves(self, app: Application, line: str) -> bool:
+        """Whether its place in its line is another now, though it asked for nothing new."""
+        entry = self.lines[line].entries.get(app)
+        if entry is None or app.pending_count <= 0:
+            return entry is not None or app.pending_count > 0
+        return bool(entry[1] != self.key(app))
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
         """A job's demand is what its tasks hold and ask for; grants and ends do not raise it."""
@@ -151,14 +161,14 @@ class Pools:
         """What a large job holds counts in LARGE; what it holds more than before, by a grant or
         since it has become large, in ``large_at_tick`` too.
         """
+        if app not in self.charged and (job is None or job.pool == SMALL):
+            return
         zero = self._view._ledger.zero
         held, of_am = self.charged.pop(app, ([0] * len(zero), zero))
         now, now_am = [0] * len(zero), zero
         if job is not None and job.pool == LARGE:
             now, now_am = list(app.used), zero if am is None else am.size
             self.charged[app] = now, now_am
-        if now == held and now_am == of_am:
-            return
         subtract_all([self.large], held)
         add_all([self.large], now)
         self.large_ams = self.large_ams.plus(now_am).minus(of_am)
@@ -167,14 +177,14 @@ class Pools:
 
     def _wait(self, app: Application, am: Container | None) -> None:
         """Count an AM as waiting for a task; None: the application has none that does."""
-        before, now = self._waiting.pop(app, None), None if am is None else am.size
-        if now is None:
+        before = self._waiting.pop(app, None)
+        if before is not None:
+            self.waiting_ams = self.waiting_ams.minus(before)
+        if am is None:
             self.new_ams.pop(app, None)
         else:
-            self._waiting[app] = now
-        zero = self._view._ledger.zero
-        if before != now:
-            self.waiting_ams = self.waiting_ams.plus(now or zero).minus(before or zero)
+            self._waiting[app] = am.size
+            self.waiting_ams = self.waiting_ams.plus(am.size)
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
         """An AM waits for a task that it has asked for; one that is new may be about to ask."""
@@ -295,7 +305,7 @@ class Pools:
         """What a category holds, AMs too."""
         if pool == LARGE:
             return self.large
-        return [a - b for a, b in zip(self._queue.used, self.large, strict=True)]
+        return list(map(sub, self._queue.used, self.large))
 
     def has_task(self, pool: str) -> bool:
         """A category holds more than AMs."""
