@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from dressed import SECOND, dress
+from dressed import SECOND, begin, come, dress, of
 from loomcard.testing import check_contract
 from loomcard.testing.cluster import Cluster, Granted
 
@@ -151,6 +151,47 @@ def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
     for _ in range(10):
         cluster.round(SECOND)
     assert len(masters(cluster)) == 10
+
+
+def test_all_ams_leave_half_of_the_queue_to_tasks():
+    """Sessions that had a task and ask for nothing more wait for nothing: however many there are,
+    their AMs hold half of the queue at most, and whoever then wants a task has it.
+    """
+    cluster = dress([(10 * 1024, 10)])
+    for app in range(1, 11):
+        cluster.add_app(app)
+        cluster.ask(app, 1, priority=0, is_am=True)
+    for _ in range(20):
+        for each in cluster.round(SECOND):
+            if each.is_am:
+                cluster.ask(each.app, 1)
+            else:
+                cluster.complete(each.number)
+    assert sorted(masters(cluster)) == [1, 2, 3, 4, 5]
+    cluster.ask(1, 5)
+    assert len(cluster.round(SECOND)) == 5
+
+
+def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_it():
+    """Large jobs hold all that the border leaves them, and small ones wait for the rest: what comes
+    free goes to the task that came first, once it was passed over for a while.
+    """
+    cluster = dress([(4096, 4)] * 8, dmin=0.2, dmax=0.2)
+    come(cluster, a1=500, a2=500)
+    for app in range(10, 40):
+        come(cluster, **{f"a{app}": 2})
+    cluster.round()
+    cluster.add_app(50, submitted_ms=0)
+    cluster.ask(50, 2, (4096, 4))
+    begin(cluster, list(cluster.containers.values()))
+    for _ in range(60):
+        for number in sorted(cluster.containers)[:3]:
+            cluster.complete(number)
+        granted = cluster.round(SECOND)
+        begin(cluster, granted)
+        if of(granted, 50):
+            break
+    assert of(granted, 50)
 
 
 def test_a_replay_sees_an_am_that_was_granted_in_mid_round():

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from loomcard.model.cluster import Application, Member, Queue
+from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL
 from loomcard.policies.fill import RESERVED, Full, Index, Order, only_shape_of, serve
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
-from loomcard.policies.hold import no_room, serve_holds, want_room
+from loomcard.policies.hold import Rules, no_room, serve_holds, want_room
 
 if TYPE_CHECKING:
     from loomcard.policies.dress.pools import Pools
@@ -67,35 +67,50 @@ class Closed:
         return not self._line.pools.may(self._line.kind, shape[0])
 
 
+class Quota(Rules):
+    """Room is held for what the border lets its job have, and for nothing else."""
+
+    def __init__(self, pools: Pools) -> None:
+        self._pools = pools
+
+    def forbids(self, ask: Ask) -> str | None:
+        """As an ask is told that waits for its quota."""
+        line = self._pools.line_of[ask.application]
+        return None if self._pools.may(line, ask.size) else _reserved(line)
+
+
 class Grant:
-    """One container at a time, till quotas and nodes leave no more; for one call.
+    """One container at a time, till quotas and nodes leave no more; for the turns of one round.
 
     ``eager``: what is free and no large job could use goes to small ones beyond their quota.
     """
 
-    def __init__(self, plan: Plan, pools: Pools, *, eager: bool) -> None:
+    def __init__(self, plan: Plan, pools: Pools, *, eager: bool, hold_after_ms: int) -> None:
         self._plan = plan
         self._pools = pools
         self._lines = pools.lines
         self._order: Order = pools.key
         self._eager = eager
+        self._hold_after_ms = hold_after_ms
         self._full = Full(plan.view._ledger, plan.view._draft.full)
         pools.lifted = False
+        for line in pools.lines.values():
+            line.full = self._full
 
-    def run(self, hold_after_ms: int) -> None:
-        """Serve until nothing more may be served; then everybody who waits has a reason, and who is
+    def run(self) -> None:
+        """Serve until nothing more may be served; then everybody who waits has a reason. Who is
         first in line and passed over for ``hold_after_ms`` wants room held.
         """
         plan, lines, full = self._plan, self._lines.values(), self._full
-        if plan.view._ledger.holds and not plan.spent:
-            mine = plan.view.queue
-            if serve_holds(plan, lambda queue: queue is mine, self._forbids):
-                self._pools.update()
-        version = plan.view._ledger.capacity_version
-        for line in lines:
-            line.full = full
-            if line.stale or line.capacity_version != version:
-                line.refresh(version, self._order)
+        after_ms = self._hold_after_ms
+        if plan.spent:
+            return
+        if plan.view._ledger.holds:
+            self._fill_holds()
+        self._pools.arrange()
+        if after_ms and plan.view._draft.passed_over(after_ms):
+            for line in lines:  # before others take what the border leaves them
+                want_room(plan, line, after_ms, Quota(self._pools))
         while not plan.spent and not full.everything():
             line, app = self._next()
             if app is None:
@@ -108,9 +123,16 @@ class Grant:
                 line.set_aside()
         for line in lines:
             line.put_back()
-            if not plan.spent:
+            if line.untold and not plan.spent:
                 _tell(plan, line)
-                want_room(plan, line, hold_after_ms, limit_of=self._limit_of)
+
+    def _fill_holds(self) -> None:
+        """Grant what fits into the room held for it. The border let it have that room when the hold
+        was placed; others have taken what came free within it since.
+        """
+        mine = self._plan.view.queue
+        if serve_holds(self._plan, lambda queue: queue is mine):
+            self._pools.update()
 
     def _next(self) -> tuple[Line, Any]:
         """The line and its first application of the category that holds less of its quota, ties to
@@ -134,23 +156,13 @@ class Grant:
             return tasks, task
         return ams, am
 
-    def _forbids(self, app: Application) -> str | None:
-        hold = self._plan.view._ledger.holds.of(app)
-        line = self._pools.line_of[app]
-        if hold is None or self._pools.may(line, hold.ask.size):
-            return None
-        return AMS_WAIT if line == UNKNOWN else RESERVED
 
-    def _limit_of(self, app: Application) -> Resource | None:
-        """What the border lets an application have of what it asks for."""
-        pools = self._pools
-        line = pools.line_of[app]
-        sizes = [ask.size for ask in app.asks if ask.count > 0 and pools.may(line, ask.size)]
-        return Resource(map(max, zip(*sizes, strict=True))) if sizes else None
+def _reserved(line: str) -> str:
+    return AMS_WAIT if line == UNKNOWN else RESERVED
 
 
 def _tell(plan: Plan, line: Line) -> None:
-    kept = AMS_WAIT if line.kind == UNKNOWN else RESERVED
+    kept = _reserved(line.kind)
     for member in line.untold:
         if isinstance(member, Application) and member in line.entries:
             for ask in member.asks:

@@ -282,3 +282,8 @@ def am_of(app: Application) -> Container | None:
 def tasks_held(app: Application) -> int:
     """How many containers an application holds, less its AM's."""
     return len(app.containers) - (am_of(app) is not None)
+
+
+def starts(app: Application) -> bool:
+    """An application asks for its AM."""
+    return any(ask.is_am and ask.count > 0 for ask in app.asks)

@@ -87,7 +87,7 @@ class Outlook:
     """What Algorithm 3 looks at: amounts of each resource type, for SMALL and for LARGE."""
 
     total: Vector
-    """Tot_R; types of which there is nothing do not count."""
+    """Tot_R; types of which there is nothing do not count, and nobody asks for them."""
     free: tuple[Vector, Vector]
     """A_c1 and A_c2."""
     releases: tuple[Vector, Vector]
@@ -115,7 +115,6 @@ def adjust(delta: float, outlook: Outlook, rule: Rule) -> tuple[float, str]:
     demand fits where it does in every type, and what is moved counts by its dominant share
     (specification 2.8). With one type this is the paper's count of containers.
     """
-    outlook = _without_absent(outlook)
     total = outlook.total
     small, large = (
         sorted((r for r in asks if any(r)), key=lambda r: dominant(r, total))
@@ -172,22 +171,7 @@ def _part(lacks: Vector, room: Vector) -> list[float]:
 
 def _surplus(a: Vector, p: Vector, total: Vector) -> float:
     rows = zip(a, p, total, strict=True)
-    return min(((x - y) / t for x, y, t in rows), default=0.0)
-
-
-def _without_absent(outlook: Outlook) -> Outlook:
-    here = [r for r, amount in enumerate(outlook.total) if amount > 0]
-    if len(here) == len(outlook.total):
-        return outlook
-
-    def cut(vector: Vector) -> list[float]:
-        return [vector[r] for r in here]
-
-    (free1, free2), (f1, f2), (small, large) = outlook.free, outlook.releases, outlook.asks
-    return Outlook(
-        cut(outlook.total), (cut(free1), cut(free2)), (cut(f1), cut(f2)),
-        ([cut(r) for r in small], [cut(r) for r in large]),
-    )  # fmt: skip
+    return min(((x - y) / t for x, y, t in rows if t > 0), default=0.0)
 
 
 def dominant(amounts: Vector, total: Vector) -> float:

@@ -52,7 +52,9 @@ class Dress(Options):
         due = m.tick_ms is None or view.now_ms >= m.tick_ms + self.tick_ms
         if due:
             self.tick(view.now_ms, m, pools)
-        Grant(plan, pools, eager=self.eager).run(self.hold_after_ms)
+        grant = Grant(plan, pools, eager=self.eager, hold_after_ms=self.hold_after_ms)
+        plan.go_on = grant.run
+        grant.run()
         if due:
             tell_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))

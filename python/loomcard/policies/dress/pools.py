@@ -15,7 +15,7 @@ from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Line
-from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of
+from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
@@ -115,6 +115,14 @@ class Pools:
             self._stale.clear()
         for app in [app for app, at in self.new_ams.items() if at <= self._view.now_ms]:
             self._see(app)
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Put who has another place in a line there."""
+        version = self._view._ledger.capacity_version
+        for line in self.lines.values():
+            if line.stale or line.capacity_version != version:
+                line.refresh(version, self.key)
 
     def _see(self, app: Application) -> None:
         """Read anew what an application holds and asks for, and in which line it stands."""
@@ -129,7 +137,7 @@ class Pools:
                 self._demand(app, job, am)
             alone = am is not None and len(app.containers) == 1
             job.served = job.served or (bool(app.containers) and not alone)
-            self.line_of[app] = now = UNKNOWN if _starts(app) else job.kind
+            self.line_of[app] = now = UNKNOWN if starts(app) else job.kind
             self._charge(app, job, am)
             self._wait(app, am if am and alone and self._waits(app, job, am) else None)
             if now == before and not asked and not self._moves(app, now):
@@ -216,24 +224,26 @@ class Pools:
         demanding = [app for app in self.applications.values() if app.pending_count > 0]
         for app in sorted(demanding, key=lambda app: (app.submitted_ms, app.number)):
             amounts, count = self._outstanding(app)
-            starts = self.line_of[app] == UNKNOWN
-            if not count or (starts and not self.may_start(amounts, starting)):
+            is_am = self.line_of[app] == UNKNOWN
+            if not count or (is_am and not self.may_start(amounts, starting)):
                 continue
-            if starts:
+            if is_am:
                 starting = plus(starting, amounts)
             kind = LARGE if self.line_of[app] == LARGE else SMALL
             self.pending[kind].append(amounts)
             self.pending_count[kind] += count
 
     def _outstanding(self, app: Application) -> tuple[list[int], int]:
-        """What an application asks for and might get, as amounts and in containers."""
+        """What an application asks for and might get, as amounts and in containers; of what there
+        is nothing, nothing.
+        """
         amounts, count = [0] * len(app.used), 0
         limited = self._view._ledger.limited
         for ask in app.asks:
             if ask.count > 0 and self._is_possible(ask.size, ask.label) and limited(ask) is None:
                 amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
                 count += ask.count
-        return amounts, count
+        return [a if whole else 0 for a, whole in zip(amounts, self.total, strict=True)], count
 
     def _is_possible(self, size: Resource, label: str) -> bool:
         """Whether some node could hold such a container, were it empty."""
@@ -377,11 +387,6 @@ class Pools:
         if self._options.order == "demand":
             demand = sum(ask.count * dominant(ask.size, self.total) for ask in app.asks)
         return -app.priority, not self.memory.jobs[app.number].aged, demand
-
-
-def _starts(app: Application) -> bool:
-    """It asks for its AM."""
-    return any(ask.is_am and ask.count > 0 for ask in app.asks)
 
 
 def _within(size: Sequence[int], held: Sequence[float], quota: Sequence[float]) -> bool:
