@@ -127,18 +127,14 @@ def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
     """As ``want_room``, for a policy without a line: who has waited longest comes first."""
-    view = plan.view
+    view, ledger = plan.view, plan.view._ledger
     passed = view._draft.passed_over(after_ms) if after_ms else ()
-    able = (
-        ask
-        for shape in passed
-        for ask in asks_of(shape)
-        if not view._ledger.holds.of(ask.application)
-        and plan.limited(ask) is None and plan.allows(ask) and plan.place(ask) is None
-    )  # fmt: skip
-    ask = next((ask for ask in sorted(able, key=_age) if _possible(view._ledger, ask)), None)
-    if ask is not None:
-        view._draft.wants[ask] = plan._instance
+    for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=_age):
+        if ledger.holds.of(ask.application) or plan.limited(ask) or not plan.allows(ask):
+            continue
+        if plan.place(ask) is None and _possible(ledger, ask):
+            view._draft.wants[ask] = plan._instance
+            return
 
 
 def _first(

@@ -87,6 +87,7 @@ class HeldRoom:
         host, rack, label = cluster.place(node)
         return (
             label != demand.record.label
+            or not fits(self._sizes[key], cluster.nodes[node])
             or demand.reach(host, rack) is None
             or (until_ms is not None and until_ms <= cluster.now)
         )
