@@ -70,9 +70,12 @@ class Rules:
 NO_RULES = Rules()
 
 
-def serve_holds(plan: Plan, governs: Callable[[Queue], bool], rules: Rules = NO_RULES) -> bool:
+def serve_holds(
+    plan: Plan, governs: Callable[[Queue], bool], rules: Rules = NO_RULES, *, review: bool = True
+) -> bool:
     """Grant what fits into the room held for it, before anybody else is served; whether anything
     was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
+    ``review``: the round chooses the node of an old one anew; else that is left to the policy.
     """
     view, ledger = plan.view, plan.view._ledger
     granted = False
@@ -91,7 +94,7 @@ def serve_holds(plan: Plan, governs: Callable[[Queue], bool], rules: Rules = NO_
             granted = True
         else:
             plan.wait(ask, f"{HOLDS} {hold.node.id}")
-            if view.now_ms - hold.placed_ms >= REVIEW_MS:
+            if review and view.now_ms - hold.placed_ms >= REVIEW_MS:
                 view._draft.wants[ask] = plan._instance
     return granted
 

@@ -266,6 +266,17 @@ def test_guarantees_are_a_first_pass():
     assert held(made) == {1: 6, 2: 4}
 
 
+def test_guarantees_count_though_servers_come_after_the_first_call():
+    """As on a real cluster, which decides before its first server is there."""
+    made = grown("hdrf", {"a": {"guaranteed": "60%"}, "b": {"weight": 9}})
+    wants(made, 1, "a", (100, 1, 1))
+    made.round()
+    made.add_node(1, 1000, 10, 10)
+    wants(made, 2, "b", (100, 1, 1))
+    made.round()
+    assert held(made) == {1: 6, 2: 4}
+
+
 def test_partitions_are_trees_of_their_own():
     """Per node label shares are of that partition: who holds the one may have of the other."""
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 10, 10))

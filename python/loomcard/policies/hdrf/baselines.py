@@ -49,9 +49,9 @@ class PerLevelDRF(_Baseline):
             return
         servers, root = server.forest.servers, partition.tree.root
         while not server.plan.spent:
-            fitting = partition.fitting(servers)
+            fitting = partition.look(servers)
             everybody = partition.shares(servers, frozenset(root.wants))
-            leaf = everybody.descend(root, lambda _: None)
+            leaf = everybody.descend(root)
             if leaf is None or not server.serve(partition, leaf, fitting):
                 break
             server.forest.update()

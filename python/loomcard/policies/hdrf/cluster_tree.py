@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Member, Queue
+from loomcard.model.cluster import Application, Ask, Member, Node, Queue
 from loomcard.model.ledger import Ledger
-from loomcard.model.resource import Resource, add_all, room_for
+from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
-from loomcard.policies.hdrf.fit import Servers
+from loomcard.policies.hdrf.fit import Servers, ServersWithHeadroom
 from loomcard.policies.hdrf.share_tree import Branch, Leaf, Shares, ShareTree
 
 
@@ -26,15 +26,41 @@ class Partition:
         self.leaves: dict[Member, Leaf] = {}
         self.wanted: list[Any] = []  # shapes
         self._version = -1
+        self._spots: dict[Shape, Node] = {}  # a server on which each shape fits
+        self._fitting: frozenset[Shape] = frozenset()
 
-    def fitting(self, servers: Servers) -> frozenset[Shape]:
+    def look(self, servers: Servers) -> frozenset[Shape]:
         """The wanted shapes for which a server has room now. The others are blocked."""
         if self._version != self.tree.version:
             self._version = self.tree.version
             self.wanted = list(self.tree.root.wants)
             servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        return servers.fitting(self.label, self.wanted)
+        found = {shape: servers.first(*shape) for shape in self.wanted}
+        self._spots = {shape: node for shape, node in found.items() if node is not None}
+        self._fitting = frozenset(self._spots)
+        return self._fitting
+
+    def look_again(self, servers: Servers, node: Node | None) -> frozenset[Shape]:
+        """As ``look``, but what it found last and one container more on ``node``; None: on any."""
+        if node is None or self._version != self.tree.version:
+            return self.look(servers)
+        room, headroom = node.room, servers.headroom
+        spots = self._spots
+        gone = [
+            shape
+            for shape, spot in spots.items()
+            if spot is node and (headroom or not fits(shape[0], room))
+        ]
+        for shape in gone:
+            spot = servers.first(*shape)
+            if spot is None:
+                del spots[shape]
+            else:
+                spots[shape] = spot
+        if len(spots) < len(self._fitting):
+            self._fitting = frozenset(spots)
+        return self._fitting
 
     def shares(self, servers: Servers, fitting: frozenset[Shape]) -> Shares:
         """Algorithms 2 and 3 while this fits."""
@@ -46,7 +72,7 @@ class Partition:
 
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
         """Amounts as parts of what the partition has, of each resource that it has at all."""
-        return tuple(amounts[r] / c for r, c in zip(self.types, self.capacity, strict=True))
+        return tuple([amounts[r] / c for r, c in zip(self.types, self.capacity, strict=True)])
 
     def child(self, queue: Queue) -> Branch | Leaf | None:
         """A queue in the tree, if it is there."""
@@ -94,7 +120,7 @@ class Forest:
         by_queue: bool,
     ) -> None:  # fmt: skip
         self.ledger: Ledger = view._ledger
-        self.servers = Servers(self.ledger, headroom)
+        self.servers = (ServersWithHeadroom if headroom else Servers)(self.ledger)
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
@@ -116,9 +142,6 @@ class Forest:
         """Which queues are branches, which are leaves; and hear of what happens below them."""
         self._governed.append(queue)
         self.queues.append(queue)
-        promised = [child for child in queue.children if any(child.guaranteed)]
-        if promised:
-            self.promising[queue] = promised
         if queue.leaf:
             self._watch(queue, queue if by_queue else None)
         for child in queue.children:
@@ -150,6 +173,15 @@ class Forest:
                     add_all([total], container.size)
         return total
 
+    def governs(self, queue: Queue) -> bool:
+        """No other policy serves the applications of a leaf queue."""
+        owner = self._owner.get(queue, queue)
+        return queue in self._owner and (owner is None or not self.decides_itself(owner))
+
+    def decides_itself(self, queue: Queue) -> bool:
+        """A queue with a policy of its own."""
+        return queue.policy is not None and queue is not self._scope
+
     def changed_inside(self) -> Iterator[Queue]:
         """Queues as leaves in which something changed since the last update."""
         for member in self.changed:
@@ -159,39 +191,43 @@ class Forest:
 
     def update(self) -> None:
         """Follow what changed since the last call."""
-        self.servers.update()
         if self._version != self.ledger.capacity_version:
             self._version = self.ledger.capacity_version
+            self.servers.update()
             self._plant()
             changed: list[Member] = [a for q in self._owner for a in q.applications.values()]
             changed += self._inside
         else:
+            if self.servers.headroom:
+                self.servers.update()
             changed = list(self.changed)
         self.changed.clear()
-        if not changed:
-            return
         again: dict[Queue, None] = {}  # queues as leaves
-        touched: dict[Queue, None] = {}
+        gated: dict[Queue, None] = {}
+        only = next(iter(self.partitions.values())) if len(self.partitions) == 1 else None
         for member in changed:
             if isinstance(member, Queue):
                 again[member] = None
-            else:
-                touched[member.queue] = None
+            elif only is None or not self._holds_otherwise(only, member):
+                if member.queue in self._gates:
+                    gated[member.queue] = None
                 self._application(member, again)
-        for queue in touched:
-            gate = self._gates.get(queue)
-            for app in () if gate is None else gate.moved():
+        for queue in gated:
+            for app in self._gates[queue].moved():
                 self._application(app, again)
         for queue in again:
             self._queue(queue)
-        moved = [queue for queue in self._moved if queue in self._bounded]
-        for queue in sorted(moved, key=lambda q: -q.path.count(".")):  # what opens below, first
-            self._close(queue)
-        self._moved.clear()
+        if self._moved:
+            moved = [queue for queue in self._moved if queue in self._bounded]
+            for queue in sorted(moved, key=lambda q: -q.path.count(".")):  # what opens below, first
+                self._close(queue)
+            self._moved.clear()
 
     def _plant(self) -> None:
-        """The trees anew: another capacity makes every share another."""
+        """The trees anew: another capacity makes every share and every guarantee another."""
         self.partitions.clear()
+        promised = {q: [c for c in q.children if any(c.guaranteed)] for q in self._governed}
+        self.promising = {queue: children for queue, children in promised.items() if children}
         for label, nodes in sorted(self.ledger.partitions.items()):
             capacity = nodes.capacity
             branches: dict[Queue, Branch] = {}
@@ -210,13 +246,33 @@ class Forest:
         for gate in self._gates.values():
             gate.verdicts.clear()
 
+    def _holds_otherwise(self, partition: Partition, app: Application) -> bool:
+        """Of an application that wants what it wanted before, in a queue without limits, nothing
+        but what it holds is another; most changes are such. Whether it is so.
+        """
+        leaf, asks, queue = partition.leaves.get(app), app.asks, app.queue
+        if leaf is None or len(asks) != 1 or len(leaf.wants) != 1 or not asks[0].count:
+            return False
+        ask, (size, label) = asks[0], leaf.wants[0]
+        if ask.size != size or ask.label != label or leaf.parent.member is not queue:
+            return False
+        if queue in self._gates or queue.capped or app.number not in queue.applications:
+            return False
+        if ask.told is None:
+            self.untold[app] = None
+        partition.tree.hold(leaf, partition.fractions(app.used))
+        return True
+
     def _application(self, app: Application, again: dict[Queue, None]) -> None:
-        owner = self._owner.get(app.queue)
-        here = app.number in app.queue.applications
+        queue = app.queue
+        owner = self._owner.get(queue)
+        here = app.number in queue.applications
         for partition in self.partitions.values():
             leaf = partition.leaves.get(app)
-            branch = None if owner is not None else partition.branches.get(app.queue)
-            if leaf is not None and (not here or leaf.parent is not branch):
+            if leaf is None:
+                continue
+            branch = None if owner is not None else partition.branches.get(queue)
+            if not here or leaf.parent is not branch:
                 partition.tree.remove(partition.leaves.pop(app))
                 self._moved.update(dict.fromkeys(leaf.parent.member.capped))
         old = self._held_by.get(app)
@@ -224,16 +280,16 @@ class Forest:
             del self._held_by[app]
             self._inside[old].pop(app, None)
             again[old] = None
-        if not here or app.queue not in self._owner:
+        if not here or queue not in self._owner:
             return
-        gate = self._gates.get(app.queue)
-        asks = [a for a in app.asks if a.count > 0]
+        gate = self._gates.get(queue)
+        asks = [ask for ask in app.asks if ask.count > 0]
         may = asks if gate is None else [a for a in asks if gate.allows(a)]
-        if owner is None or owner.policy is None or owner is self._scope or len(may) < len(asks):
+        if owner is None or not self.decides_itself(owner) or len(may) < len(asks):
             self.untold[app] = None  # else its own policy is asked, and tells
-        shapes: dict[Shape, None] = dict.fromkeys((a.size, a.label) for a in may)
+        shapes: dict[Shape, None] = {(ask.size, ask.label): None for ask in may}
         if owner is None:
-            self._leaf(app, app.queue, shapes)
+            self._leaf(app, queue, shapes)
             return
         self._held_by[app] = owner
         self._inside[owner][app] = shapes
@@ -255,15 +311,15 @@ class Forest:
         self._leaf(queue, parent, shapes)
 
     def _leaf(self, member: Member, parent: Queue, shapes: dict[Shape, None]) -> None:
-        self._moved.update(dict.fromkeys(parent.capped))
+        if parent.capped:
+            self._moved.update(dict.fromkeys(parent.capped))
         for label, partition in self.partitions.items():
-            mine = self.used(member, label)
-            wants = tuple(s for s in shapes if s[1] == label and self.servers.can_ever(s))
-            wants = tuple(sorted(wants)) if len(wants) > 1 else wants
+            mine, tree = self.used(member, label), partition.tree
+            wants = tuple(sorted([s for s in shapes if s[1] == label and self._able(tree, s)]))
             leaf = partition.leaves.get(member)
             if not wants and not any(mine):
                 if leaf is not None:
-                    partition.tree.remove(partition.leaves.pop(member))
+                    tree.remove(partition.leaves.pop(member))
                 continue
             if leaf is None:
                 number = member.number
@@ -272,9 +328,13 @@ class Forest:
                 branch = partition.branches[parent]
                 leaf = partition.leaves[member] = Leaf(member, branch, order, member.weight)
             for shape in wants:
-                if shape not in partition.tree.tasks:
-                    partition.tree.learn(shape, partition.fractions(shape[0]))
-            partition.tree.put(leaf, partition.fractions(mine), wants)
+                if shape not in tree.tasks:
+                    tree.learn(shape, partition.fractions(shape[0]))
+            tree.put(leaf, partition.fractions(mine), wants)
+
+    def _able(self, tree: ShareTree, shape: Shape) -> bool:
+        """Some server is large enough for it."""
+        return shape in tree.tasks or self.servers.can_ever(shape)
 
     def _close(self, queue: Queue) -> None:
         """At its maximum a queue wants nothing, whatever is asked for in it (specification 6g)."""

@@ -8,10 +8,10 @@ alternate. A structure built anew says the same to the last bit, which a replaye
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from loomcard.policies.hdrf.capped import NO_CAP, Capped, add, subtract
 from loomcard.policies.hdrf.rounds import DIGITS, even_rank
@@ -33,18 +33,23 @@ TIED = 10.0**-DIGITS
 COPIES = 8
 """For how many sets of wants that fit the shares of inner nodes are kept."""
 
-Entry = tuple[float, tuple[Any, ...], int, Leaf]
-"""A leaf in its line: s, what breaks ties, a number of its own, the leaf."""
+Entry = Any
+"""A leaf in its line: s/w, what breaks ties, a number of its own, the leaf; Any, since compiled
+code makes typed tuples anew, and a superseded one is known by its identity.
+"""
+Rank = tuple[float, float, tuple[Any, ...], Child]
+"""What siblings are compared by: ``even_rank``, what breaks ties, the child."""
 
 
 class Line:
     """Leaves of a branch that want the same and weigh the same, the least share first."""
 
-    __slots__ = ("ahead", "count", "heap", "weight")
+    __slots__ = ("ahead", "count", "heap", "wants", "weight")
 
-    def __init__(self, ahead: float, weight: float) -> None:
-        self.ahead = ahead  # the share of one task of the largest that they want
+    def __init__(self, wants: tuple[Want, ...], weight: float, ahead: float) -> None:
+        self.wants = wants
         self.weight = weight
+        self.ahead = ahead  # the share of one task of the largest that they want
         self.count = 0
         self.heap: list[Entry] = []
 
@@ -53,8 +58,7 @@ class Line:
         heap = self.heap
         while heap:
             first = heap[0]
-            place: Place = first[3].place
-            if place.entry is first:
+            if first[3].place.entry is first:
                 return first
             heappop(heap)  # superseded
         return None
@@ -67,18 +71,16 @@ class Line:
             heapify(self.heap)
 
 
-class Place(NamedTuple):
-    """With what a child entered the sums of its branch. ``line``: None if it is idle."""
+class Place:
+    """How a leaf stands in the sums of its branch. ``line``: None if it is idle."""
 
-    line: tuple[Any, float] | None
-    entry: Entry | None
-    d: float
-    whole: list[int]
-    bounded: list[int]
+    __slots__ = ("d", "entry", "line", "vector")
 
-
-GONE = Place(None, None, 0.0, [], [])
-"""Of a leaf that is in no sums."""
+    def __init__(self) -> None:
+        self.line: Line | None = None
+        self.entry: Entry | None = None
+        self.d = 0.0
+        self.vector: list[int] = []
 
 
 class Sums:
@@ -92,19 +94,23 @@ class Sums:
         self.lines: dict[tuple[Any, float], Line] = {}
         self.by_want: dict[Want, dict[tuple[Any, float], Line]] = {}
 
-    def enter(self, place: Place, idle: bool) -> None:
-        """A child counts from now on."""
-        if idle:
-            add(self.idle, place.whole)
-        else:
-            self.capped.add(place.d, place.whole, place.bounded)
+    def line(self, leaf: Leaf, tasks: dict[Want, tuple[float, ...]]) -> Line:
+        """The line of leaves like this."""
+        key = leaf.wants, leaf.weight
+        line = self.lines.get(key)
+        if line is None:
+            ahead = max(max(tasks[want], default=0.0) for want in leaf.wants)
+            line = self.lines[key] = Line(leaf.wants, leaf.weight, ahead)
+            for want in leaf.wants:
+                self.by_want.setdefault(want, {})[key] = line
+        return line
 
-    def leave(self, place: Place, idle: bool) -> None:
-        """A child counts no more."""
-        if idle:
-            subtract(self.idle, place.whole)
-        else:
-            self.capped.take(place.d, place.whole, place.bounded)
+    def empty(self, line: Line) -> None:
+        """Nobody stands in a line any more."""
+        key = line.wants, line.weight
+        del self.lines[key]
+        for want in line.wants:
+            del self.by_want[want][key]
 
 
 class FastShares(ShareTree):
@@ -121,45 +127,49 @@ class FastShares(ShareTree):
         sums: Sums | None = branch.sums
         if sums is None:
             sums = branch.sums = Sums(self.width)
-        if leaf.place is not None:
-            self._leave(leaf.place, sums)
-            leaf.place = GONE
-        if leaf in branch.children:
-            self._enter(leaf, sums)
+        there = leaf in branch.children
+        place: Place | None = leaf.place
+        if place is None:
+            place = leaf.place = Place()
+        else:
+            self._leave(sums, place, leaf if there else None)
+        if there:
+            self._enter(sums, place, leaf)
         for copy in self._copies.values():
             copy.stale[branch] = None
 
-    def _leave(self, place: Place, sums: Sums) -> None:
-        sums.leave(place, place.line is None)
-        if place.line is not None:
-            line = sums.lines[place.line]
+    def _leave(self, sums: Sums, place: Place, leaf: Leaf | None) -> None:
+        """``leaf``: it enters again."""
+        line = place.line
+        place.entry = None
+        if line is None:
+            if place.vector:
+                subtract(sums.idle, place.vector)
+                place.vector = []
+            return
+        sums.capped.take(place.d, place.vector)
+        place.vector = []
+        if leaf is None or line.wants is not leaf.wants:
+            place.line = None
             line.count -= 1
             if not line.count:
-                del sums.lines[place.line]
-                for want in place.line[0]:
-                    del sums.by_want[want][place.line]
+                sums.empty(line)
 
-    def _enter(self, leaf: Leaf, sums: Sums) -> None:
-        share, weight = max(leaf.held, default=0.0), leaf.weight
-        whole = [int(x * POINT) for x in leaf.held]
+    def _enter(self, sums: Sums, place: Place, leaf: Leaf) -> None:
+        held = leaf.held
+        place.vector = vector = [int(x * POINT) for x in held]
         if not leaf.wants:
-            leaf.place = Place(None, None, 0.0, whole, whole)
-            add(sums.idle, whole)
+            add(sums.idle, vector)
             return
-        key = leaf.wants, weight
-        line = sums.lines.get(key)
+        line = place.line
         if line is None:
-            ahead = max(max(self.tasks[want], default=0.0) for want in leaf.wants)
-            line = sums.lines[key] = Line(ahead, weight)
-            for want in leaf.wants:
-                sums.by_want.setdefault(want, {})[key] = line
-        line.count += 1
-        self._entered += 1
-        entry = None if leaf.aside else (share, leaf.order, self._entered, leaf)
-        bounded = _bounded(leaf.held, share / weight)
-        leaf.place = Place(key, entry, share / weight, whole, bounded)
-        sums.capped.add(share / weight, whole, bounded)
-        if entry is not None:
+            line = place.line = sums.line(leaf, self.tasks)
+            line.count += 1
+        place.d = d = max(held, default=0.0) / leaf.weight
+        sums.capped.add(d, vector)
+        if not leaf.aside:
+            self._entered += 1
+            place.entry = entry = (d, leaf.order, self._entered, leaf)
             line.push(entry)
 
     def turned(self, branch: Branch) -> None:
@@ -177,7 +187,8 @@ class FastShares(ShareTree):
             for old in list(islice(self._copies, max(0, len(self._copies) + 1 - COPIES))):
                 del self._copies[old]
             found = Copy(self, fitting)
-        found.catch_up()
+        elif found.stale:
+            found.catch_up()
         self._copies[fitting] = found
         return found
 
@@ -192,8 +203,8 @@ class Copy(Shares):
         tasks = [tree.tasks[want] for want in fitting]
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
         self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
-        self._places: dict[Branch, Place] = {}
-        self._ranks: dict[Branch, dict[Branch, tuple[Any, ...]]] = {}  # of those in A, by parent
+        self._vectors: dict[Branch, list[int]] = {}  # with which a branch entered them
+        self._ranks: dict[Branch, dict[Branch, Rank]] = {}  # of those in A, by parent
         self._next: dict[Branch, dict[Branch, float]] = {}  # (s + t)/w of the same
         self._standing: dict[Branch, Standing] = {}
         self._first: dict[Branch, Child | None] = {}
@@ -213,47 +224,54 @@ class Copy(Shares):
             self._ranks[parent], self._next[parent] = {}, {}
             self._sums[parent] = Sums(self.tree.width)
         if parent.parent is not None:  # the root's share is compared with nobody's
-            whole = [int(x * POINT) for x in vector]
-            place = Place(None, None, share / weight, whole, _bounded(vector, share / weight))
-            self._places[child] = place
-            self._sums[parent].enter(place, status == IDLE)
+            sums = self._sums[parent]
+            self._vectors[child] = whole = [int(x * POINT) for x in vector]
+            if status == IDLE:
+                add(sums.idle, whole)
+            else:
+                sums.capped.add(share / weight, whole)
         if status == ACTIVE:
-            then = max((vector[r] for r in self._over), default=0.0)
-            rank = even_rank(weight, share, then)
-            self._ranks[parent][child] = (*rank, child.order, child)
+            then = max([vector[r] for r in self._over], default=0.0)
+            self._ranks[parent][child] = (*even_rank(weight, share, then), child.order, child)
             self._next[parent][child] = (share + ahead) / weight
+
+    def _leave(self, parent: Branch, child: Branch, old: Standing) -> None:
+        if parent.parent is not None:
+            sums = self._sums[parent]
+            if old.status == IDLE:
+                subtract(sums.idle, self._vectors[child])
+            else:
+                sums.capped.take(old.share / child.weight, self._vectors[child])
+        if old.status == ACTIVE:
+            del self._ranks[parent][child]
+            del self._next[parent][child]
 
     def catch_up(self) -> None:
         """Apply what changed since the last call: the deepest first, so that each branch is looked
         at once.
         """
         stale, self.stale = self.stale, {}
-        levels: dict[int, dict[Branch, None]] = {}
-        for branch in stale:
-            levels.setdefault(branch.depth, {})[branch] = None
-        for depth in range(max(levels, default=-1), -1, -1):
-            for branch in levels.get(depth, ()):
+        depth = max(branch.depth for branch in stale)
+        while depth >= 0:
+            for branch in [each for each in stale if each.depth == depth]:
                 old, new = self._standing[branch], self._stand(branch)
                 self._standing[branch] = new
                 parent = branch.parent
-                if new != old and parent is not None:
-                    if parent.parent is not None:
-                        self._sums[parent].leave(self._places[branch], old.status == IDLE)
-                    self._ranks[parent].pop(branch, None)
-                    self._next[parent].pop(branch, None)
+                if parent is not None and new != old:
+                    self._leave(parent, branch, old)
                     self._enter(parent, branch)
-                    levels.setdefault(depth - 1, {})[parent] = None
+                    stale[parent] = None
+            depth -= 1
 
     def _tops(self, branch: Branch) -> Iterator[tuple[Line, Entry]]:
         """The first of each line of leaves in A."""
-        if branch.sums is not None:
-            by_want = branch.sums.by_want
+        sums: Sums | None = branch.sums
+        if sums is not None:
+            by_want = sums.by_want
             for want in self._fitting:
                 lines = by_want.get(want)
                 for line in lines.values() if lines else ():
-                    top = line.heap[0] if line.heap else None
-                    if top is not None and top[3].place.entry is not top:
-                        top = line.top()
+                    top = line.top()
                     if top is not None:
                         yield line, top
 
@@ -261,41 +279,42 @@ class Copy(Shares):
         """How a branch counts; notes which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
-            return self._standing_of(IDLE, [x / POINT for x in branch.plain], 0.0)
-        best: tuple[Any, ...] | None = None
+            return _standing_of(IDLE, [x / POINT for x in branch.plain], 0.0)
+        best: Rank | None = None
         least, ahead = NO_CAP, 0.0  # M and t
-        for line, (share, order, _, leaf) in self._tops(branch):
-            of_weight = share / line.weight
-            least = min(least, of_weight + line.ahead / line.weight)
-            if best is None or of_weight < best[0] + TIED:
-                rank = (*even_rank(line.weight, share, share), order, leaf)
-                if best is None or rank < best:
-                    best, ahead = rank, line.ahead
+        for line, top in self._tops(branch):
+            d, weight = top[0], line.weight
+            least = min(least, d + line.ahead / weight)
+            if best is None or d < best[0] + TIED:
+                even = round(d, DIGITS)
+                if best is None or (even, even, top[1]) < best[:3]:
+                    best, ahead = (even, even, top[1], top[3]), line.ahead
         ranks = self._ranks.get(branch)
         if ranks:
             inner = min(ranks.values())
             if best is None or inner < best:
-                best, ahead = inner, self._standing[inner[3]].ahead
+                best = inner
+                ahead = self.of(inner[3]).ahead
         status = ACTIVE if best is not None else HELD if branch.wanted else IDLE
         self._first[branch] = None if best is None else best[3]
         if branch.parent is None:  # its share is compared with nobody's
             return Standing(status, (), 0.0, ahead)
         if ranks:
             least = min(least, *self._next[branch].values())
-        return self._standing_of(status, self._vector(branch, least), ahead)
-
-    def _standing_of(self, status: int, vector: list[float], ahead: float) -> Standing:
-        return Standing(status, tuple(vector), max(vector, default=0.0), ahead)
+        return _standing_of(status, self._vector(branch, least), ahead)
 
     def _vector(self, branch: Branch, least: float) -> list[float]:
         """Who wants more enters with at most M * w, who does not as it is."""
         rest, above = [0] * self.tree.width, [0] * self.tree.width
         for sums in (branch.sums, self._sums.get(branch)):
             if sums is not None:
-                sums.capped.settle(least)
+                capped: Capped = sums.capped
+                if capped.level != least:
+                    capped.settle(least)
                 add(rest, sums.idle)
-                add(rest, sums.capped.below)
-                add(above, sums.capped.above)
+                add(rest, capped.below)
+                if capped.cut < len(capped.keys):
+                    add(above, capped.above)
         if not any(above):
             return [r / POINT for r in rest]
         return [(least * a + r) / POINT for a, r in zip(above, rest, strict=True)]
@@ -305,7 +324,7 @@ class Copy(Shares):
         root = self.tree.root
         least = min(self._next.get(root, {}).values(), default=NO_CAP)
         for line, top in self._tops(root):
-            least = min(least, top[0] / line.weight + line.ahead / line.weight)
+            least = min(least, top[0] + line.ahead / line.weight)
         total = [int(x * POINT) for x in self._vector(root, least)]
         for child in root.children:
             if isinstance(child, Branch):
@@ -319,7 +338,7 @@ class Copy(Shares):
     def of(self, child: Child) -> Standing:
         """How a node counts."""
         if isinstance(child, Leaf):
-            able = any(want in self._fitting for want in child.wants) and not child.aside
+            able = not child.aside and any(want in self._fitting for want in child.wants)
             share = max(child.held, default=0.0)
             ahead = max((max(self.tree.tasks[w], default=0.0) for w in child.wants), default=0.0)
             status = ACTIVE if able else HELD if child.wants else IDLE
@@ -327,13 +346,24 @@ class Copy(Shares):
         found = self._standing[child]
         if child.parent is not None or child.closed:
             return found
-        return self._standing_of(found.status, self._root(), found.ahead)
+        return _standing_of(found.status, self._root(), found.ahead)
 
-    def first(self, branch: Branch) -> Child | None:
+    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
         """Of the children in A the one that goes first; None: none is in A."""
-        return self._first[branch]
+        if among is None:
+            return self._first[branch]
+        able = [self._rank(branch, child) for child in among]
+        best = min([rank for rank in able if rank is not None], default=None)
+        return None if best is None else best[3]
+
+    def _rank(self, branch: Branch, child: Child) -> Rank | None:
+        """None: it is not in A."""
+        if isinstance(child, Branch):
+            return self._ranks[branch].get(child)
+        status, _, share, _ = self.of(child)
+        even = round(share / child.weight, DIGITS)
+        return (even, even, child.order, child) if status == ACTIVE else None
 
 
-def _bounded(vector: Sequence[float], d: float) -> list[int]:
-    """U/d."""
-    return [int(x / d * POINT) for x in vector] if d > 0 else [0] * len(vector)
+def _standing_of(status: int, vector: list[float], ahead: float) -> Standing:
+    return Standing(status, tuple(vector), max(vector, default=0.0), ahead)

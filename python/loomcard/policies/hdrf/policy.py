@@ -15,13 +15,15 @@ from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
-from loomcard.policies.hdrf.holds import Holds, Line
+from loomcard.policies.hdrf.holds import EVERY_MS, hold_for_first
+from loomcard.policies.hdrf.owed import OwedTasks
 from loomcard.policies.hdrf.preemption import Preemption, Rules, look
 from loomcard.policies.hdrf.recomputed import Recomputed
 from loomcard.policies.hdrf.rounds import RULES
 from loomcard.policies.hdrf.serve import Server, released
-from loomcard.policies.hdrf.share_tree import ACTIVE, Branch, Child, Shares, ShareTree
+from loomcard.policies.hdrf.share_tree import Branch, Child, ShareTree
 from loomcard.policies.hdrf.state import EACH_MS, report
+from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
@@ -35,7 +37,8 @@ class Memory:
 
     withheld: dict[str, list[int]] = field(default_factory=dict)
     """By path of a queue whose policy held back: its state then, and when it wants to be called."""
-    line: Line = field(default_factory=Line)
+    line_ms: int = 0
+    """It is looked again who is first in line."""
     preemption: Preemption = field(default_factory=Preemption)
     report_ms: int = 0
     """Queues' states are told again."""
@@ -71,21 +74,22 @@ class Descent:
             plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
             return plan, memory
         forest = self._followed(plan, memory)
-        server, holds = Server(plan, forest, memory.withheld), Holds(plan, forest, memory.line)
-        for hold in holds.serve(server):
-            memory.preemption.pauses.pop(hold.leaf, None)
+        server = Server(plan, forest, memory.withheld)
+        owed = OwedTasks(plan, forest, memory.preemption.owed)
+        for task in owed.serve(server):
+            memory.preemption.pauses.pop(task.leaf, None)
             forest.update()
-        filled = False
-        while not filled:  # again where what was held is not wanted any more
-            for partition in forest.partitions.values():
-                self._fill(server, partition)
-            filled = not memory.line.holds or not holds.prune()
+        if forest.ledger.holds and serve_holds(plan, forest.governs, review=False):
+            forest.update()
+        for partition in forest.partitions.values():
+            self._fill(server, partition)
         if not plan.spent:
             server.tell()
-            if self.hold_after_ms and not self.headroom:
-                holds.look(self.hold_after_ms)
+            if self.hold_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
+                memory.line_ms = view.now_ms + EVERY_MS
+                hold_for_first(plan, forest, self.hold_after_ms)
             if self.preempting is not None:
-                look(plan, forest, self.preempting, memory.preemption, holds)
+                look(plan, forest, self.preempting, memory.preemption, owed)
         if plan.report_due:
             if memory.report_ms <= view.now_ms:
                 memory.report_ms = view.now_ms + EACH_MS * report(plan, forest)
@@ -94,20 +98,19 @@ class Descent:
         return plan, memory
 
     def _fill(self, server: Server, partition: Partition) -> None:
-        forest = server.forest
-        while not server.plan.spent:
-            fitting = partition.fitting(forest.servers)
-            if not fitting:
-                break
+        forest, plan, tree = server.forest, server.plan, partition.tree
+        sooner = partial(below_guaranteed, forest, partition)
+        fitting = partition.look(forest.servers)
+        while fitting and not plan.spent:
             shares = partition.shares(forest.servers, fitting)  # Algorithms 2 and 3
-            sooner = partial(below_guaranteed, forest, partition, shares)
-            leaf = shares.descend(partition.tree.root, sooner)
+            leaf = shares.descend(tree.root, sooner)
             if leaf is None:
                 break
             if not server.serve(partition, leaf, fitting):
-                partition.tree.set_aside(leaf)
+                tree.set_aside(leaf)
             forest.update()
-        partition.tree.put_back()
+            fitting = partition.look_again(forest.servers, server.node)
+        tree.put_back()
 
     def _followed(self, plan: Plan, memory: Memory) -> Forest:
         """The trees, brought up to date."""
@@ -124,18 +127,11 @@ class Descent:
         return forest
 
 
-def below_guaranteed(
-    forest: Forest, partition: Partition, shares: Shares, branch: Branch
-) -> Child | None:
-    """Of the queues that hold less than they are guaranteed by the set-up the one that goes before
-    all others: the least.
-    """
-    queues = forest.promising.get(branch.member)
-    if not queues:
-        return None
+def below_guaranteed(forest: Forest, partition: Partition, branch: Branch) -> list[Child]:
+    """The queues that hold less than they are guaranteed by the set-up: they go first."""
+    queues = forest.promising.get(branch.member, ())
     found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
-    below = [child for child in found if child is not None and shares.of(child).status == ACTIVE]
-    return min(below, key=lambda c: (shares.of(c).share / c.weight, c.order), default=None)
+    return [child for child in found if child is not None]
 
 
 @register("hdrf")
@@ -146,18 +142,17 @@ class HierarchicalDominantResourceFairness(Descent):
     ``setting``: how children count, ``look_ahead`` (for whole tasks on servers), ``static`` (the
     paper's static allocation, for few applications), ``prose`` (the paper's text) or ``cap``
     (between the two). ``headroom``: a task is placed only where the largest of all would fit.
-    ``hold_after_ms``: for how long the first in line must have waited for a task larger than others
-    before room on one server is held for it, 0: never; with headroom it
-    need not be. ``leaf``: what holds tasks, applications, or
-    leaf queues with FIFO inside. ``preempt_after_ms``: for how long a leaf must have wanted what it
-    is guaranteed before containers are taken for it, 0: never; ``preempt_grace_ms``: how long a
-    victim's AM has; ``preempt_budget``: the part of the cluster that is taken at once;
-    ``preempt_cooldown_ms``: how long nothing is taken thereafter.
+    ``hold_after_ms``: for how long tasks of the first in line are passed over before room on one
+    server is held for it, 0: never; with headroom it need not be. ``leaf``: what holds tasks,
+    applications, or leaf queues with FIFO inside. ``preempt_after_ms``: for how long a leaf must
+    have wanted what it is guaranteed before containers are taken for it, 0: never;
+    ``preempt_grace_ms``: how long a victim's AM has; ``preempt_budget``: the part of the cluster
+    that is taken at once; ``preempt_cooldown_ms``: how long nothing is taken thereafter.
     """
 
     setting: Setting = "look_ahead"
     headroom: bool = False
-    hold_after_ms: int = 5_000
+    hold_after_ms: int = HOLD_AFTER_MS
     leaf: Leafs = "application"
     preempt_after_ms: int = 0
     preempt_grace_ms: int = 15_000

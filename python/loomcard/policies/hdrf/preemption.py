@@ -18,14 +18,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loomcard.model.cluster import Application, Ask, Container, Node, Queue
+from loomcard.model.holds import why_never
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, due, has_room
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
-from loomcard.policies.hdrf.fit import Hold
-from loomcard.policies.hdrf.holds import EVERY_MS, NEVER, Holds, word_of
+from loomcard.policies.hdrf.owed import Owed, OwedTasks, word_of
 from loomcard.policies.hdrf.share_tree import Child, Leaf
 
+EVERY_MS = 1000
+"""How often it is looked at who is starved, at most."""
 LONGEST_MS = 3_600_000
 """The longest pause after room that was not used; a leaf's next one doubles for so long after."""
 
@@ -38,6 +40,8 @@ class Preemption:
     """Since when, in ms, a leaf has wanted something within its guarantee."""
     pauses: dict[str, list[int]] = field(default_factory=dict)
     """How long, and till when, in ms, nothing is taken for a leaf that did not use its room."""
+    owed: list[Owed] = field(default_factory=list)
+    """Tasks for which containers were taken, and which have not come yet."""
     rest_ms: int = 0
     """Nothing more is taken before."""
     look_ms: int = 0
@@ -79,14 +83,14 @@ class Rules:
         return self.grace_ms + self.cooldown_ms + EVERY_MS
 
 
-def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption, holds: Holds) -> None:
+def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption, owed: OwedTasks) -> None:
     """See who is starved, and take what it has waited for long enough."""
     now = plan.view.now_ms
-    memory.pause(dict.fromkeys(holds.unused), now, rules.until_ms + rules.after_ms)
+    memory.pause(dict.fromkeys(owed.unused), now, rules.until_ms + rules.after_ms)
     if now >= memory.look_ms:
         memory.look_ms = now + EVERY_MS
         partitions = forest.partitions.values()
-        lacking = [Taking(plan, forest, p, rules, memory, holds) for p in partitions]
+        lacking = [Taking(plan, forest, p, rules, memory, owed) for p in partitions]
         known = memory.starved
         memory.starved = {w: known.get(w, now) for each in lacking for w in each.starved}
         count = sum(each.take_all() for each in lacking) if now >= memory.rest_ms else 0
@@ -101,14 +105,14 @@ class Taking:
 
     def __init__(
         self, plan: Plan, forest: Forest, partition: Partition, rules: Rules, memory: Preemption,
-        holds: Holds,
+        owed: OwedTasks,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._forest = forest
         self._partition = partition
         self._rules = rules
         self._memory = memory
-        self._holds = holds
+        self._tasks = owed
         self._limits = Limits(forest.ledger)
         self._plain: dict[Child, list[int]] = {}  # what is held and not being taken
         self._leaf_of: dict[Application, Leaf] = {}
@@ -139,7 +143,7 @@ class Taking:
 
     def _owed(self, leaf: Leaf) -> list[list[int]]:
         """The sizes of the tasks for which room has been taken."""
-        return [hold.size for hold in self._holds.of(leaf) if hold.taken]
+        return [task.size for task in self._tasks.of(leaf)]
 
     def _need(self, leaf: Leaf) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
@@ -228,13 +232,12 @@ class Taking:
         return None
 
     def _on_server(self, leaf: Leaf, ask: Ask, node: Node, am_too: bool) -> list[Container]:
-        if self._plan.why_not(ask, node) in NEVER or not fits(ask.size, node.capacity):
+        if why_never(ask, node) is not None:
             return []  # the task may not go there
         need = self._forest.servers.needs(ask.size, node)
         room = list(node.room)
-        for hold in self._holds.line.holds:
-            if hold.node == node.number:
-                subtract_all([room], hold.size)
+        for size in self._kept(node):
+            subtract_all([room], size)
         for container in node.containers:
             if container.preempting_since is not None:
                 add_all([room], container.size)
@@ -258,6 +261,13 @@ class Taking:
         for container in found:
             self._charge(self._leaf_of[container.application], container.size, 1)
         return list(found) if _enough(ask, need, room, tight) else []
+
+    def _kept(self, node: Node) -> list[Sequence[int]]:
+        """What room there is, or will be, is for others."""
+        sizes: list[Sequence[int]] = [t.size for t in self._tasks.tasks if t.node == node.number]
+        if node.hold is not None and list(node.hold.ask.size) not in sizes:
+            sizes.append(node.hold.ask.size)
+        return sizes
 
     def _candidates(
         self, leaf: Leaf, inside: Queue | None, am_too: bool, apps: Iterable[Application],
@@ -328,11 +338,7 @@ class Taking:
             self._limits.free(container.application.queue, container.size)
         self._taken[ask] += 1
         self._limits.owe(_queue(leaf), ask.size)
-        until_ms = now + rules.until_ms
-        node = victims[0].node
-        self._holds.add(
-            Hold(word_of(leaf), node.number, list(ask.size), node.label, until_ms, taken=True)
-        )
+        self._tasks.add(leaf, ask, victims[0].node, now + rules.until_ms)
 
 
 def _enough(ask: Ask, need: Any, room: list[int], tight: dict[Queue, list[int]]) -> bool:

@@ -94,10 +94,10 @@ class Whole(Shares):
         status = ACTIVE if node in self._able else HELD if node.demanding else IDLE
         return Standing(status, (), share)
 
-    def first(self, branch: Branch) -> Child | None:
+    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
         """Of the children in A the one of the least rank, of equals the first."""
         nodes = self._tree.nodes
-        able = [c for c in branch.children if nodes[c] in self._able]
+        able = [c for c in among or branch.children if nodes[c] in self._able]
         return min(able, key=lambda c: (self._ranks[nodes[c]], c.order), default=None)
 
 

@@ -14,6 +14,7 @@ from loomcard.model.view import NOTHING, WITHHELD, asks_below
 from loomcard.policies.fill import Index
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
 from loomcard.policies.hdrf.share_tree import Leaf
+from loomcard.policies.hold import no_room
 
 HEADROOM = "HEADROOM"
 """The reason of an ask that would fit on a server, but for the headroom that is left there."""
@@ -29,28 +30,26 @@ class Server:
         self.plan = plan
         self.forest = forest
         self.withheld = withheld
+        self.node: Node | None = None  # where the last container went; None: its policy knows
 
     def serve(self, partition: Partition, leaf: Leaf, fitting: frozenset[Shape]) -> bool:
         """One container for a leaf (Algorithm 4's ``consume``); whether it got one. Of the shapes
         only those ``fitting`` have room on a server.
         """
+        self.node = None
         member = leaf.member
         if isinstance(member, Application):
             return self._grant(partition, member, fitting)
-        if self.decides_itself(member):
+        if self.forest.decides_itself(member):
             return self._turn(leaf, member)
         return self._first_in_first_out(partition, member, fitting)
-
-    def decides_itself(self, queue: Queue) -> bool:
-        """A queue with a policy of its own."""
-        return queue.policy is not None and queue is not self.plan.view.queue
 
     def serve_on(self, leaf: Leaf, shape: Shape, node: Node) -> bool:
         """One container of this shape on this server, if one of the leaf's asks may go there; a
         queue with a policy of its own decides itself, and where.
         """
         plan, member = self.plan, leaf.member
-        if isinstance(member, Queue) and self.decides_itself(member):
+        if isinstance(member, Queue) and self.forest.decides_itself(member):
             return plan.turn(member).count > 0
         for ask in asks_of(leaf, shape):
             free = plan.limited(ask) is None and plan.allows(ask)
@@ -84,14 +83,16 @@ class Server:
         node = self.forest.servers.place(plan, ask)
         if node is not None:
             plan.grant(ask, node)
+            self.node = node
             return None
         return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
     def _why_full(self, ask: Ask) -> Reason | str:
         """Why no server has room: none has, or none beside what must stay free."""
-        if self.plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
-            return Reason.NODE_FULL
-        return HEADROOM if self.forest.servers.headroom else Reason.HELD
+        ledger = self.forest.ledger
+        if ledger.rooms.of(ask.size, ask.label).first() is None:
+            return no_room(ledger, ask)
+        return HEADROOM
 
     def _turn(self, leaf: Leaf, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""

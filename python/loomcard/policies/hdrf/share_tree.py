@@ -7,7 +7,7 @@ to event, ``recomputed`` asks the paper's functions each time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 POINT = 2.0**64
@@ -92,16 +92,19 @@ class Shares(ABC):
         """How a node counts."""
 
     @abstractmethod
-    def first(self, branch: Branch) -> Child | None:
-        """Of the children in A the one that goes first; None: none is in A."""
+    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
+        """Of the children in A, or of some of them, the one that goes first; None: none is in A."""
 
-    def descend(self, root: Branch, sooner: Callable[[Branch], Child | None]) -> Leaf | None:
-        """Algorithm 4: the leaf that goes first; None: nobody may get anything. ``sooner`` may name
-        a child of a branch, one in A, that goes before all others.
+    def descend(
+        self, root: Branch, sooner: Callable[[Branch], Collection[Child]] = lambda _: ()
+    ) -> Leaf | None:
+        """Algorithm 4: the leaf that goes first; None: nobody may get anything. ``sooner``: the
+        children of a branch that go before all others.
         """
         node: Child | None = root
         while isinstance(node, Branch):
-            node = sooner(node) or self.first(node)
+            before = sooner(node)
+            node = (self.first(node, before) if before else None) or self.first(node)
         return node
 
 
@@ -149,6 +152,10 @@ class ShareTree(ABC):
             self._want(parent, leaf.wants, -1)
             self._want(parent, wants, 1)
             leaf.wants = wants
+        self.hold(leaf, held)
+
+    def hold(self, leaf: Leaf, held: tuple[float, ...]) -> None:
+        """A leaf of the tree holds something else from now on."""
         self._hold(leaf, held)
         self.changed(leaf)
 

@@ -46,7 +46,7 @@ def report(plan: Plan, forest: Forest) -> int:
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
     for partition in forest.partitions.values():
-        fitting = partition.fitting(forest.servers)
+        fitting = partition.look(forest.servers)
         # Where all is taken nobody is compared: shares are told as when some of all were free.
         told = fitting or frozenset(partition.tree.root.wants)
         shares = partition.shares(forest.servers, told)
