@@ -269,10 +269,23 @@ class Full:
         in vain.
         """
         shapes = self._ledger.shapes
-        if not self._shapes and len(shapes) <= SHAPES_KEPT:
+        if len(shapes) > SHAPES_KEPT:
+            self._add_larger(*shape)
+        elif not self._shapes:
             of = self._ledger.rooms.of
             self._shapes.update(s for s in shapes if of(*s).first() is None)
         self._shapes.add(shape)
+
+    def _add_larger(self, size: Resource, label: str) -> None:
+        """Too many shapes to look for each on every node: those that are larger than one which fits
+        nowhere, or in some type than what any node has left.
+        """
+        offers = self._ledger.rooms.offers
+        rooms = [node.room for node in self._ledger.nodes.values() if offers(node, label)]
+        most = [max(column) for column in zip(*rooms, strict=True)] or [0] * len(size)
+        for shape in self._ledger.shapes:
+            if shape[1] == label and (fits(size, shape[0]) or not fits(shape[0], most)):
+                self._shapes.add(shape)
 
 
 def _serve_applications(plan: Plan, index: Index, order: Order, full: Full) -> None:

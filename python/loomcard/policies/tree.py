@@ -311,8 +311,9 @@ class PolicyTree:
         """It took nothing: nothing fits, or its policy would not."""
         ledger, allowance = self.mirror.ledger, instance.view._allowance
         assert allowance is not None
+        full = self._draft.full
         if instance.asks_again or all(
-            ledger.rooms.of(*shape).first() is None for shape in ledger.shapes
+            shape in full or ledger.rooms.of(*shape).first() is None for shape in ledger.shapes
         ):
             return NO_FIT
         for ask in instance.view.asks:
