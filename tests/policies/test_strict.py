@@ -169,3 +169,20 @@ def test_mapreduce_goes_on_where_a_share_is_one_container():
     jobs = [scenarios.app(name, maps, reduces, kind="mapreduce", slowstart=0.1) for name in "jk"]
     record = scenarios.run(scenarios.scenario(*jobs, slots=3), "strict")
     assert record.ended_ms == 8000
+
+
+def test_a_queue_has_what_it_is_guaranteed_whatever_its_weight():
+    """60 % and 20 % of ten containers, and a third of the rest for each by weight."""
+    root = queue("root", "strict")
+    shares = {"a": 600_000, "b": 200_000, "c": None}
+    leaves = [
+        queue(f"root.{name}", "strict", **({"guaranteed": {"ppm": ppm}} if ppm else {}))
+        for name, ppm in shares.items()
+    ]
+    engine = Cluster(setup(root, *leaves))
+    engine.add_node(1, 15_360, 15)
+    for app, name in enumerate(shares, 1):
+        engine.add_app(app, f"root.{name}")
+        engine.ask(app, 20)
+    engine.round()
+    assert held(engine) == [10, 4, 1]

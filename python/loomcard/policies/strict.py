@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from loomcard.model.cluster import Application, Member, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.plan import Plan
-from loomcard.model.resource import Resource, fits
+from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.fill import SHARE, Entry, Order, members_of
@@ -26,6 +26,7 @@ from loomcard.policies.walk import Level, fill_tree
 class StrictShares:
     """Give each member at most its fair share of the scope, by weight; never lend the rest.
 
+    A queue's share is what it is guaranteed, and by weight its part of what no guarantee takes.
     ``over``: the members that the scope is divided among: those that ask for or hold something, or
     all. The smallest dominant share goes first. ``hold_after_ms``: as of ``fifo``; nothing is held
     beyond a share.
@@ -60,6 +61,15 @@ class StrictShares:
 def hard_share(whole: Sequence[int], weight: float, total: float) -> Resource:
     """whole * weight / total in every resource, in whole units."""
     return Resource(int(amount * weight / total) for amount in whole)
+
+
+def without(whole: Resource, members: Iterable[Member]) -> Resource:
+    """What the members' guarantees leave of it."""
+    rest = list(whole)
+    for member in members:
+        if isinstance(member, Queue):
+            subtract_all([rest], member.guaranteed)
+    return Resource(max(0, amount) for amount in rest)
 
 
 def scope_capacity(view: ClusterView) -> Resource:
@@ -111,7 +121,8 @@ class CappedLevel(Level):
         self._capacity = capacity
         self._everyone = everyone
         self._weights: dict[Member, float] = {}  # of those who share
-        self._shared: tuple[Resource, float] = (Resource(), 1.0)  # the whole, the sum of weights
+        # What is left of the whole beside guarantees, and the sum of weights.
+        self._shared: tuple[Resource, float] = (Resource(), 1.0)
         self._held: list[tuple[Shape | None, Entry]] = []  # who has its share, till that changes
         self._moved: dict[Member, None] = {}  # whose headroom may be another than it was
         self._rooms: dict[str, Told] = {}  # what they all may still have at most
@@ -125,7 +136,7 @@ class CappedLevel(Level):
         for member in members_of(self.queue) if anew else self.stale:
             self._note(member)
         super().update(ledger)
-        shared = self._capacity(), fsum(self._weights.values())
+        shared = without(self._capacity(), self._weights), fsum(self._weights.values())
         if anew or shared != self._shared:
             self._shared = shared
             self._moved.update(dict.fromkeys(members_of(self.queue)))
@@ -141,10 +152,11 @@ class CappedLevel(Level):
 
     def share_of(self, member: Member) -> Resource:
         """What a member may hold at most; one that does not share yet, once it does."""
-        whole, total = self._shared
+        rest, total = self._shared
         if member not in self._weights:
-            total += member.weight
-        return hard_share(whole, member.weight, total)
+            rest, total = without(rest, [member]), total + member.weight
+        share = hard_share(rest, member.weight, total)
+        return share.plus(member.guaranteed) if isinstance(member, Queue) else share
 
     def forbids(self, app: Application) -> str | None:
         """SHARE where none of its asks fits into what is left of its share."""
