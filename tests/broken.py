@@ -192,3 +192,71 @@ class WaitsForNothing:
         if view.asks:
             plan.wake_at(view.now_ms + 1000)
         return plan
+
+
+@dataclass(frozen=True)
+class DividesByEachType:
+    """Divides by the cluster's amount of each resource type, be there any or not."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        whole = view.cluster_capacity
+
+        def order(member):
+            return max(used / all_ for used, all_ in zip(member.used, whole, strict=True))
+
+        return fill(Plan(view), order=order)
+
+
+@dataclass(frozen=True)
+class IgnoresLargeTasks:
+    """Serves no task above four GB."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while ask.count and ask.size.memory_mb <= 4096 and not plan.limited(ask):
+                node = plan.place(ask)
+                if node is None:
+                    break
+                plan.grant(ask, node)
+        return plan
+
+
+@dataclass(frozen=True)
+class StopsAtHalf:
+    """Leaves half of the cluster free for better times."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan, half = Plan(view), view.cluster_capacity.memory_mb / 2
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while ask.count and view.queue.used[0] < half and not plan.limited(ask):
+                node = plan.place(ask)
+                if node is None:
+                    break
+                plan.grant(ask, node)
+        return plan
+
+
+@dataclass(frozen=True)
+class LastComeFirst:
+    """The youngest application first."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill(Plan(view), order=lambda member: -member.submitted_ms)
+
+
+@dataclass(frozen=True)
+class ForgetsQueues:
+    """The oldest application of all queues first, whatever these are promised."""
+
+    walks_tree = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending(order=lambda ask: ask.application.submitted_ms):
+            while ask.count and not plan.limited(ask):
+                node = plan.place(ask)
+                if node is None:
+                    break
+                plan.grant(ask, node)
+        return plan

@@ -36,6 +36,10 @@ COMMANDS: Final = {
         "loomcard.cli.simulate:simulate",
         "Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is.",
     ),
+    "stress": (
+        "loomcard.cli.stress:stress",
+        "Put policies through scenarios that try to break them, and judge each by what must hold.",
+    ),
     "replay": (
         "loomcard.cli.replay:replay",
         "Say what another policy would have decided, round by round and to the end.",

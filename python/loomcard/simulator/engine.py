@@ -46,7 +46,9 @@ class Progress:
 
 
 class Simulation:
-    """One run. ``check``: compare all books after every round (slow; tests do)."""
+    """One run. ``check``: compare all books after every round (slow; tests do). ``watch`` is called
+    at each time at which anything happened, once the policies have decided.
+    """
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Simulation:
         setup: Mapping[str, Any],
         journal: Path | None = None,
         check: bool = False,
+        watch: Callable[[], None] = lambda: None,
     ) -> None:
         self.clock = Clock()
         self.rm = ResourceManager(scenario.resource_types, setup, self.clock, journal)
@@ -61,6 +64,7 @@ class Simulation:
         self.rows: list[ContainerRow] = []
         self.finished = 0
         self._check = check
+        self._watch = watch
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
         self._last_ms = 0  # when something ended well last
@@ -91,6 +95,7 @@ class Simulation:
             if not self.clock.advance() or self._stopped or self._has_stalled():
                 break
             self._settle()
+            self._watch()
             if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
                 told = self.clock.happened
                 on_progress(self.progress)

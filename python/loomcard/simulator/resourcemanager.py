@@ -76,6 +76,7 @@ class ResourceManager:
             r.SavedState(0, {}),
         ]
         self._outcomes: r.Outcomes | None = None
+        self._version = 1  # of the set-up
         self._told_holds = 0  # their version when they were last told; -1: to be told again
         self.rounds = 0
         self._sequence = 1
@@ -109,6 +110,14 @@ class ResourceManager:
         """A node comes to another partition; what runs on it stays."""
         self.ledger.relabel_node(node, label)
         self.tell(r.NodeRelabelled(self.clock.now, node.number, label))
+
+    def apply(self, setup: Mapping[str, Any]) -> None:
+        """Another set-up governs from now on; it has every queue in which applications live."""
+        self._version += 1
+        self.ledger.set_up(dict(setup))
+        self._timers.clear()
+        self._told_headroom.clear()
+        self.tell(r.Setup(self.clock.now, self._version, dict(setup)))
 
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""

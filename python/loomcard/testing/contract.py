@@ -17,9 +17,11 @@ from loomcard.model.label_limits import PPM
 from loomcard.model.plain import decode, encode
 from loomcard.policies.session import Session, replay
 from loomcard.simulator import PolicyFaultError, simulate
+from loomcard.stress.predicates import Ends, NoIdleRoom, Sound
+from loomcard.stress.run import SCENARIOS, judge
 from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
 from loomcard.testing.life import NODE, SIZES, Life
-from loomcard.testing.setups import set_ups
+from loomcard.testing.setups import candidate, set_ups
 from loomcard.testing.twin import plans_elsewhere
 from loomcard.testing.workload import small_scenario
 
@@ -40,7 +42,9 @@ class Clause(StrEnum):
     as much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans
     and snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite
     demand is served in finite time, timers honoured; in the simulator too. WAIT: a task of a node's
-    size that came first is served within a bounded time, though small ones keep coming.
+    size that came first is served within a bounded time, though small ones keep coming. STRESS: in
+    the short stress scenarios nothing raises or is refused, and every application ends. IDLE: nor
+    is room left in them for more than 2 s that a waiting task could use.
     """
 
     OVER_ALLOCATES = "over-allocates"
@@ -54,19 +58,23 @@ class Clause(StrEnum):
     MEMORY = "memory"
     LIVENESS = "liveness"
     WAIT = "bounded-wait"
+    STRESS = "stress"
+    IDLE = "idle-room"
 
 
 class ContractError(AssertionError):
     """A policy broke ``clause``, with ``seed``, in the set-up ``where``; ``batch`` is the last one
-    it was given, as text.
+    it was given, as text. A stress scenario has neither.
     """
 
-    def __init__(self, clause: Clause, message: str, where: str, seed: int, batch: str) -> None:
-        super().__init__(
-            f"{clause}: {message}\n"
-            f"  found in set-up {where!r} with seed {seed}; again: check_contract(..., "
-            f"seeds=[{seed}])\n  the last batch: {batch[:2000]}"
-        )
+    def __init__(
+        self, clause: Clause, message: str, where: str, seed: int | None = None, batch: str = ""
+    ) -> None:
+        again = f"`loomcard {where.replace(' scenario', ' ... --scenario')}`"
+        if seed is not None:
+            where = f"set-up {where!r} with seed {seed}"
+            again = f"check_contract(..., seeds=[{seed}])\n  the last batch: {batch[:2000]}"
+        super().__init__(f"{clause}: {message}\n  found in {where}; again: {again}")
         self.clause = clause
         self.where = where
         self.seed = seed
@@ -116,6 +124,7 @@ def check_contract(
         for clause, check in _CHECKS.items():
             if clause not in skip:
                 _judge(trial, clause, check, skip)
+    _withstands(policy, skip)
     if hash_seed is not None and Clause.DETERMINISTIC not in skip:
         _same_elsewhere(trials, hash_seed)
 
@@ -295,6 +304,18 @@ def _ends_in_the_simulator(trial: Trial) -> None:
         raise trial.broken(Clause.LIVENESS, f"in the simulator {', '.join(left)} never end")
     if one.containers != two.containers:
         raise trial.broken(Clause.DETERMINISTIC, "two simulations of one workload differ")
+
+
+def _withstands(policy: Any, skip: Collection[Clause]) -> None:
+    """The short stress scenarios, with the predicates that every policy should fulfil."""
+    wanted = {Sound.name: Clause.STRESS, Ends.name: Clause.STRESS, NoIdleRoom.name: Clause.IDLE}
+    wanted = {name: clause for name, clause in wanted.items() if clause not in skip}
+    for build in SCENARIOS.values() if wanted else ():
+        if (scenario := build()).cheap:
+            for name, said in judge(scenario, candidate(policy)).broken.items():
+                if name in wanted:
+                    where = f"stress scenario {scenario.name}"
+                    raise ContractError(wanted[name], f"{name}: {said}", where)
 
 
 def _unlimited_leaf(queues: list[dict[str, Any]]) -> str | None:

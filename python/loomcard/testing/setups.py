@@ -10,6 +10,7 @@ import msgspec
 
 from loomcard.config import compile_setup
 from loomcard.policies import registry
+from loomcard.stress.scenario import Candidate
 
 UNDER_TEST = "under-test"
 """The name, with the class's own behind it, of a policy that is registered under none."""
@@ -48,6 +49,15 @@ def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
         inner = {"weight": 2, "guaranteed": "25%", "queues": {"x": limits, "y": {}}}
         among = {"version": 1, **here, "queues": {"a": inner, "b": {**here, **limits}}}
     return {"alone": compiled(policy), "queues": compile_setup(json.dumps(among), "test")}
+
+
+def candidate(policy: Any) -> Candidate:
+    """The policy for a stress scenario, with its options; of a set-up the one that governs most."""
+    if not isinstance(policy, dict) and not is_yaml(policy):
+        return Candidate(*named(policy))
+    root, *below = compiled(policy)["queues"]
+    queue = below[0] if len(below) == 1 else root  # a file without queues governs root.default
+    return Candidate(queue["policy"], queue["options"])
 
 
 def is_yaml(policy: Any) -> bool:

@@ -1,0 +1,132 @@
+"""``loomcard stress``: policies in scenarios that try to break them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from loomcard.cli.output import Json, console, print_json, waiting
+from loomcard.cli.simulate import only_ours
+from loomcard.document.reading import read
+from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.policies.registry import found_beside
+from loomcard.simulator.pool import spread
+from loomcard.stress import table
+from loomcard.stress.design import OPTIONS, POLICIES
+from loomcard.stress.run import SCENARIOS, Verdict, judge
+from loomcard.stress.scenario import Candidate
+
+FAILED: Final = 1
+Item = tuple[str, str, Candidate]
+
+
+def stress(
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names of policies, path/to/file.py:Class, or set-ups' files, of which policy and"
+            " options count. Default: Loomcard's own."
+        ),
+    ] = None,
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", help="Only this one; repeatable. Default: all."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="At a time. Default: one a core.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--write", help="A Markdown page for the tables.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put policies through scenarios that try to break them; exit 1 where something is broken."""
+    names = _scenarios(scenarios)
+    candidates = _candidates(policies or list(POLICIES))
+    items: list[Item] = [(s, name, one) for name, one in candidates.items() for s in names]
+    found: dict[int, Verdict] = {}
+    with waiting("scenarios", len(items)) as progress:
+
+        def note(position: int, verdict: Verdict) -> None:
+            found[position] = verdict
+            progress.advance(progress.task_ids[0])
+
+        spread(_judge, items, processes or os.cpu_count() or 1, note)
+    verdicts = [found[position] for position in sorted(found)]
+    if page is not None:
+        table.write(page, verdicts)
+    reds = table.reds(verdicts)
+    if as_json:
+        print_json(_document(verdicts, reds))
+    else:
+        _print(verdicts, reds)
+    if any(red.why is None for red in reds):
+        raise typer.Exit(FAILED)
+
+
+def _judge(item: Item, _tell: Any) -> Verdict:
+    scenario, name, candidate = item
+    return judge(SCENARIOS[scenario](), candidate, name)
+
+
+def _scenarios(wanted: Sequence[str] | None) -> list[str]:
+    unknown = [name for name in wanted or () if name not in SCENARIOS]
+    if unknown:
+        known = ", ".join(SCENARIOS)
+        said = (f"--scenario {name!r}: no such scenario (known are {known})" for name in unknown)
+        raise InputError(list(said))
+    return list(dict.fromkeys(wanted)) if wanted else list(SCENARIOS)
+
+
+def _candidates(sources: Sequence[str]) -> dict[str, Candidate]:
+    """By the names that the table gives them."""
+    chosen = choices(sources, Path())
+    only_ours(chosen)
+    return {choice.name: _candidate(choice) for choice in chosen}
+
+
+def _candidate(choice: Choice) -> Candidate:
+    choice.compiled({})  # what is wrong with it is told with its lines
+    data = read(choice.text or "").data
+    options = data.get("options") or OPTIONS.get(choice.source, {})
+    return Candidate(found_beside(data["policy"], choice.folder), options)
+
+
+def _document(verdicts: Sequence[Verdict], reds: Sequence[table.Red]) -> list[dict[str, Any]]:
+    return [
+        {
+            "policy": verdict.policy,
+            "scenario": verdict.scenario,
+            "broken": [
+                {"predicate": red.predicate, "seen": red.seen, "by_design": red.why}
+                for red in reds
+                if (red.policy, red.scenario) == (verdict.policy, verdict.scenario)
+            ],
+        }
+        for verdict in verdicts
+    ]
+
+
+def _print(verdicts: Sequence[Verdict], reds: Sequence[table.Red]) -> None:
+    numbers = table.notes(reds)
+    policies = list(dict.fromkeys(verdict.policy for verdict in verdicts))
+    shown = Table("scenario", *policies)
+    for name in dict.fromkeys(verdict.scenario for verdict in verdicts):
+        row = [v for v in verdicts if v.scenario == name]
+        shown.add_row(name, *(_shown(verdict, numbers) for verdict in row))
+    screen = console(markup=False)
+    screen.print(shown)
+    for number in sorted(set(numbers.values())):
+        first = next(red for red in reds if numbers[red] == number)
+        screen.print(f"[{number}] {first.why or 'broken'}")
+        for red in (red for red in reds if numbers[red] == number):
+            screen.print(f"    {red.policy}, {red.scenario}: {red.predicate}: {red.seen}")
+
+
+def _shown(verdict: Verdict, numbers: dict[table.Red, int]) -> str:
+    """``ok``, or the numbers of notes, marked where they tell of a defect."""
+    mine = [r for r in numbers if (r.policy, r.scenario) == (verdict.policy, verdict.scenario)]
+    return " ".join(f"{'' if red.why else 'BROKEN '}[{numbers[red]}]" for red in mine) or "ok"

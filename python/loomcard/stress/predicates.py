@@ -1,0 +1,197 @@
+"""What a run must fulfil: each predicate looks at what was seen of it, and says what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from loomcard.stress.watch import Moment, Seen
+
+TINY = 1e-9
+
+
+class Predicate(Protocol):
+    """One requirement; ``name`` is its word in tables."""
+
+    name: ClassVar[str]
+
+    def broken(self, seen: Seen) -> str | None:
+        """What is broken, with the figure that was seen; None where it holds."""
+
+
+@dataclass(frozen=True)
+class Sound:
+    """Nothing raises, no decision is refused, and the state adds up: no node, queue or user holds
+    more than it may, and the mirror agrees with the ResourceManager.
+    """
+
+    name: ClassVar[str] = "sound"
+
+    def broken(self, seen: Seen) -> str | None:
+        """The error, or the refusals by reason."""
+        if seen.fault is not None:
+            return seen.fault
+        if seen.refusals:
+            return "refused: " + ", ".join(f"{n} {why}" for why, n in seen.refusals.items())
+        return None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Every application that could ever run has ended when the scenario's time is over, several
+    times what the work takes. ``apart_from``: those that ask for what no node has.
+    """
+
+    apart_from: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "ends"
+
+    def broken(self, seen: Seen) -> str | None:
+        """How many have not, and the first of them."""
+        left = [app for app, how in seen.states.items() if not how and app not in self.apart_from]
+        if not left:
+            return None
+        return f"{len(left)} of {len(seen.states)} applications never end, {left[0]} first of all"
+
+
+@dataclass(frozen=True)
+class NoIdleRoom:
+    """Room is never left for longer than ``most_ms`` while a task waits that fits there and that no
+    limit of the queue tree forbids. Room that is held for another task does not count.
+    """
+
+    most_ms: int = 2_000
+
+    name: ClassVar[str] = "idle room"
+
+    def broken(self, seen: Seen) -> str | None:
+        """The longest such time, and a task that could have run."""
+        if seen.idle.ms <= self.most_ms:
+            return None
+        idle = seen.idle
+        return f"{_s(idle.ms)} from {_s(idle.from_ms)} on: {idle.about}"
+
+
+@dataclass(frozen=True)
+class NoStarvation:
+    """No application waits with no task running while, for longer than ``most_ms``, room that it
+    could have used goes to applications of its queue that were submitted later.
+    """
+
+    most_ms: int = 60_000
+
+    name: ClassVar[str] = "starvation"
+
+    def broken(self, seen: Seen) -> str | None:
+        """How many do, and the one that does longest."""
+        long = [stretch for stretch in seen.overtaken.values() if stretch.ms > self.most_ms]
+        if not long:
+            return None
+        worst = max(long, key=lambda stretch: stretch.ms)
+        return f"{len(long)} applications, the worst for {_s(worst.ms)}: {worst.about}"
+
+
+@dataclass(frozen=True)
+class Served:
+    """An application never holds no task for longer than ``within_ms`` while it wants one."""
+
+    application: str
+    within_ms: int
+
+    name: ClassVar[str] = "bounded wait"
+
+    def broken(self, seen: Seen) -> str | None:
+        """How long it did."""
+        waited = seen.waited.get(self.application)
+        if waited is None or waited.ms <= self.within_ms:
+            return None
+        return f"{self.application} waits for {_s(waited.ms)}, {_s(self.within_ms)} at most"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """While all of these queues (or users of a leaf, ``root.a/alice``) want more, each one's
+    dominant share is at least its part of the cluster, but for ``tasks`` of its largest size: one,
+    since containers are whole, or one for each sibling whose part is less than a task.
+
+    It counts from ``turnover_ms`` after all began to want, after the last change of the cluster's
+    capacity and after the last swap: nothing is taken back, so running tasks end first.
+    """
+
+    parts: Mapping[str, float]
+    turnover_ms: int
+    tasks: int = 1
+
+    name: ClassVar[str] = "guarantee"
+
+    def broken(self, seen: Seen) -> str | None:
+        """The largest shortfall, and for how much of the time anybody was short."""
+        worst, said, short_ms, all_ms = TINY, None, 0, 0
+        for moment, ms in _while_all_want(seen, list(self.parts), self.turnover_ms):
+            standings = moment.standings
+            lacks = {
+                name: part - standings[name].share - self.tasks * standings[name].task
+                for name, part in self.parts.items()
+            }
+            name = max(lacks, key=lambda each: lacks[each])
+            all_ms += ms
+            if lacks[name] > TINY:
+                short_ms += ms
+            if lacks[name] > worst:
+                worst, standing = lacks[name], standings[name]
+                said = (
+                    f"{name} has {standing.share:.3f} of the cluster at {_s(moment.at_ms)}, "
+                    f"is promised {self.parts[name]:.3f}, and its task is {standing.task:.3f}"
+                )
+        if said is None:
+            return None if all_ms else "all of the queues never wanted at once for long enough"
+        return f"{said}; short for {_s(short_ms)} of {_s(all_ms)}"
+
+
+def _while_all_want(seen: Seen, names: list[str], turnover_ms: int) -> list[tuple[Moment, int]]:
+    """The moments after which all have wanted for long enough, each with for how long."""
+    found = []
+    since: int | None = None
+    before: Moment | None = None
+    for moment, following in zip(seen.moments, seen.moments[1:], strict=False):
+        changed = (
+            before is None
+            or before.capacity != moment.capacity
+            or any(before.at_ms < at_ms <= moment.at_ms for at_ms in seen.changes_ms)
+        )
+        if not all(moment.standings[name].wants for name in names):
+            since = None
+        elif since is None or changed:
+            since = moment.at_ms
+        if since is not None and following.at_ms > since + turnover_ms:
+            counts_ms = following.at_ms - max(moment.at_ms, since + turnover_ms)
+            found.append((moment, counts_ms))
+        before = moment
+    return found
+
+
+@dataclass(frozen=True)
+class InUse:
+    """From ``from_ms`` to ``to_ms`` at least ``least`` of the cluster is in use on the average, of
+    the resource type of which most is.
+    """
+
+    least: float
+    from_ms: int
+    to_ms: int
+
+    name: ClassVar[str] = "in use"
+
+    def broken(self, seen: Seen) -> str | None:
+        """How much was."""
+        total = 0.0
+        for moment, following in zip(seen.moments, seen.moments[1:], strict=False):
+            begin, end = max(moment.at_ms, self.from_ms), min(following.at_ms, self.to_ms)
+            total += moment.used * max(0, end - begin)
+        mean = total / (self.to_ms - self.from_ms)
+        return None if mean >= self.least else f"{mean:.2f} is in use, at least {self.least:.2f}"
+
+
+def _s(ms: int) -> str:
+    return f"{ms / 1000:.1f} s"

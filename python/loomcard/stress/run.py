@@ -1,0 +1,103 @@
+"""One policy in one scenario: run it, and judge what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from loomcard.model.resource import Resource
+from loomcard.simulator.engine import Simulation
+from loomcard.simulator.invariants import InvariantError
+from loomcard.simulator.resourcemanager import PolicyFaultError
+from loomcard.stress import crowds, faults, limits
+from loomcard.stress.predicates import Guarantee
+from loomcard.stress.scenario import Candidate, StressScenario
+from loomcard.stress.watch import Seen, Watch
+from loomcard.workload.scenario import ScenarioApplication
+
+_BUILT: tuple[Callable[[], StressScenario], ...] = (
+    crowds.many_applications,
+    crowds.arrivals,
+    crowds.many_servers,
+    crowds.masters,
+    crowds.am_flood,
+    crowds.greedy_user,
+    crowds.tiny_shapes,
+    crowds.long_among_short,
+    crowds.node_sized,
+    limits.too_large,
+    limits.tiny_weights,
+    limits.at_its_maximum,
+    limits.labels,
+    limits.third_branch,
+    limits.late_queue,
+    faults.vanishing_resource,
+    faults.nodes_lost,
+    faults.swap,
+)
+SCENARIOS = {build.__name__.replace("_", "-"): build for build in _BUILT}
+"""What builds each scenario, by its name."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a policy did in a scenario; ``broken``: what was seen, by the name of each predicate that
+    does not hold.
+    """
+
+    policy: str
+    scenario: str
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def judge(scenario: StressScenario, candidate: Candidate, name: str = "") -> Verdict:
+    """Run and judge; ``name`` stands for the policy in the verdict. Raises FindingsError and
+    PolicyNotFoundError where the policy cannot govern these queues.
+    """
+    seen = observe(scenario, candidate)
+    found = ((each.name, each.broken(seen)) for each in scenario.requires)
+    broken = {predicate: said for predicate, said in found if said is not None}
+    return Verdict(name or candidate.policy, scenario.name, broken)
+
+
+def observe(scenario: StressScenario, candidate: Candidate) -> Seen:
+    """Run the scenario in the simulator; what was seen of it."""
+    watch = Watch(_largest(scenario))
+    own = scenario.setup(candidate)
+    first = scenario.begins_under
+    begins = own if first is None else scenario.setup(Candidate(first))
+    simulation = Simulation(scenario.workload, begins, watch=watch.look)
+    watch.follow(simulation)
+    for at_ms, policy in scenario.swaps:
+        setup = own if policy is None else scenario.setup(Candidate(policy))
+        simulation.clock.at(at_ms, simulation.rm.apply, setup)
+    seen = watch.seen
+    try:
+        simulation.run()
+    except (PolicyFaultError, InvariantError) as error:
+        seen.fault = str(error)
+    watch.end()
+    seen.changes_ms = tuple(at_ms for at_ms, _ in scenario.swaps)
+    seen.states = {master.spec.id: master.record.state for master in simulation.masters}
+    seen.refusals = dict(simulation.rm.refusals)
+    return seen
+
+
+def _largest(scenario: StressScenario) -> dict[str, Resource]:
+    """The largest container that the applications of each queue ask for whose share is judged."""
+    wanted = [each for each in scenario.requires if isinstance(each, Guarantee)]
+    found = {}
+    for name in dict.fromkeys(name for each in wanted for name in each.parts):
+        path, _, user = name.partition("/")
+        mine = [
+            app
+            for app in scenario.workload.applications
+            if (app.queue + ".").startswith(path + ".") and user in ("", app.user)
+        ]
+        sizes = [size for app in mine for size in _sizes(app)]
+        found[name] = Resource(map(max, zip(*sizes, strict=True)))
+    return found
+
+
+def _sizes(app: ScenarioApplication) -> list[tuple[int, ...]]:
+    return [stage.size for stage in app.stages] + ([] if app.am is None else [app.am])

@@ -1,0 +1,83 @@
+"""The table of policies and scenarios in Markdown: what holds, what does not, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from loomcard.stress.design import reason_of
+from loomcard.stress.run import SCENARIOS, Verdict
+
+MARK = "<!-- From here on written by `loomcard stress --write`. -->\n"
+
+
+class Red(NamedTuple):
+    """A predicate that does not hold; ``why``: what of the policy's definition makes it so, None
+    for a defect.
+    """
+
+    policy: str
+    scenario: str
+    predicate: str
+    seen: str
+    why: str | None
+
+
+def reds(verdicts: Sequence[Verdict]) -> list[Red]:
+    """Every predicate that does not hold, by policy and scenario."""
+    return [
+        Red(v.policy, v.scenario, predicate, seen, reason_of(v, predicate))
+        for v in verdicts
+        for predicate, seen in v.broken.items()
+    ]
+
+
+def notes(found: Sequence[Red]) -> dict[Red, int]:
+    """A number for each red predicate: one for all that have one reason, one for each defect."""
+    known: dict[tuple[str, ...], int] = {}
+    return {
+        red: known.setdefault((red.why,) if red.why else red[:3], len(known) + 1) for red in found
+    }
+
+
+def cell(verdict: Verdict, numbers: Mapping[Red, int]) -> str:
+    """``ok``, or each predicate that does not hold with the number of its note."""
+    mine = [r for r in numbers if (r.policy, r.scenario) == (verdict.policy, verdict.scenario)]
+    said = [f"{'' if r.why else '**broken** '}{r.predicate} [{numbers[r]}]" for r in mine]
+    return ", ".join(said) or "ok"
+
+
+def markdown(verdicts: Sequence[Verdict]) -> str:
+    """The table, the notes, and the figures behind every cell that is not ``ok``."""
+    policies = list(dict.fromkeys(v.policy for v in verdicts))
+    found = reds(verdicts)
+    numbers = notes(found)
+    lines = [f"| scenario | {' | '.join(policies)} |", "|---" * (len(policies) + 1) + "|"]
+    by_cell = {(v.scenario, v.policy): cell(v, numbers) for v in verdicts}
+    for name in dict.fromkeys(v.scenario for v in verdicts):
+        cells = (by_cell.get((name, policy), "") for policy in policies)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "## Scenarios", "", "| scenario | what happens | must hold |", "|---|---|---|"]
+    for name in dict.fromkeys(v.scenario for v in verdicts):
+        scenario = SCENARIOS[name]()
+        words = ", ".join(dict.fromkeys(each.name for each in scenario.requires))
+        lines.append(f"| {name} | {scenario.about} | {words} |")
+    if found:
+        lines += ["", "## Notes", ""]
+        lines += [f"{n}. {why}" for n, why in dict.fromkeys(_note(r, numbers[r]) for r in found)]
+        lines += ["", "## What was seen", "", "| policy | scenario | predicate | seen | note |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(red[:4])} | {numbers[red]} |" for red in found]
+    return "\n".join(lines) + "\n"
+
+
+def _note(red: Red, number: int) -> tuple[int, str]:
+    return number, red.why or f"A defect: {red.policy} in {red.scenario}, {red.predicate}."
+
+
+def write(page: Path, verdicts: Sequence[Verdict]) -> None:
+    """Write the tables below the page's mark, or to a new page. Raises OSError."""
+    text = page.read_text("utf-8") if page.exists() else f"# Stress scenarios\n\n{MARK}"
+    head = text.partition(MARK)[0]
+    page.write_text(head + MARK + markdown(verdicts), "utf-8")

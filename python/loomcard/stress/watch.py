@@ -1,0 +1,248 @@
+"""What is seen of a cluster while a scenario runs: the facts that predicates judge.
+
+Everything is read from the ResourceManager's own state, never from the mirror that the policy sees,
+each time that the policies have decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from loomcard.model.cluster import Application, Ask, Container, Node
+from loomcard.model.holds import why_never
+from loomcard.model.ledger import Ledger
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits, share
+from loomcard.simulator.engine import Simulation
+from loomcard.simulator.invariants import check_agreement
+
+FULL = (Reason.QUEUE_MAX, Reason.USER_LIMIT)
+CHECK_EVERY = 100
+"""The state is compared with the mirror's at every so manyth moment."""
+
+
+class Standing(NamedTuple):
+    """A queue, or a user of a leaf queue (``root.a/alice``), at a moment.
+
+    ``share``: its dominant share of the cluster; ``task``: that of its largest task; ``wants``: a
+    task of it waits that some node could run if it were empty, and that no limit forbids but those
+    on what a queue or a user holds.
+    """
+
+    share: float
+    task: float
+    wants: bool
+
+
+class Moment(NamedTuple):
+    """The cluster at a time at which anything happened. ``used``: the largest part of a resource
+    type that is in use.
+    """
+
+    at_ms: int
+    capacity: Resource
+    used: float
+    standings: dict[str, Standing]
+
+
+class Stretch(NamedTuple):
+    """A stretch of time, and what of it is to be told."""
+
+    from_ms: int
+    to_ms: int
+    about: str
+
+    @property
+    def ms(self) -> int:
+        """How long it is."""
+        return self.to_ms - self.from_ms
+
+
+NONE = Stretch(0, 0, "")
+
+
+@dataclass
+class Seen:
+    """What was seen of one run.
+
+    ``idle``: the longest time in which room was free that a waiting task could have used.
+    ``overtaken``: by application, the longest time, while it held no task and wanted one, in which
+    room that it could have used went to some of its queue that were submitted later.
+    ``waited``: by application, the longest time in which it held no task and wanted one.
+    ``changes_ms``: when the policy was swapped. ``fault``: what ended the run, if anything did.
+    ``states``: how each application ended, "" for one that did not.
+    """
+
+    moments: list[Moment] = field(default_factory=list)
+    idle: Stretch = NONE
+    overtaken: dict[str, Stretch] = field(default_factory=dict)
+    waited: dict[str, Stretch] = field(default_factory=dict)
+    changes_ms: tuple[int, ...] = ()
+    states: dict[str, str] = field(default_factory=dict)
+    refusals: dict[str, int] = field(default_factory=dict)
+    fault: str | None = None
+
+
+class Watch:
+    """Looks at a simulation after each decision. ``largest``: the largest task of each queue, and
+    of each user that is to be followed (``root.a/alice``).
+    """
+
+    def __init__(self, largest: Mapping[str, Resource]) -> None:
+        self.seen = Seen()
+        self._largest = largest
+        self._granted: list[Container] = []
+        self._waiting: dict[Application, int] = {}  # those that hold no task and want one: since
+        self._idle: tuple[int, str] | None = None
+        self._overtaken: dict[Application, int] = {}  # since when, of those that wait
+        self._wanted: dict[Application, Ask] = {}
+        self._could_run: dict[tuple[Resource, str], bool] = {}
+        self._capacity_version = -1
+
+    def follow(self, simulation: Simulation) -> None:
+        """Hear of the simulation's containers; ``look`` is then called after each decision."""
+        self._rm, self._ledger = simulation.rm, simulation.rm.ledger
+        before = simulation.rm.on_granted
+
+        def granted(container: Container) -> None:
+            self._granted.append(container)
+            before(container)
+
+        simulation.rm.on_granted = granted
+
+    def look(self) -> None:
+        """Note what stands now."""
+        ledger, now = self._ledger, self._rm.clock.now
+        if self._capacity_version != ledger.capacity_version:
+            self._capacity_version = ledger.capacity_version
+            self._could_run.clear()
+        self._wanted = {
+            app: ask for app in ledger.applications.values() if (ask := self._first_wanted(app))
+        }
+        used = share(ledger.queues[0].used, ledger.capacity)
+        standings = {name: self._standing(name) for name in self._largest}
+        self.seen.moments.append(Moment(now, ledger.capacity, used, standings))
+        self._note_waiting(now)
+        self._note_idle(now)
+        self._granted.clear()
+        if len(self.seen.moments) % CHECK_EVERY == 0:
+            check_agreement(self._rm)
+
+    def end(self) -> None:
+        """The run is over: what still lasts has lasted till now."""
+        now = self._rm.clock.now
+        for app, since in self._waiting.items():
+            self._longest(self.seen.waited, app.name, Stretch(since, now, ""))
+        self._idle_ended(now)
+
+    # Standings
+
+    def _standing(self, name: str) -> Standing:
+        ledger = self._ledger
+        path, _, user = name.partition("/")
+        below = [
+            app
+            for app in ledger.applications.values()
+            if (app.queue.path + ".").startswith(path + ".") and user in ("", app.user)
+        ]
+        held = ledger.by_path[path].used
+        if user:
+            held = [sum(c) for c in zip(ledger.zero, *(app.used for app in below), strict=True)]
+        wants = any(app in self._wanted or self._first_wanted(app, FULL) for app in below)
+        largest = self._largest[name]
+        return Standing(share(held, ledger.capacity), share(largest, ledger.capacity), wants)
+
+    def _first_wanted(
+        self, app: Application, apart_from: Collection[Reason | None] = (None,)
+    ) -> Ask | None:
+        """Its first ask that an empty node could run and that no limit forbids but these."""
+        if not app.pending_count:
+            return None
+        possible = (ask for ask in app.asks if ask.count > 0 and self._possible(ask))
+        return next((ask for ask in possible if self._ledger.limited(ask) in apart_from), None)
+
+    def _possible(self, ask: Ask) -> bool:
+        shape = (ask.size, ask.label)
+        if shape not in self._could_run:
+            nodes = self._ledger.nodes.values()
+            self._could_run[shape] = any(could_run(ask, node) for node in nodes)
+        return self._could_run[shape]
+
+    # Who waits, and is overtaken
+
+    def _note_waiting(self, now: int) -> None:
+        before, self._waiting = self._waiting, {}
+        for app, ask in self._wanted.items():
+            if any(not c.is_am for c in app.containers):
+                continue
+            self._waiting[app] = before.pop(app, now)
+            passed = next((c for c in self._granted if self._overtakes(c, app, ask)), None)
+            if passed is not None:
+                about = f"{app.name} waits while {passed.application.name} is served"
+                first = self._overtaken.setdefault(app, now)
+                self._longest(self.seen.overtaken, app.name, Stretch(first, now, about))
+        for app, since in before.items():
+            self._overtaken.pop(app, None)
+            self._longest(self.seen.waited, app.name, Stretch(since, now, ""))
+
+    @staticmethod
+    def _overtakes(container: Container, app: Application, ask: Ask) -> bool:
+        """The container's application came later to the same queue, and the container takes of
+        everything that ``ask`` lacks on a node of its partition which could run it.
+        """
+        other, node = container.application, container.node
+        later = (other.submitted_ms, other.number) > (app.submitted_ms, app.number)
+        if other.queue is not app.queue or not later or why_never(ask, node) is not None:
+            return False
+        amounts = zip(ask.size, node.free, container.size, strict=True)
+        lacking = [taken for wanted, free, taken in amounts if wanted > free]
+        return bool(lacking) and all(lacking)
+
+    @staticmethod
+    def _longest(known: dict[str, Stretch], name: str, stretch: Stretch) -> None:
+        if stretch.ms > known.get(name, NONE).ms:
+            known[name] = stretch
+
+    # Room that nobody uses
+
+    def _note_idle(self, now: int) -> None:
+        usable = usable_room(self._ledger)
+        if usable is None:
+            self._idle_ended(now)
+        elif self._idle is None:
+            self._idle = now, usable
+
+    def _idle_ended(self, now: int) -> None:
+        if self._idle is not None and now - self._idle[0] > self.seen.idle.ms:
+            self.seen.idle = Stretch(self._idle[0], now, self._idle[1])
+        self._idle = None
+
+
+def could_run(ask: Ask, node: Node) -> bool:
+    """Whether an empty ``node`` could run the ask, in its own partition or on what that lends."""
+    lent = node.shared and not ask.label and fits(ask.size, node.capacity)
+    return lent or why_never(ask, node) is None
+
+
+def usable_room(ledger: Ledger) -> str | None:
+    """A waiting task that could start now: it fits on a node, beside what runs and what is held
+    there, and no limit forbids it. In words; None where there is none.
+    """
+    if not ledger.shapes:
+        return None
+    least = [min(column) for column in zip(*(size for size, _ in ledger.shapes), strict=True)]
+    nodes = [node for node in ledger.nodes.values() if fits(least, node.free)]
+    fitting = {
+        (size, label)
+        for size, label in (ledger.shapes if nodes else ())
+        if any(fits(size, node.free) and node.takes(label) for node in nodes)
+    }
+    for app in ledger.applications.values() if fitting else ():
+        for ask in app.asks:
+            if (ask.size, ask.label) in fitting and ask.count > 0 and ledger.limited(ask) is None:
+                node = next((n for n in nodes if ledger.why_not(ask, n) is None), None)
+                if node is not None:
+                    return f"a task of {app.name}, {tuple(ask.size)}, would fit on {node.host}"
+    return None

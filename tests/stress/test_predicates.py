@@ -1,0 +1,27 @@
+"""Every predicate is broken by a policy that is broken so, and by no other."""
+
+import pytest
+
+import broken
+from loomcard.stress.run import SCENARIOS, judge
+from loomcard.testing.setups import candidate
+
+
+@pytest.mark.parametrize(
+    ("policy", "scenario", "predicates"),
+    [
+        (broken.Fine, "many-applications", set()),
+        (broken.Fine, "node-sized", set()),
+        (broken.Fine, "vanishing-resource", set()),
+        (broken.DividesByEachType, "vanishing-resource", {"sound", "ends"}),
+        (broken.IgnoresLargeTasks, "node-sized", {"ends", "idle room", "bounded wait"}),
+        (broken.StopsAtHalf, "node-sized", {"idle room", "in use"}),
+        (broken.NeverHolds, "node-sized", {"bounded wait"}),
+        (broken.LastComeFirst, "many-applications", {"starvation"}),
+        (broken.ForgetsQueues, "many-applications", {"guarantee"}),
+    ],
+)
+def test_a_predicate_is_broken_by_a_policy_that_breaks_it(policy, scenario, predicates):
+    """Others stay whole, unless one follows from another: what is not served does not end."""
+    verdict = judge(SCENARIOS[scenario](), candidate(policy))
+    assert set(verdict.broken) == predicates, verdict.broken
