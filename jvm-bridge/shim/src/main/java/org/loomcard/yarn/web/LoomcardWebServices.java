@@ -20,6 +20,7 @@ import javax.ws.rs.core.Context;
 import javax.ws.rs.core.MediaType;
 import javax.ws.rs.core.Request;
 import javax.ws.rs.core.Response;
+import javax.ws.rs.core.UriInfo;
 import javax.ws.rs.core.Variant;
 
 import org.apache.hadoop.conf.Configuration;
@@ -92,9 +93,10 @@ public final class LoomcardWebServices extends RMWebServices {
   @Path("loomcard/policy")
   @Produces(JSON)
   public Response applyPolicy(@QueryParam("name") @DefaultValue("policy.yml") String name,
-      @QueryParam("dry_run") @DefaultValue("false") String dryRun,
-      @Context HttpServletRequest request, InputStream body) throws IOException {
+      @Context UriInfo uri, @Context HttpServletRequest request, InputStream body)
+      throws IOException {
     PolicyUpload upload = new PolicyUpload(conf, status());
+    String dryRun = PolicyUpload.dryRun(uri.getQueryParameters());
     PolicyUpload.Reply reply = upload.put(Caller.of(conf, request), name, dryRun, body);
     return Response.status(reply.status).type(JSON).entity(reply.document.toString()).build();
   }

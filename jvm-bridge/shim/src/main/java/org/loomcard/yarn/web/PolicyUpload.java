@@ -10,6 +10,10 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 import org.apache.hadoop.conf.Configuration;
@@ -59,13 +63,13 @@ final class PolicyUpload {
           printable(denial.message));
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
     }
-    if (name.length() > LONGEST_NAME || !printable(name).equals(name)) {
-      return new Reply(BAD, problem("The name of the file is longer than " + LONGEST_NAME
+    if (name.isEmpty() || name.length() > LONGEST_NAME || !printable(name).equals(name)) {
+      return new Reply(BAD, problem("The name of the file is empty, longer than " + LONGEST_NAME
           + " characters, or holds one that cannot be printed.", "Give it as name=policy.yml."));
     }
     if (!dryRun.equals("true") && !dryRun.equals("false")) {
-      return new Reply(BAD, problem("dry_run is neither true nor false.",
-          "With dry_run=true nothing is changed."));
+      return new Reply(BAD, problem("dry_run is neither true nor false, is misspelt,"
+          + " or stands there twice.", "With dry_run=true nothing is changed."));
     }
     byte[] bytes = read(body);
     if (bytes.length > LONGEST) {
@@ -89,6 +93,21 @@ final class PolicyUpload {
     LOG.info("Policy {} of {}: {} ({})", name, printable(caller.user), answer.outcome,
         printable(answer.message));
     return reply(answer);
+  }
+
+  /**
+   * What a query says of {@code dry_run}. One that is misspelt or repeated has no value that
+   * {@link #put} takes: who meant to try must not apply.
+   */
+  static String dryRun(Map<String, List<String>> query) {
+    List<String> said = new ArrayList<>();
+    for (Map.Entry<String, List<String>> each : query.entrySet()) {
+      boolean exact = each.getKey().equals("dry_run");
+      if (exact || each.getKey().replaceAll("[^A-Za-z]", "").equalsIgnoreCase("dryrun")) {
+        said.addAll(exact ? each.getValue() : Arrays.asList(each.getKey()));
+      }
+    }
+    return said.isEmpty() ? "false" : String.join(",", said);
   }
 
   /**

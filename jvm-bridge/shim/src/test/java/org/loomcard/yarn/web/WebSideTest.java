@@ -251,6 +251,10 @@ public final class WebSideTest {
     assertEquals(409, manager.put(path + "true", "policy: drf\n").status);
     assertEquals(2, STATUS.tried.size());
     assertEquals(400, manager.put(path + "perhaps", "policy: drf\n").status);
+    for (String meant : Arrays.asList("dry-run=true", "dryRun=true",
+        "dry_run=false&dry_run=true")) {
+      assertEquals(400, manager.put(POLICY + "?user.name=admin&" + meant, "policy: drf\n").status);
+    }
     assertEquals(403, manager.put(POLICY + "?user.name=bob&dry_run=true", "policy: drf\n").status);
     assertEquals(2, STATUS.tried.size());
     assertEquals(Collections.emptyList(), STATUS.applied);
@@ -336,6 +340,7 @@ public final class WebSideTest {
     byte[] tooLong = new byte[PolicyUpload.LONGEST + 1];
     Arrays.fill(tooLong, (byte) '#');
     assertEquals(413, manager.put(path, tooLong).status);
+    assertEquals(400, manager.put(path + "&name=", "policy: drf\n").status);
     assertEquals(Collections.emptyList(), STATUS.applied);
     assertEquals(200, manager.put(path, Arrays.copyOf(tooLong, PolicyUpload.LONGEST)).status);
   }
