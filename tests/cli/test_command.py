@@ -79,7 +79,8 @@ ANSWERS: dict[str, Any] = {
                 "bridge": {
                     "state": "fallback",
                     "rounds": 7,
-                    "last_failure": "killed\nTraceback",
+                    "last_failure": "killed [by hand]\nTraceback",
+                    "faults": [{"queue": "root.a", "message": "d.py:D: KeyError: [/b]"}],
                     "journal": {"trouble": "/j: No space left on device", "lost_rounds": 5},
                 },
                 "grants": {"policy": 40, "fallback": 2},
@@ -110,7 +111,22 @@ ANSWERS: dict[str, Any] = {
         }
     },
     "/ws/v1/cluster/nodes": {"nodes": None},
-    "/ws/v1/cluster/apps": {"apps": {}},
+    "/ws/v1/cluster/apps": {
+        "apps": {
+            "app": [
+                {
+                    "id": "application_1_0001",
+                    "name": "[/red] [bold]\x1b[2J",
+                    "user": "eve",
+                    "queue": "root.a",
+                    "state": "RUNNING",
+                    "finalStatus": "UNDEFINED",
+                    "runningContainers": 2,
+                    "startedTime": 1,
+                }
+            ]
+        }
+    },
 }
 
 
@@ -144,15 +160,17 @@ def test_status_says_policy_version_and_fallback(
     assert run(["status", "--rm", resource_manager]) == 0
     shown = capsys.readouterr().out
     assert "policy drf, version 3, from d.yml" in shown
-    assert "bridge fallback, 7 rounds; last failure: killed" in shown
+    assert "bridge fallback, 7 rounds; last failure: killed [by hand]" in shown
+    assert "the policy of root.a raised: d.py:D: KeyError: [/b]" in shown
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
     assert "on n1:1 held for application_1_0001 in root.b" in shown
     assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown
     assert [line.split() for line in shown.splitlines() if "delta" in line] == [
         ["│", "delta", "│", "0.25", "│"]
     ]
-    assert shown.count("root.a") == 2
+    assert shown.count("root.a") == 4
     assert "[full]" in shown
+    assert "[/red] [bold]?[2J" in shown  # neither an error nor obeyed
 
 
 def test_status_as_json_is_one_document(
@@ -162,7 +180,7 @@ def test_status_as_json_is_one_document(
     assert run(["status", "--rm", resource_manager, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["scheduler"]["setup"]["version"] == 3
-    assert (document["nodes"], document["applications"]) == ([], [])
+    assert (document["nodes"], len(document["applications"])) == ([], 1)
 
 
 @pytest.mark.parametrize(

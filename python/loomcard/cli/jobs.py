@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
-from loomcard.cli.output import Json, On, Rm, Where, console, print_json, waiting
+from loomcard.cli.output import Json, On, Rm, Where, console, print_json, printable, waiting
 from loomcard.cluster import places
 from loomcard.cluster.limits import HEADINGS, amount_lines, amounts, limit_rows
 from loomcard.cluster.local import LocalCluster, default_url
@@ -108,7 +107,7 @@ def status(
     out = console()
     scheduler = document["scheduler"]
     if "setup" in scheduler:
-        _print_scheduler(scheduler)
+        _print_scheduler(out, scheduler)
     else:
         out.print(f"stock scheduler: {scheduler.get('type', 'unknown')}")
     table = Table("node", "rack", "state", "containers", "used MB", "free MB")
@@ -123,7 +122,7 @@ def status(
         shown = app["finalStatus"] if app["state"] == "FINISHED" else app["state"]
         running = max(int(app["runningContainers"]), 0)
         words = (app["id"], app["name"], app["user"], app["queue"], shown, str(running))
-        table.add_row(*words, reasons.get(app["id"], ""))
+        table.add_row(*map(printable, (*words, reasons.get(app["id"], ""))))
     out.print(table)
 
 
@@ -141,16 +140,17 @@ def in_a_container(chosen: Program, name: str, defined: list[str]) -> list[str]:
     return ["--volume", mounted, "client", "jar", "/tmp/job.jar", *chosen.arguments]  # noqa: S108
 
 
-def _print_scheduler(scheduler: dict[str, Any]) -> None:
-    out = console()
+def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
     setup, bridge, grants = scheduler["setup"], scheduler["bridge"], scheduler["grants"]
     out.print(
         f"policy {setup['policy']}, version {setup['version']}, from {setup['source']} "
         f"(hash {str(setup['hash'])[:12]})"
     )
     failure = bridge.get("last_failure")
-    said = f"; last failure: {failure.splitlines()[0]}" if failure else ""
+    said = f"; last failure: {printable(failure.splitlines()[0])}" if failure else ""
     out.print(f"bridge {bridge['state']}, {bridge['rounds']} rounds{said}")
+    for fault in bridge.get("faults", ()):
+        out.print(f"the policy of {fault['queue']} raised: {printable(fault['message'])}")
     journal = bridge.get("journal") or {}
     if journal.get("trouble"):
         out.print(
@@ -163,17 +163,17 @@ def _print_scheduler(scheduler: dict[str, Any]) -> None:
         f"refused: {refused or 'none'}"
     )
     for hold in scheduler.get("holds", ()):
-        room = escape(amounts(hold["resource"]))
+        room = amounts(hold["resource"])
         out.print(f"{room} on {hold['node']} held for {hold['application']} in {hold['queue']}")
     _print_queues(out, scheduler["queues"])
     for told in tables(scheduler["queues"]):
-        shown = Table(title=escape(told.title) or None, title_justify="left")
+        shown = Table(title=printable(told.title) or None, title_justify="left")
         for heading, is_number in zip(told.headings, told.numbers, strict=True):
             shown.add_column(
-                escape(heading), justify="right" if is_number else "left", overflow="fold"
+                printable(heading), justify="right" if is_number else "left", overflow="fold"
             )
         for row in told.rows:
-            shown.add_row(*map(escape, row))
+            shown.add_row(*map(printable, row))
         out.print(shown)
 
 
@@ -190,8 +190,8 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
     for queue in queues:
         state = queue.get("state", "running")
         table.add_row(
-            escape(queue["path"] + ("" if state == "running" else f" ({state})")),
-            escape(str(queue["policy"] or "(walked)")),
+            queue["path"] + ("" if state == "running" else f" ({state})"),
+            printable(str(queue["policy"] or "(walked)")),
             *(_held(queue.get(key, {})) for key in shown),
             str(queue["applications"]),
             str(queue["containers"]),
@@ -202,7 +202,7 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
         for heading in HEADINGS:
             table.add_column(heading, overflow="fold")
         for row in rows:
-            table.add_row(*map(escape, row))
+            table.add_row(*row)
         out.print(table)
 
 

@@ -54,12 +54,17 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2))
 
 
-def console(*, markup: bool = True) -> Console:
+def console(*, markup: bool = False) -> Console:
     """Where tables go; plain text that wraps at no width when it is not a terminal. ``markup``:
-    whether text in brackets is rich's.
+    whether text in brackets is rich's; not where it may come from files or from users' jobs.
     """
     out = Console(highlight=False, markup=markup)
     return out if out.is_terminal else Console(highlight=False, markup=markup, width=140)
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere without what a terminal would act upon; ? stands for each such sign."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 @contextmanager

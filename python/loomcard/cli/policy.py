@@ -68,7 +68,7 @@ def list_policies(as_json: Json = False) -> None:
         options = "\n".join(_option_text(option) for option in entry.options)
         ours = entry.origin.startswith("loomcard.policies.")
         table.add_row(entry.name, entry.summary, options, "" if ours else entry.origin)
-    console(markup=False).print(table)
+    console().print(table)
 
 
 @policy.command()

@@ -39,7 +39,7 @@ def report(
         found["papers"] = [vars(each) for each in told.papers]
         print_json(found | {"files": [str(each) for each in written]})
         return
-    out_to = console()
+    out_to = console(markup=True)
     for table in tables(told):
         out_to.print(table)
     out_to.print("\n" + "\n".join(str(each) for each in written), soft_wrap=True)

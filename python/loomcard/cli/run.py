@@ -145,7 +145,7 @@ def _watching(cells: int) -> Iterator[Watch]:
 
 
 def _print(finished: experiments.Finished) -> None:
-    out = console()
+    out = console(markup=True)
     if any(each["finished"] for each in finished.runs):
         for table in tables(numbers(read_study([finished.out]))):
             out.print(table)
