@@ -32,6 +32,13 @@ def test_a_tab_is_named_with_its_line() -> None:
     assert "spaces" in finding.hint
 
 
+def test_a_key_is_told_without_what_a_terminal_would_obey() -> None:
+    """A file from elsewhere neither clears the screen nor hides a line of the findings."""
+    document = read('{"\\e[2Jq": 1}')
+    document.report(("\x1b[2Jq",), "is wrong")
+    assert [finding.path for finding in document.findings] == ["\\x1b[2Jq"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part"),
     [

@@ -60,6 +60,15 @@ def test_a_file_names_a_class(tmp_path):
     assert find("newest.py:Newest", search=[tmp_path]).__name__ == "Newest"
 
 
+ODD = """
+class Nothing:
+    def decide(self): ...
+
+class Many:
+    def decide(self, view, memory, more): ...
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "says", "hint"),
     [
@@ -69,12 +78,15 @@ def test_a_file_names_a_class(tmp_path):
         ("{tmp}/broken.py:X", "ZeroDivisionError", "python"),
         ("{tmp}/leaves.py:X", "SystemExit", "python"),
         ("{tmp}/newest.py:fill", "is no policy", "decide"),
+        ("{tmp}/odd.py:Nothing", "decide(self)", "decide(self, view)"),
+        ("{tmp}/odd.py:Many", "decide(self, view, memory, more)", "decide(self, view, memory)"),
     ],
 )
 def test_what_cannot_be_found_is_said_with_a_remedy(tmp_path, name, says, hint):
     """The message names what is missing, the hint what to do."""
     (tmp_path / "newest.py").write_text(FILE)
     (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "odd.py").write_text(ODD)
     (tmp_path / "leaves.py").write_text("raise SystemExit(0)\n")
     with pytest.raises(PolicyNotFoundError, match=re.escape(says)) as error:
         find(name.format(tmp=tmp_path))

@@ -39,6 +39,7 @@ def misfits(text: str, setup: Mapping[str, Any], cluster: ClusterFacts) -> list[
         maximum = _amounts(queue["maximum"], most_above, None)
         sizes.append((guaranteed, maximum))
         _guarantee(document, queue, guaranteed, cluster)
+        _largest(document, queue, cluster.smallest)
         if queue["leaf"]:
             _leaf(document, queue, guaranteed, maximum, cluster.smallest)
     return sorted(document.findings)
@@ -52,8 +53,10 @@ def _amounts(limit: Mapping[str, Any], above: Amounts, left_out: int | None) -> 
 
 
 def _unknown(document: Document, queue: Mapping[str, Any], capacity: Amounts) -> None:
-    for key in ("guaranteed", "maximum"):
-        for name in sorted(set(queue[key].get("amounts", ())) - set(capacity)):
+    amounts = {key: queue[key].get("amounts", ()) for key in ("guaranteed", "maximum")}
+    amounts["maximum_allocation"] = queue.get("maximum_allocation", ())
+    for key, named in amounts.items():
+        for name in sorted(set(named) - set(capacity)):
             place = (*_place(queue["path"]), key, name)
             message = f"the cluster has no resource {name!r}"
             _report(document, place, rules.UNKNOWN_RESOURCE, message, nearest(name, capacity))
@@ -70,6 +73,16 @@ def _guarantee(
             _report(
                 document, place, rules.GUARANTEE_ABOVE_CLUSTER, message, "lower it or add nodes"
             )
+
+
+def _largest(document: Document, queue: Mapping[str, Any], smallest: Amounts) -> None:
+    """A largest container below the smallest one leaves nothing that may be asked for."""
+    for name, most in queue.get("maximum_allocation", {}).items():
+        if most < smallest.get(name, 0):
+            message = f"at most {most} {name}; the smallest container has {smallest[name]}"
+            place = (*_place(queue["path"]), "maximum_allocation", name)
+            hint = "raise it, or nothing ever runs here"
+            _report(document, place, rules.MAXIMUM_BELOW_CONTAINER, message, hint)
 
 
 def _leaf(

@@ -118,6 +118,7 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Load) -> _
         options = check_options(kind, branch.queue.options)
     except OptionError as error:
         for problem in error.problems:
-            where = (*branch.place, "options", *problem.path)
+            stated = branch.queue.options or problem.path
+            where = (*branch.place, "options", *problem.path) if stated else place
             document.report(where, problem.message, problem.hint, at_key=problem.at_key)
     return _Cast(name, options, kind)

@@ -35,7 +35,9 @@ RULES: Final = {
     LIMITS: Rule("error", "guarantees, maxima or other limits cannot all be kept"),
     POLICY: Rule("error", "a policy cannot be found, may not stand there, or refuses its options"),
     GUARANTEE_ABOVE_CLUSTER: Rule("error", "a guarantee in amounts is above what the cluster has"),
-    MAXIMUM_BELOW_CONTAINER: Rule("error", "a leaf may hold less than the smallest container"),
+    MAXIMUM_BELOW_CONTAINER: Rule(
+        "error", "a leaf may hold, or ask for, less than the smallest container"
+    ),
     GUARANTEE_BELOW_CONTAINER: Rule(
         "warning", "a leaf is guaranteed less than the smallest container"
     ),

@@ -132,8 +132,13 @@ class Document:
 
 def path_text(path: Path) -> str:
     """Return a path as a reader writes it: ``queues.a.submit[1]``."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in path]
     return "".join(parts).removeprefix(".")
+
+
+def _printable(key: str) -> str:
+    """The key with what a terminal would act upon written out, as in ``\\x1b``."""
+    return key if key.isprintable() else repr(key)[1:-1]
 
 
 def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 GROUP = "loomcard.policies"
@@ -310,4 +310,20 @@ def _checked(cls: Any, where: str) -> type:
         raise PolicyNotFoundError(
             f"{where} is no policy", "a policy is a class with a method decide(view)"
         )
+    decide = inspect.getattr_static(cls, "decide")
+    if inspect.isfunction(decide) and not _callable_as_decide(decide):
+        raise PolicyNotFoundError(
+            f"{where} cannot be called: decide{inspect.signature(decide)}",
+            "write decide(self, view), or decide(self, view, memory)",
+        )
     return cls
+
+
+def _callable_as_decide(method: FunctionType) -> bool:
+    """Whether a round can call it, with the view or with view and memory (`takes_memory`)."""
+    signature = inspect.signature(method)
+    try:
+        signature.bind(*range(min(max(len(signature.parameters), 2), 3)))
+    except TypeError:
+        return False
+    return True
