@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.cli.app import run
+from loomcard.config import compile_setup
 from loomcard.simulator import simulate
 from scenarios import app, compiled, scenario, stage
 
@@ -72,6 +73,15 @@ def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
     assert found["rounds"]["same"] == found["rounds"]["rounds"]
     recorded, other = found["to_the_end"]
     assert recorded["makespan_ms"] == other["makespan_ms"]
+
+
+def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch, capsys) -> None:
+    """A set-up that governed last, without the queues of before, is not simulated and said so."""
+    monkeypatch.setattr("loomcard.cli.replay.recorded_setup", lambda _: compile_setup(TWO, "b.yml"))
+    assert run(["replay", journal, "--policy", "drf", "--json"]) == 0
+    told = capsys.readouterr()
+    assert [each["policy"] for each in json.loads(told.out)["to_the_end"]] == ["drf"]
+    assert "b.yml has no leaf queue 'root.default'" in told.err
 
 
 @pytest.mark.parametrize(

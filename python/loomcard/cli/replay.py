@@ -26,6 +26,9 @@ from loomcard.model.journal import segments
 from loomcard.outcome.files import write_run
 from loomcard.outcome.manifest import manifest
 from loomcard.outcome.metrics import summary
+from loomcard.outcome.record import RunRecord
+from loomcard.simulator import MismatchError
+from loomcard.workload.scenario import Scenario
 
 DIFFERS = 1
 
@@ -110,21 +113,28 @@ def _simulated(
     with waiting("to the end"):
         scenario = as_scenario(journal, seed)
         recorded = recorded_setup(journal)
-        missing = missing_policies(recorded)
-        runs = {} if missing else to_the_end(scenario, {"as recorded": recorded})
+        runs, because = _as_recorded(scenario, recorded)
         runs |= to_the_end(moved(scenario, renamed), {chosen.name: setup})
-    if missing:
-        typer.echo(
-            f"the recorded policy is not simulated: {', '.join(missing)} cannot be found from"
-            " this folder",
-            err=True,
-        )
+    if because:
+        typer.echo(f"the recorded policy is not simulated: {because}", err=True)
     if out is not None:
         inputs = {chosen.source: (chosen.text or "").encode()}
         inputs |= {path.name: path.read_bytes() for path in segments(journal)}
         about = manifest(inputs, command=command_line(), seeds=[seed])
         write_run(out, list(runs.values()), about)
     return [summary(record) for record in runs.values()]
+
+
+def _as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
+    """The run under the set-up that governed at the end, or why there is none: its policies may
+    lie elsewhere, and its queues may be others than those that were there before.
+    """
+    if missing := missing_policies(recorded):
+        return {}, f"{', '.join(missing)} cannot be found from this folder"
+    try:
+        return to_the_end(scenario, {"as recorded": recorded}), ""
+    except MismatchError as error:
+        return {}, f"{error} ({error.hint})"
 
 
 def _print(rounds: Rounds, name: str) -> None:
