@@ -52,7 +52,7 @@ class FindingsError(ValueError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the known word most like ``word``, or else all known words."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = get_close_matches(word.lower(), [name.lower() for name in names], n=1, cutoff=0.6)
     for name in names:
         if close and name.lower() == close[0]:
