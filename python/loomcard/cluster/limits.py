@@ -40,7 +40,7 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     users = queue.get("applications_by_user", {}).items()
     counts = ", ".join(f"{user} {count}" for user, count in users)
     yield from _count(limits, "maximum_applications_per_user", "applications of one user", counts)
-    maximum = queue["maximum"]
+    maximum = queue.get("maximum", {})
     yield from _share(maximum, queue.get("user_limit_ppm"), "use by one user", "")
     masters = amounts(queue.get("used_by_ams", {}))
     yield from _share(maximum, queue.get("am_share_ppm"), "application masters", masters)

@@ -87,7 +87,7 @@ def _queue(
     user_limit, am_share = branch.queue.user_limit, branch.queue.am_share
     if inner_of_implied:  # the file's limits on users and masters are root.default's
         user_limit = am_share = "100%"
-    return {
+    keys = {
         "administer": list(access.administer),
         "am_share_ppm": ppm(am_share),
         "guaranteed": wire_form(limits.guaranteed),
@@ -105,6 +105,7 @@ def _queue(
         **_limits_of_applications(branch),
         **_in_force(rights),
     }
+    return dict(sorted(keys.items()))
 
 
 def _limits_of_applications(branch: Branch) -> dict[str, Any]:
