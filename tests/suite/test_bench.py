@@ -14,6 +14,7 @@ from loomcard.suite.bench import FULL, OURS, POLICIES, THEIRS, Trial, java_comma
         ("drf", ["drf", "drf", "drf"]),
         ("hdrf", ["hdrf", None, None]),
         ("dress", ["drf", "dress", "dress"]),
+        ("dress_ticks", ["drf", "dress", "dress"]),
     ],
 )
 def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: list[str]) -> None:
@@ -35,4 +36,4 @@ def test_only_our_jvm_gets_a_policy_and_a_journal(
     assert "nodes=7" in theirs
     assert f"conf:loomcard.journal.dir={tmp_path / 'journal'}" in ours
     assert not [word for word in theirs if word.startswith("conf:")]
-    assert set(POLICIES) == {"drf", "hdrf", "dress"}
+    assert set(POLICIES) == {"drf", "hdrf", "dress", "dress_ticks"}

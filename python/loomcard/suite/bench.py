@@ -42,7 +42,12 @@ QUICK = {
     "settle_s": 12, "paced_windows": 1, "paced_window_s": 4,
 }  # fmt: skip
 
-POLICIES = {"drf": ("drf", "drf"), "hdrf": ("hdrf", None), "dress": ("drf", "dress")}
+POLICIES = {
+    "drf": ("drf", "drf"),
+    "hdrf": ("hdrf", None),
+    "dress": ("drf", "dress"),
+    "dress_ticks": ("drf", "dress, options: {eager: false}"),
+}
 """What `--policy` measures: the policy between the queues, and the one in each leaf (None: the
 same instance governs the leaves).
 """
