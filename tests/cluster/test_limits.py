@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from loomcard.cluster.limits import amounts, limit_rows
+from loomcard.cluster.limits import amounts, label_rows, limit_rows
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "limits.json").read_text("utf-8"))
 
@@ -11,6 +11,19 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "limits.json").read_
 def test_each_stated_limit_is_a_row_with_its_use() -> None:
     """The file is read by the tests of the page, too."""
     assert limit_rows(GOLDEN["queues"]) == GOLDEN["rows"]
+
+
+def test_each_label_of_a_queue_is_a_row() -> None:
+    """Its guarantee as amounts beside the part, its use, and what of that is lent."""
+    assert label_rows(GOLDEN["queues"]) == GOLDEN["label_rows"]
+
+
+def test_a_document_without_amounts_by_label_has_what_it_says() -> None:
+    """An older ResourceManager says what is used and may be used; the part is the set-up's."""
+    old = {"path": "root", "by_label": {"gpu": {"used": {"vcores": 1}, "maximum": None}}}
+    assert label_rows([old]) == [["gpu", "root", "-", "1 vcore", "-", "no limit"]]
+    old["limits"] = {"label_guaranteed_ppm": {"gpu": 500_000}}
+    assert label_rows([old])[0][2] == "50.0 % of the parent's"
 
 
 def test_a_document_without_limits_has_no_rows() -> None:

@@ -10,7 +10,14 @@ from rich.table import Table
 from loomcard.cli.cluster import compose
 from loomcard.cli.output import Json, On, Rm, Where, console, print_json, printable, waiting
 from loomcard.cluster import places
-from loomcard.cluster.limits import HEADINGS, amount_lines, amounts, limit_rows
+from loomcard.cluster.limits import (
+    HEADINGS,
+    LABEL_HEADINGS,
+    amounts,
+    held,
+    label_rows,
+    limit_rows,
+)
 from loomcard.cluster.local import LocalCluster, default_url
 from loomcard.cluster.rest import ResourceManagerClient
 from loomcard.cluster.told import tables
@@ -178,7 +185,7 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
 
 
 def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
-    """What they hold, then, where some are stated, their limits."""
+    """What they hold, then, where there are any, their use of labelled nodes and their limits."""
     shown = ("guaranteed", "entitlement", "used", "pending")
     table = Table()
     table.add_column("queue", overflow="fold")
@@ -192,23 +199,22 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
         table.add_row(
             queue["path"] + ("" if state == "running" else f" ({state})"),
             printable(str(queue["policy"] or "(walked)")),
-            *(_held(queue.get(key, {})) for key in shown),
+            *("\n".join(held(queue.get(key, {}))) for key in shown),  # a name has room beside
             str(queue["applications"]),
             str(queue["containers"]),
         )
     out.print(table)
-    if rows := limit_rows(queues):
-        table = Table()
-        for heading in HEADINGS:
-            table.add_column(heading, overflow="fold")
-        for row in rows:
-            table.add_row(*row)
-        out.print(table)
-
-
-def _held(resource: dict[str, int]) -> str:
-    """A line a type, so that a queue's name has room beside."""
-    return "\n".join(amount_lines(resource)) if any(resource.values()) else "-"
+    for headings, rows in (
+        (LABEL_HEADINGS, label_rows(queues)),
+        (HEADINGS, limit_rows(queues)),
+    ):
+        if rows:
+            table = Table()
+            for heading in headings:
+                table.add_column(heading, overflow="fold")
+            for row in rows:
+                table.add_row(*row)
+            out.print(table)
 
 
 def _reasons(waiting_: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
-"""The limits that queues state and how far they are used: from the scheduler's document to rows.
+"""The limits that queues state, how far they are used, and how queues stand on labelled nodes: from
+the scheduler's document to rows.
 
-The page of the ResourceManager shows the same rows (``LimitTable`` in Java).
+The page of the ResourceManager shows the same rows (``LimitTable`` and ``LabelTable`` in Java).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 _MILLION = 1_000_000
 HEADINGS = ("queue", "limit", "at most", "now")
+LABEL_HEADINGS = ("label", "queue", "guaranteed", "used", "of that, lent", "at most")
 
 
 def limit_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
@@ -20,6 +22,20 @@ def limit_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
     return [[str(queue["path"]), *row] for queue in queues for row in _rows(queue)]
 
 
+def label_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """A row of ``LABEL_HEADINGS`` for each label and queue that uses or states something there.
+
+    By label, then in the order of the queues. Lent is what containers hold that asked for no label.
+    A document of an older ResourceManager has less of it, or nothing.
+    """
+    rows = [
+        [label, str(queue["path"]), *_on_label(queue, label, on)]
+        for queue in queues
+        for label, on in queue.get("by_label", {}).items()
+    ]
+    return sorted(rows, key=lambda row: row[0])
+
+
 def amounts(resource: Mapping[str, int]) -> str:
     """Such as ``2,048 MB, 2 vcores``; an empty resource is ``none``."""
     return ", ".join(amount_lines(resource)) or "none"
@@ -27,9 +43,28 @@ def amounts(resource: Mapping[str, int]) -> str:
 
 def amount_lines(resource: Mapping[str, int]) -> list[str]:
     """The amount of each type with its unit."""
-    return [
-        f"{amount:,} {'MB' if name == 'memory_mb' else name}" for name, amount in resource.items()
-    ]
+    return [f"{amount:,} {_unit(name, amount)}" for name, amount in resource.items()]
+
+
+def held(resource: Mapping[str, int]) -> list[str]:
+    """The lines of what is held; one dash for nothing."""
+    return amount_lines(resource) if any(resource.values()) else ["-"]
+
+
+def _unit(name: str, amount: int) -> str:
+    if name == "memory_mb":
+        return "MB"
+    return "vcore" if (name, amount) == ("vcores", 1) else name
+
+
+def _on_label(queue: Mapping[str, Any], label: str, on: Mapping[str, Any]) -> Iterator[str]:
+    ppm = queue.get("limits", {}).get("label_guaranteed_ppm", {}).get(label)
+    promised, most = on.get("guaranteed"), on.get("maximum")
+    part = "-" if ppm is None else f"{ppm / 10_000:.1f} % of the parent's"
+    yield part if promised is None else f"{amounts(promised)} ({part})"
+    yield ", ".join(held(on["used"]))
+    yield ", ".join(held(on.get("lent", {})))
+    yield "no limit" if most is None else amounts(most)
 
 
 def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -57,15 +92,6 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "labels", ", ".join(limits["labels"]) or "none", ""
     if "default_label" in limits:
         yield "label of asks without one", limits["default_label"], ""
-    for label, ppm in limits.get("label_guaranteed_ppm", {}).items():
-        yield f"guaranteed on nodes labelled {label}", f"{ppm / 10_000:.1f} % of the parent's", ""
-    for label, on in queue.get("by_label", {}).items():
-        most = on.get("maximum")
-        yield (
-            f"nodes labelled {label}",
-            "no limit" if most is None else amounts(most),
-            amounts(on["used"]),
-        )
 
 
 def _count(

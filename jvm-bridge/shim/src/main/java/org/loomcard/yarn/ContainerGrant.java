@@ -16,6 +16,7 @@ import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.queues.Reasons;
 
 /**
@@ -32,6 +33,7 @@ final class ContainerGrant {
   private Resource size;
   private long[] amounts;
   private NodeType type;
+  private LabelUse label;
 
   ContainerGrant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
     this.attempt = attempt;
@@ -61,8 +63,9 @@ final class ContainerGrant {
       return Reasons.ASK_GONE;
     }
     size(any);
-    String label = label(any);
-    if (!label.equals(node.getPartition()) && !(label.isEmpty() && node.isShared())) {
+    String asked = label(any);
+    label = new LabelUse(node.getPartition(), asked);
+    if (!asked.equals(label.label) && !(asked.isEmpty() && node.isShared())) {
       return Reasons.LABEL;
     }
     if (attempt.isPlaceBlacklisted(node.getNodeName())
@@ -79,7 +82,7 @@ final class ContainerGrant {
     if (now && node.isKeptFrom(attempt, key, amounts)) {
       return Reasons.HELD;
     }
-    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, label);
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
   }
 
   private void size(ResourceRequest any) {
@@ -125,10 +128,9 @@ final class ContainerGrant {
     node.allocateContainer(granted);
     node.granted(attempt, key);
     if (key.getContainerToUpdate() == null) {
-      attempt.application().charges().add(id, amounts, isAm, node.getPartition());
+      attempt.application().charges().add(id, amounts, isAm, label);
     } else {
-      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts,
-          node.getPartition());
+      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts, label);
     }
     attempt.incNumAllocatedContainers(type, asked);
     HadoopLine.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);

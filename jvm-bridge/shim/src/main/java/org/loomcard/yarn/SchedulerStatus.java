@@ -134,9 +134,9 @@ final class SchedulerStatus implements StatusSource {
   private static ShownState state(LoomcardQueue queue, long[] entitled) {
     Map<String, ShownLabel> labels = new LinkedHashMap<>();
     for (String label : queue.shownLabels()) {
-      long[] maximum = queue.maximumOn(label);
-      labels.put(label, new ShownLabel(named(queue.usedOn(label)),
-          maximum == null ? null : named(maximum)));
+      labels.put(label, new ShownLabel(named(queue.labelShares().guaranteed(label)),
+          named(queue.usedOn(label)), named(queue.lentOn(label)),
+          named(queue.labelShares().maximum(label))));
     }
     boolean counted = queue.spec().maximumApplicationsPerUser != QueueSpec.NONE;
     return new ShownState(queue.state().name().toLowerCase(Locale.ROOT), named(entitled),
@@ -205,8 +205,11 @@ final class SchedulerStatus implements StatusSource {
     return Amounts.of(attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource());
   }
 
-  /** Amounts by name; a type without a limit is left out. */
+  /** Amounts by name; a type without a limit is left out. Null for null. */
   static Map<String, Long> named(long[] amounts) {
+    if (amounts == null) {
+      return null;
+    }
     String[] names = Amounts.names();
     Map<String, Long> named = new LinkedHashMap<>();
     for (int i = 0; i < amounts.length; i++) {

@@ -23,6 +23,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.queues.LoomcardQueue;
 
 /** A partition that is not exclusive takes asks without a label; an exclusive one never does. */
 public class LabelLendingTest extends SchedulerTestBase {
@@ -122,6 +123,32 @@ public class LabelLendingTest extends SchedulerTestBase {
     read();
     assertEquals(0, grant(ask, fpga, 1).granted);
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
+  }
+
+  /** Whoever looks sees what of a label's nodes is lent, also when a node changes its label. */
+  @Test
+  public void whatIsLentIsShown() throws Exception {
+    start("");
+    MockAM am = launchAm(submit(application().withQueue("a")), plain);
+    assertEquals(1, grant(ask(am, "gpu", 7), gpu, 1).granted);
+    assertEquals(2, grant(ask(am, "", 8), gpu, 2).granted);
+    LoomcardQueue a = scheduler.queues().find("a");
+    assertEquals("[3072, 2048]", held(a));
+    assertEquals("[3072, 2048]", held(scheduler.queues().root()));
+    label("h2", "");
+    assertEquals("[0, 0]", held(a));
+    assertEquals("nothing is lent without a label", 0, a.lentOn("")[0]);
+    label("h2", "gpu");
+    assertEquals("[3072, 2048]", held(a));
+    am.allocate(new ArrayList<ResourceRequest>(), Collections.singletonList(
+        collect(am).get(0).getId()));
+    rm.drainEvents();
+    assertEquals("[2048, 1024]", held(a));
+  }
+
+  /** Memory that is used on the nodes of gpu, and what of it is lent. */
+  private static String held(LoomcardQueue queue) {
+    return Arrays.asList(queue.usedOn("gpu")[0], queue.lentOn("gpu")[0]).toString();
   }
 
   /** An ask with a label goes nowhere else, whatever lends. */

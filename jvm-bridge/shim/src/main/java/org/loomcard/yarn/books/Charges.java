@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,26 +32,25 @@ public final class Charges {
   }
 
   /** A container started. */
-  public synchronized void add(ContainerId id, long[] size, boolean isAm, String label) {
-    Charge charge = new Charge(size.clone(), isAm, label);
+  public synchronized void add(ContainerId id, long[] size, boolean isAm, LabelUse on) {
+    Charge charge = new Charge(size.clone(), isAm, on);
     charges.put(id, charge);
     change(queue, charge, size, 1);
   }
 
   private void change(LoomcardQueue charged, Charge charge, long[] amounts, int count) {
-    charged.charge(user, amounts, charge.isAm, charge.label, count);
+    charged.charge(user, amounts, charge.isAm, charge.on, count);
   }
 
   /**
    * The temporary container {@code id} was granted, by which {@code target} grows; one that was not
    * charged before, an opportunistic container, is promoted by it.
    */
-  public synchronized void grow(ContainerId id, ContainerId target, long[] more,
-      String label) {
+  public synchronized void grow(ContainerId id, ContainerId target, long[] more, LabelUse on) {
     Charge charge = charges.get(target);
     growths.put(id, new Growth(target, more.clone(), charge == null));
     if (charge == null) {
-      add(target, more, false, label);
+      add(target, more, false, on);
     } else {
       resize(charge, Amounts.sum(charge.size, more));
     }
@@ -80,9 +80,10 @@ public final class Charges {
   /** The node of this container has another label. */
   public synchronized void relabel(ContainerId id, String label) {
     Charge charge = charges.get(id);
-    if (charge != null && !charge.label.equals(label)) {
-      queue.relabel(charge.size, charge.label, label);
-      charge.label = label;
+    if (charge != null && !charge.on.label.equals(label)) {
+      LabelUse next = charge.on.on(label);
+      queue.relabel(charge.size, charge.on, next);
+      charge.on = next;
     }
   }
 
@@ -138,12 +139,12 @@ public final class Charges {
   private static final class Charge {
     private final boolean isAm;
     private long[] size;
-    private String label;
+    private LabelUse on;
 
-    private Charge(long[] size, boolean isAm, String label) {
+    private Charge(long[] size, boolean isAm, LabelUse on) {
       this.size = size;
       this.isAm = isAm;
-      this.label = label;
+      this.on = on;
     }
   }
 

@@ -15,6 +15,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.loomcard.yarn.bridge.ContainerText;
 import org.loomcard.yarn.bridge.EngineClock;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 
 /** The ledger's containers. */
 public abstract class ContainerLedger {
@@ -72,7 +73,8 @@ public abstract class ContainerLedger {
     boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
         && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
     attempt.application().charges().add(container.getContainerId(),
-        Amounts.of(container.getContainer().getResource()), isAm, node.getPartition());
+        Amounts.of(container.getContainer().getResource()), isAm,
+        new LabelUse(node.getPartition(), node.getPartition())); // what it asked for is forgotten
     ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
         isAm, "recovered");
     entry.times().recovered(news.clock().fromWallMs(container.getCreationTime()));

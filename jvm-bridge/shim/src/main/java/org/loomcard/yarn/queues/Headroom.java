@@ -2,8 +2,6 @@ package org.loomcard.yarn.queues;
 
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
-import java.util.Map;
 
 /** What a queue still leaves to a user, on the nodes of some labels. */
 public final class Headroom {
@@ -44,24 +42,11 @@ public final class Headroom {
   private static long[] on(String label, LoomcardQueue leaf, long[] capacity) {
     long[] room = capacity.clone();
     for (LoomcardQueue queue = leaf; queue != null; queue = queue.parent()) {
-      long[] cap = queue.labelCap(label, queue.parent() == null ? capacity : null);
-      if (cap != null) {
-        Amounts.narrow(room, cap, queue.usedOn(label));
+      long[] most = queue.labelShares().maximum(label);
+      if (most != null || queue.parent() == null) {
+        Amounts.narrow(room, most == null ? capacity : most, queue.usedOn(label));
       }
     }
     return room;
-  }
-
-  /**
-   * The maxima that a queue states by label.
-   *
-   * @param ppm millionths of what the parent may use on the nodes of a label
-   */
-  static Map<String, long[]> caps(Map<String, Long> ppm, Map<String, long[]> parent, int types) {
-    Map<String, long[]> caps = new HashMap<>();
-    ppm.forEach((label, part) -> {
-      caps.put(label, Amounts.share(parent.getOrDefault(label, new long[types]), part));
-    });
-    return caps;
   }
 }

@@ -3,7 +3,6 @@ package org.loomcard.yarn.queues;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -50,8 +49,7 @@ public final class LoomcardQueue implements Queue {
   /** Null likewise. */
   private volatile long[] amLimit;
 
-  /** By label, where the queue states a maximum of its own. */
-  private volatile Map<String, long[]> labelCaps = Collections.emptyMap();
+  private volatile LabelShares labels = LabelShares.of(Collections.emptyMap());
 
   LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
     this.path = path;
@@ -74,9 +72,9 @@ public final class LoomcardQueue implements Queue {
   /**
    * Computes this queue's amounts, and those of all below it, from its parent's.
    *
-   * @param parentLabels the parent's maximum on the nodes of each label
+   * @param parentLabels the parent's on the nodes of each label
    */
-  void resize(long[] parentGuaranteed, long[] parentMaximum, Map<String, long[]> parentLabels) {
+  void resize(long[] parentGuaranteed, long[] parentMaximum, LabelShares parentLabels) {
     guaranteed = amounts(spec.guaranteed, parentGuaranteed, 0);
     maximum = amounts(spec.maximum, parentMaximum, Long.MAX_VALUE);
     for (int i = 0; i < maximum.length; i++) {
@@ -85,9 +83,7 @@ public final class LoomcardQueue implements Queue {
     cap = spec.maximum.ppm == WHOLE ? null : maximum;
     userLimit = part(spec.userLimitPpm);
     amLimit = part(spec.amSharePpm);
-    Map<String, long[]> labels = new HashMap<>(parentLabels);
-    labelCaps = Headroom.caps(spec.labelMaximumPpm, parentLabels, maximum.length);
-    labels.putAll(labelCaps);
+    labels = parentLabels.below(spec, maximum.length);
     for (LoomcardQueue child : children) {
       child.resize(guaranteed, maximum, labels);
     }
@@ -122,7 +118,7 @@ public final class LoomcardQueue implements Queue {
       return Reasons.LABEL;
     }
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      long[] labelCap = queue.labelCaps.get(label);
+      long[] labelCap = queue.labels.maximum(label);
       if (labelCap != null && !queue.usage.fitsLabel(label, size, labelCap)) {
         return Reasons.QUEUE_MAX;
       }
@@ -142,14 +138,14 @@ public final class LoomcardQueue implements Queue {
    * @param change amounts that came, or went where they are negative
    * @param count containers that came, or went where it is negative
    */
-  public void charge(String user, long[] change, boolean isAm, String label, int count) {
+  public void charge(String user, long[] change, boolean isAm, LabelUse on, int count) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
-      queue.usage.change(user, change, isAm, label, count);
+      queue.usage.change(user, change, isAm, on, count);
     }
   }
 
   /** What a container holds is now on nodes of another label. */
-  public void relabel(long[] size, String from, String to) {
+  public void relabel(long[] size, LabelUse from, LabelUse to) {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       queue.usage.relabel(size, from, to);
     }
@@ -165,11 +161,6 @@ public final class LoomcardQueue implements Queue {
   /** Whether nodes of this label may be used; those without a label may always. */
   public boolean mayUse(String label) {
     return label.isEmpty() || spec.labels == null || spec.labels.contains(label);
-  }
-
-  /** What it states for the nodes of this label; {@code otherwise} where that is nothing. */
-  long[] labelCap(String label, long[] otherwise) {
-    return labelCaps.getOrDefault(label, otherwise);
   }
 
   /** What may be held for its asks together; the first hold is always let in, unless it is 0. */
@@ -261,18 +252,22 @@ public final class LoomcardQueue implements Queue {
     return usage.busiestUsers(count);
   }
 
-  /** The labels of nodes that it uses, or states a maximum for. */
-  public Set<String> shownLabels() {
-    Set<String> labels = usage.labels();
-    labels.remove("");
-    labels.addAll(labelCaps.keySet());
-    return labels;
+  /** Of {@link #usedOn}, what is held for asks without a label. */
+  public long[] lentOn(String label) {
+    return usage.lentOn(label);
   }
 
-  /** What it may hold at most on the nodes of this label; null where it states nothing. */
-  public long[] maximumOn(String label) {
-    long[] cap = labelCaps.get(label);
-    return cap == null ? null : cap.clone();
+  /** The labels of nodes that it uses, or states something for. */
+  public Set<String> shownLabels() {
+    Set<String> shown = usage.labels();
+    shown.remove("");
+    shown.addAll(labels.labels());
+    return shown;
+  }
+
+  /** What it states for the nodes of each label. */
+  public LabelShares labelShares() {
+    return labels;
   }
 
   /** As YARN has it: a stopped queue is draining until its last application has ended. */

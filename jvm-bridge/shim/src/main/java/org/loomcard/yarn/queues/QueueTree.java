@@ -72,7 +72,7 @@ public final class QueueTree {
 
   private void resize() {
     Map<String, long[]> labels = partitions.all();
-    root().resize(cluster, cluster, labels);
+    root().resize(cluster, cluster, LabelShares.of(labels));
     root().refreshMetrics(partitions, labels.keySet());
   }
 

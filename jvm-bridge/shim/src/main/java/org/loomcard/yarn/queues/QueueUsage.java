@@ -16,6 +16,7 @@ import java.util.TreeSet;
 final class QueueUsage {
   private final Map<String, long[]> byUser = new HashMap<>();
   private final Map<String, long[]> byLabel = new HashMap<>();
+  private final Map<String, long[]> lentByLabel = new HashMap<>();
   private final Map<String, Integer> applicationsByUser = new HashMap<>();
   private final long[] used;
   private final long[] usedByAms;
@@ -28,10 +29,10 @@ final class QueueUsage {
   }
 
   /** Adds a change, which may be negative, and so many more or fewer containers. */
-  synchronized void change(String user, long[] change, boolean isAm, String label, int count) {
+  synchronized void change(String user, long[] change, boolean isAm, LabelUse on, int count) {
     Amounts.add(used, change);
     change(byUser, user, change);
-    change(byLabel, label, change);
+    change(on, change);
     containers += count;
     if (isAm) {
       Amounts.add(usedByAms, change);
@@ -39,9 +40,16 @@ final class QueueUsage {
   }
 
   /** Moves a container's amounts from the nodes of one label to those of another. */
-  synchronized void relabel(long[] size, String from, String to) {
-    change(byLabel, from, Amounts.negative(size));
-    change(byLabel, to, size);
+  synchronized void relabel(long[] size, LabelUse from, LabelUse to) {
+    change(from, Amounts.negative(size));
+    change(to, size);
+  }
+
+  private void change(LabelUse on, long[] change) {
+    change(byLabel, on.label, change);
+    if (on.isLent()) {
+      change(lentByLabel, on.label, change);
+    }
   }
 
   private static void change(Map<String, long[]> sums, String name, long[] change) {
@@ -90,6 +98,10 @@ final class QueueUsage {
 
   synchronized long[] usedOn(String label) {
     return byLabel.getOrDefault(label, new long[used.length]).clone();
+  }
+
+  synchronized long[] lentOn(String label) {
+    return lentByLabel.getOrDefault(label, new long[used.length]).clone();
   }
 
   synchronized boolean fits(long[] size, long[] maximum) {

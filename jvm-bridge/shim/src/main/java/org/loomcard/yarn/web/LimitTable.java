@@ -19,7 +19,6 @@ import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
  */
 final class LimitTable {
   private static final int WHOLE = 1_000_000;
-  private static final double PPM_A_PERCENT = 10_000;
   private final String path;
   private final List<String[]> rows;
 
@@ -35,7 +34,7 @@ final class LimitTable {
       return;
     }
     page.h2("Limits of queues");
-    TBODY<TABLE<DIV<Hamlet>>> body = page.table("#limits").$class("told").thead().tr()
+    TBODY<TABLE<DIV<Hamlet>>> body = page.table("#limits").thead().tr()
         .th("Queue").th("Limit").th("At most").th("Now").__().__().tbody();
     for (String[] row : rows) {
       body.tr().td(row[0]).td(row[1]).td(row[2]).td(row[3]).__();
@@ -74,19 +73,6 @@ final class LimitTable {
     }
     if (limits.has("default_label")) {
       row("label of asks without one", limits.get("default_label").asText(), "");
-    }
-    Iterator<Map.Entry<String, JsonNode>> promises = limits.path("label_guaranteed_ppm").fields();
-    while (promises.hasNext()) {
-      Map.Entry<String, JsonNode> promise = promises.next();
-      row("guaranteed on nodes labelled " + promise.getKey(), String.format(Locale.ROOT,
-          "%.1f %% of the parent's", promise.getValue().asLong() / PPM_A_PERCENT), "");
-    }
-    Iterator<Map.Entry<String, JsonNode>> labels = queue.path("by_label").fields();
-    while (labels.hasNext()) {
-      Map.Entry<String, JsonNode> label = labels.next();
-      JsonNode most = label.getValue().path("maximum");
-      row("nodes labelled " + label.getKey(), most.isObject() ? ShownAmounts.text(most)
-          : "no limit", ShownAmounts.text(label.getValue().path("used")));
     }
   }
 

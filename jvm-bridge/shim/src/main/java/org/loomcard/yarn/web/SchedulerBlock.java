@@ -4,7 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.google.inject.Inject;
 
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
@@ -21,6 +22,8 @@ import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
 
 /** The content of the page: {@link SchedulerDocument} as tiles and tables. */
 public final class SchedulerBlock extends HtmlBlock {
+  private static final DateTimeFormatter SECONDS =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT).withZone(ZoneOffset.UTC);
   private static final int HASH_SHOWN = 12;
   private static final String[] AMOUNTS = {"used", "pending", "guaranteed", "entitlement"};
   private static final int INDENT_PX = 16;
@@ -45,6 +48,7 @@ public final class SchedulerBlock extends HtmlBlock {
     DIV<Hamlet> page = html.div(".lc");
     tiles(page, document);
     queues(page, document);
+    LabelTable.render(page, document.path("queues"));
     LimitTable.render(page, document.path("queues"));
     HoldTable.render(page, document.path("holds"));
     waiting(page, document.path("waiting"), document.path("waiting_total"));
@@ -58,14 +62,14 @@ public final class SchedulerBlock extends HtmlBlock {
     JsonNode grants = document.path("grants");
     DIV<DIV<Hamlet>> tiles = page.div(".tiles");
     String hash = setup.path("hash").asText("");
-    tile(tiles, "up", "Policy of the file", setup.path("policy").asText("none"),
+    tile(tiles, "up", "Policy", setup.path("policy").asText("none"),
         "version " + setup.path("version").asInt() + ", " + setup.path("source").asText("?"),
         "hash " + hash.substring(0, Math.min(HASH_SHOWN, hash.length())));
     String state = bridge.path("state").asText();
     JsonNode failure = bridge.path("last_failure");
     tile(tiles, state, "Policy process", state, "since " + time(bridge.path("since_ms").asLong())
-        + ", failed " + bridge.path("failures").asLong() + ", started again "
-        + bridge.path("restarts").asLong() + " times",
+        + ", failed " + times(bridge.path("failures")) + ", started again "
+        + times(bridge.path("restarts")),
         failure.isNull() ? "no failure so far" : "last failure: " + failure.asText());
     tile(tiles, "up", "Containers granted by policy", number(grants.path("policy").asLong()),
         "", "");
@@ -90,8 +94,8 @@ public final class SchedulerBlock extends HtmlBlock {
   private static void queues(DIV<Hamlet> page, JsonNode document) {
     page.h2("Queues");
     TBODY<TABLE<DIV<Hamlet>>> body = page.table("#queues").thead().tr()
-        .th("Queue").th("Policy").th("Weight").th("Use of the maximum").th("Used").th("Pending")
-        .th("Guaranteed").th("Entitled").th("Maximum").th("Applications")
+        .th("Queue").th("Policy").th("Weight").th("Use of maximum").th("Used").th("Pending")
+        .th("Guaranteed").th("Entitled").th("Maximum").th("Apps")
         .th("Containers").th("May submit").__().__().tbody();
     JsonNode capacity = document.path("cluster").path("capacity");
     for (JsonNode queue : document.path("queues")) {
@@ -115,8 +119,11 @@ public final class SchedulerBlock extends HtmlBlock {
     TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> policy = row.td();
     policy.__(queue.path("policy").isNull() ? "(governed from above)"
         : queue.path("policy").asText());
-    if (queue.path("options").size() > 0) {
-      policy.div(".small").__(queue.path("options").toString()).__();
+    Iterator<Map.Entry<String, JsonNode>> options = queue.path("options").fields();
+    while (options.hasNext()) {
+      Map.Entry<String, JsonNode> option = options.next();
+      policy.div(".small").__(option.getKey() + ": " + (option.getValue().isTextual()
+          ? option.getValue().asText() : option.getValue().toString())).__();
     }
     policy.__();
     row.td(".number", queue.path("weight").asText());
@@ -168,10 +175,9 @@ public final class SchedulerBlock extends HtmlBlock {
       page.p().__("None: every ask is served.").__();
       return;
     }
-    page.p().__(number(total.path("applications").asLong()) + " applications with "
-        + number(total.path("asks").asLong()) + " asks for "
-        + number(total.path("containers").asLong()) + " containers; the first "
-        + number(total.path("limit").asLong()) + " asks of each queue follow.").__();
+    page.p().__(counted(total, "application") + " with " + counted(total, "ask") + " for "
+        + counted(total, "container") + "; of each queue at most "
+        + number(total.path("limit").asLong()) + " asks are listed.").__();
     TBODY<TABLE<DIV<Hamlet>>> body = page.table("#waiting").thead().tr()
         .th("Application").th("Name").th("User").th("Queue").th("Priority").th("Containers")
         .th("Each").th("Reason").__().__().tbody();
@@ -190,6 +196,15 @@ public final class SchedulerBlock extends HtmlBlock {
       }
     }
     body.__().__();
+  }
+
+  private static String counted(JsonNode total, String thing) {
+    long count = total.path(thing + "s").asLong();
+    return number(count) + " " + thing + (count == 1 ? "" : "s");
+  }
+
+  private static String times(JsonNode count) {
+    return count.asLong() == 1 ? "once" : number(count.asLong()) + " times";
   }
 
   private static String joined(JsonNode names) {
@@ -229,6 +244,6 @@ public final class SchedulerBlock extends HtmlBlock {
   }
 
   private static String time(long ms) {
-    return Instant.ofEpochMilli(ms).truncatedTo(ChronoUnit.SECONDS).toString();
+    return SECONDS.format(Instant.ofEpochMilli(ms));
   }
 }

@@ -188,8 +188,10 @@ public final class SchedulerDocument {
     ObjectNode labels = document.putObject("by_label");
     usage.state.labels.forEach((name, label) -> {
       ObjectNode shown = labels.putObject(name);
+      shown.set("guaranteed", amounts(label.guaranteed));
       shown.set("used", amounts(label.used));
-      shown.set("maximum", label.maximum == null ? null : amounts(label.maximum));
+      shown.set("lent", amounts(label.lent));
+      shown.set("maximum", amounts(label.maximum));
     });
   }
 
@@ -230,6 +232,9 @@ public final class SchedulerDocument {
   }
 
   private static ObjectNode amounts(Map<String, Long> amounts) {
+    if (amounts == null) {
+      return null;
+    }
     ObjectNode document = JSON.createObjectNode();
     for (Map.Entry<String, Long> amount : amounts.entrySet()) {
       document.put(amount.getKey(), amount.getValue());

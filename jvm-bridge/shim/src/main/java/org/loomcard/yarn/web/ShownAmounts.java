@@ -34,15 +34,24 @@ final class ShownAmounts {
     return Collections.singletonList("-");
   }
 
+  /** The lines as one text. */
+  static String held(JsonNode amounts) {
+    return String.join(", ", lines(amounts));
+  }
+
   private static List<String> each(JsonNode amounts) {
     List<String> each = new ArrayList<>();
     Iterator<Map.Entry<String, JsonNode>> fields = amounts.fields();
     while (fields.hasNext()) {
       Map.Entry<String, JsonNode> field = fields.next();
-      String unit = field.getKey().equals("memory_mb") ? "MB" : field.getKey();
-      each.add(String.format(Locale.ROOT, "%,d %s", field.getValue().asLong(), unit));
+      long amount = field.getValue().asLong();
+      each.add(String.format(Locale.ROOT, "%,d %s", amount, unit(field.getKey(), amount)));
     }
     return each;
+  }
+
+  private static String unit(String type, long amount) {
+    return type.equals("memory_mb") ? "MB" : type.equals("vcores") && amount == 1 ? "vcore" : type;
   }
 
   /** So many millionths of a resource, rounded down. */

@@ -4,16 +4,26 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What a queue holds and may hold on the nodes of one label; resources are amounts by name. */
+/** How a queue stands on the nodes of one label; resources are amounts by name. */
 public final class ShownLabel {
+  /** Null: none is stated here. */
+  public final Map<String, Long> guaranteed;
   public final Map<String, Long> used;
+  /** Of {@link #used}, what is held for asks that name no label. */
+  public final Map<String, Long> lent;
   /** Null: none is stated here. */
   public final Map<String, Long> maximum;
 
-  /** Both fields; the maps are copied. */
-  public ShownLabel(Map<String, Long> used, Map<String, Long> maximum) {
-    this.used = Collections.unmodifiableMap(new LinkedHashMap<>(used));
-    this.maximum = maximum == null ? null
-        : Collections.unmodifiableMap(new LinkedHashMap<>(maximum));
+  /** All fields; the maps are copied. */
+  public ShownLabel(Map<String, Long> guaranteed, Map<String, Long> used, Map<String, Long> lent,
+      Map<String, Long> maximum) {
+    this.guaranteed = copy(guaranteed);
+    this.used = copy(used);
+    this.lent = copy(lent);
+    this.maximum = copy(maximum);
+  }
+
+  private static Map<String, Long> copy(Map<String, Long> amounts) {
+    return amounts == null ? null : Collections.unmodifiableMap(new LinkedHashMap<>(amounts));
   }
 }

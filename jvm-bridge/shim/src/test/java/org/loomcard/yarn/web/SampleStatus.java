@@ -22,7 +22,7 @@ final class SampleStatus implements StatusSource {
   private static final String LIMITS = "\"state\":\"stopped\",\"maximum_applications\":20,"
       + "\"maximum_applications_per_user\":3,\"maximum_allocation\":{\"memory_mb\":8192},"
       + "\"maximum_lifetime_s\":3600,\"labels\":[\"gpu\"],\"default_label\":\"gpu\","
-      + "\"label_maximum_ppm\":{\"gpu\":500000},";
+      + "\"label_maximum_ppm\":{\"gpu\":500000},\"label_guaranteed_ppm\":{\"gpu\":250000},";
   private static final String SETUP = "{\"hash\":\"9f2c4e\",\"needs\":[],\"queues\":["
       + QUEUE + "\"leaf\":false,\"options\":{},\"parent\":null,\"path\":\"root\","
       + "\"policy\":\"drf\",\"submit\":[\"*\"],\"weight\":1.0},"
@@ -106,7 +106,8 @@ final class SampleStatus implements StatusSource {
         amounts(6144, 3), amounts(4096, 4), 1, 3, new ShownState("draining",
             amounts(10240, 7), amounts(1024, 1), Collections.singletonMap("alice", 2),
             Collections.singletonMap("gpu",
-                new ShownLabel(amounts(512, 1), amounts(2048, 2))))));
+                new ShownLabel(amounts(1024, 1), amounts(512, 1),
+                    amounts(256, 0), amounts(2048, 2))))));
     return queues;
   }
 

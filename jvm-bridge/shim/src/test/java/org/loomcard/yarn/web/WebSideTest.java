@@ -100,8 +100,10 @@ public final class WebSideTest {
         "6,144 MB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
         "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
         "10,240 MB", "7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
-        "nodes labelled gpu", "2,048 MB, 2 vcores", "512 MB, 1 vcores", "label of asks without one",
-        "7 applications with 2,000,000 asks for 3,000,000 containers; the first 100 asks"}) {
+        "Queues on labelled nodes", "1,024 MB, 1 vcore (25.0 % of the parent's)",
+        "2,048 MB, 2 vcores", "512 MB, 1 vcore", "256 MB, 0 vcores", "label of asks without one",
+        "7 applications with 2,000,000 asks for 3,000,000 containers; of each queue at most 100",
+        "patience_ms: 5"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
     }
     assertFalse(answer.body.contains("count <words>"));
