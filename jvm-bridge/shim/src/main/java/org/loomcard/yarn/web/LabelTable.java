@@ -37,7 +37,7 @@ final class LabelTable {
       body.tr().td(row[0]).td(row[1]).td(row[2]).td(row[3]).td(row[4]).td(row[5]).__();
     }
     body.__().__();
-    page.p(".small").__("Lent: held by containers that asked for no label. Those that ran before "
+    page.p().__("Lent: held by containers that asked for no label. Those that ran before "
         + "this ResourceManager started count as asked for.").__();
   }
 

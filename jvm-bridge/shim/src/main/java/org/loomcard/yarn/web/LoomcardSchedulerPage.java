@@ -9,7 +9,9 @@ import org.apache.hadoop.yarn.webapp.SubView;
  */
 public final class LoomcardSchedulerPage extends RmView {
   private static final String[] STYLE = {
-      ".lc {color: #222; font-size: 13px; line-height: 1.45; max-width: 120em}",
+      // YARN's frame is a table, which grows with what is in it; its menu takes 205 px.
+      ".lc {color: #222; font-size: 13px; line-height: 1.45; width: calc(100vw - 235px);"
+          + " min-width: 40em; max-width: 120em}",
       ".lc h2 {font-size: 15px; margin: 1.4em 0 .4em 0}",
       ".lc .tiles {display: flex; flex-wrap: wrap; gap: 10px}",
       ".lc .tile {border: 1px solid #bbb; border-left: 6px solid #777; padding: 6px 14px;"
@@ -20,21 +22,23 @@ public final class LoomcardSchedulerPage extends RmView {
       ".lc .up {border-left-color: #0072b2}",
       ".lc .starting {border-left-color: #e69f00}",
       ".lc .overdue, .lc .fallback, .lc .stopped {border-left-color: #d55e00; background: #fff1e8}",
-      ".lc table {border-collapse: collapse; background: #fff; width: 100%}",
-      ".lc th {text-align: left; background: #eee; color: #222}",
-      ".lc th, .lc td {border: 1px solid #ccc; padding: 4px 8px; vertical-align: top}",
+      // As a block, a table that is too wide scrolls by itself.
+      ".lc table {border-collapse: collapse; display: block; width: max-content; max-width: 100%;"
+          + " overflow-x: auto; margin-bottom: 1.2em}",
+      ".lc th, .lc td {border: 1px solid #ccc; padding: 3px 5px; vertical-align: top;"
+          + " background: #fff}",
+      ".lc th {background: #eee; color: #222; text-align: left}",
       ".lc td.number {text-align: right}",
       ".lc td.amount {text-align: right; white-space: nowrap}",
-      ".lc .bar {position: relative; width: 150px; height: 12px; background: #e4e4e4;"
-          + " margin-bottom: 2px}",
+      ".lc .bar {position: relative; width: 100px; height: 12px; background: #e4e4e4;"
+          + " margin: 3px 0}",
       ".lc .used {position: absolute; left: 0; top: 0; height: 12px; background: #0072b2}",
       ".lc .pending {position: absolute; top: 0; height: 12px; background: #e69f00}",
       ".lc .mark {position: absolute; top: -2px; height: 16px; width: 2px; background: #222}",
-      ".lc .small {font-size: 11px; color: #555; overflow-wrap: anywhere}",
+      ".lc .small {font-size: 11px; color: #555; overflow-wrap: break-word; max-width: 18em}",
       ".lc .state {margin-left: 6px; padding: 0 5px; background: #d55e00; color: #fff;"
           + " font-size: 11px; border-radius: 3px}",
       ".lc h3 {font-size: 13px; font-weight: bold; margin: 1.2em 0 .3em 0}",
-      ".lc table.told {width: auto; margin-bottom: 1.2em}",
   };
 
   @Override

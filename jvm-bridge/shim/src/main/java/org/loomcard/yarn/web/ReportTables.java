@@ -63,7 +63,7 @@ final class ReportTables {
     }
     if (queues.size() == 1) {
       page.h3(first.path("path").asText());
-      TBODY<TABLE<DIV<Hamlet>>> body = page.table(".told").tbody();
+      TBODY<TABLE<DIV<Hamlet>>> body = page.table().tbody();
       for (JsonNode figure : figures) {
         TR<TBODY<TABLE<DIV<Hamlet>>>> row = body.tr();
         row.th(figure.path("label").asText());
@@ -106,7 +106,7 @@ final class ReportTables {
   }
 
   private static TBODY<TABLE<DIV<Hamlet>>> head(DIV<Hamlet> page, List<String> headings) {
-    TABLE<DIV<Hamlet>> table = page.table(".told");
+    TABLE<DIV<Hamlet>> table = page.table();
     TR<THEAD<TABLE<DIV<Hamlet>>>> row = table.thead().tr();
     for (String heading : headings) {
       row.th(heading);
