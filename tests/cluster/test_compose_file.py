@@ -188,3 +188,19 @@ def test_compose_accepts_the_file() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) == {*DAEMONS, "configuration", "client", "spark"}
+
+
+@pytest.mark.parametrize("command", [["example", "pi", "1", "1"], ["fs", "-ls", "/"]])
+def test_no_command_runs_without_a_configuration(tmp_path: Path, command: list[str]) -> None:
+    """Hadoop would run the job in the client, on no cluster, and call it a success."""
+    said = subprocess.run(
+        ["bash", str(ROOT / "docker/bin/hadoop-role"), *command],
+        env=os.environ | {"HADOOP_CONF_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "no yarn-site.xml" in said.stderr
+    assert "loomcard submit --on docker" in said.stderr
