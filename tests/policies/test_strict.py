@@ -186,3 +186,17 @@ def test_a_queue_has_what_it_is_guaranteed_whatever_its_weight():
         engine.ask(app, 20)
     engine.round()
     assert held(engine) == [10, 4, 1]
+
+
+def test_who_has_its_share_is_kept_once_however_often_a_task_of_it_ends():
+    """Shares that never change, and tasks that come and go: nothing is left of each that went."""
+    engine = Cluster(flat("strict"))
+    engine.add_node(1, 8192, 8)
+    greedy(engine, (10_000, (1024, 1)), (10_000, (1024, 1)))
+    for _ in range(400):
+        engine.round()
+        engine.complete(min(engine.containers))
+    tree = engine.session.tree
+    assert tree is not None
+    [level] = tree.instances[1].view._indexes["levels"].values()
+    assert len(level._held) < 100

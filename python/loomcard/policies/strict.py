@@ -189,6 +189,8 @@ class CappedLevel(Level):
         app = entry[4]
         held = isinstance(app, Application) and self.forbids(app) is not None
         (self._held if held else self._aside).append((at, entry))
+        if len(self._held) > 64 + 4 * len(self.entries):  # those that are superseded since
+            self._held = [each for each in self._held if self.entries.get(each[1][4]) is each[1]]
 
 
 def only_masters(member: Member) -> bool:
