@@ -47,11 +47,19 @@ DESIGNS: Final[tuple[Design, ...]] = (
         "guarantee",
         (
             "many-applications", "arrivals", "many-servers", "am-flood", "greedy-user",
-            "tiny-weights", "at-its-maximum", "late-queue", "vanishing-resource", "swap",
+            "tiny-weights", "at-its-maximum", "late-queue", "vanishing-resource", "nodes-lost",
+            "swap",
         ),
         "Under `strict` a queue's share is divided among its applications as hard caps too: a queue"
         " whose few applications that still want more have theirs, or that has more applications"
         " than containers, stays below its own. It knows no users.",
+    ),
+    Design(
+        _CAPPED,
+        "starvation",
+        ("masters",),
+        "AMs may hold 30 % of a queue's maximum here, which is all of what `strict` lets one of the"
+        " queues have: AMs that were let in wait for the room of others.",
     ),
     Design(
         ("fifo",),
@@ -63,8 +71,8 @@ DESIGNS: Final[tuple[Design, ...]] = (
         _SHORTEST,
         "starvation",
         (
-            "many-applications", "arrivals", "masters", "long-among-short", "tiny-weights",
-            "at-its-maximum", "late-queue", "swap",
+            "many-applications", "arrivals", "masters", "long-among-short", "too-large",
+            "tiny-weights", "at-its-maximum", "late-queue", "nodes-lost", "swap",
         ),
         _LESS_WORK,
     ),
@@ -79,7 +87,7 @@ DESIGNS: Final[tuple[Design, ...]] = (
     Design(
         ("sjf", "srtf"),
         "bounded wait",
-        ("node-sized",),
+        ("node-sized", "too-large"),
         "Room is held for who is first in line by the policy's own order, and under `sjf` and"
         " `srtf` the larger job stands behind all smaller ones.",
     ),

@@ -31,7 +31,7 @@ def tiny_weights() -> StressScenario:
     name = "tiny-weights"
     return StressScenario(
         name,
-        "weights of 0.000001, 1 and 1000000, guarantees of 0 %, tasks that ask for no vcores",
+        "weights of 0.000001 (none may be 0), 1 and 1000000, guarantees of 0 %, tasks of no vcores",
         workload(name, nodes(5), apps, 1500),
         (*USUAL, Guarantee({"root.c": 1 - 1e-5}, TURNOVER_MS, tasks=2)),
         {
