@@ -25,6 +25,7 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.LoomcardScheduler;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LabelUse;
 
 /**
  * A scheduler that is broken on purpose, so that each check of make chaos is seen to fail. It is
@@ -36,6 +37,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private static final long FREEZE_EVERY = 400;
   private static final long FREEZE_MS = 6000;
   private static final int LEAK_BYTES = 1 << 21;
+  private static final LabelUse NO_LABEL = new LabelUse("", "");
 
   private final AtomicInteger heartbeats = new AtomicInteger();
   private final AtomicInteger ends = new AtomicInteger();
@@ -86,11 +88,11 @@ public final class BrokenScheduler extends LoomcardScheduler {
     }
     long[] size = Amounts.of(container.getContainer().getResource());
     if (breaks("skip-usage", count, EVERY)) {
-      attempt.loomcardQueue().charge(attempt.getUser(), size, false, "", 1);
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, NO_LABEL, 1);
     }
     if (breaks("return-twice", count, 2)) {
       size = Amounts.of(Resources.negate(container.getContainer().getResource()));
-      attempt.loomcardQueue().charge(attempt.getUser(), size, false, "", -1);
+      attempt.loomcardQueue().charge(attempt.getUser(), size, false, NO_LABEL, -1);
     }
   }
 
