@@ -22,8 +22,8 @@ import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
 
 /** The content of the page: {@link SchedulerDocument} as tiles and tables. */
 public final class SchedulerBlock extends HtmlBlock {
-  private static final DateTimeFormatter SECONDS =
-      DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT).withZone(ZoneOffset.UTC);
+  private static final DateTimeFormatter SECONDS = DateTimeFormatter
+      .ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'", Locale.ROOT).withZone(ZoneOffset.UTC);
   private static final int HASH_SHOWN = 12;
   private static final String[] AMOUNTS = {"used", "pending", "guaranteed", "entitlement"};
   private static final int INDENT_PX = 16;
