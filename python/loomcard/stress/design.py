@@ -29,6 +29,10 @@ class Design(NamedTuple):
 _SHORTEST = ("sjf", "srtf", "tetris")
 _CAPPED = ("strict",)
 _LESS_WORK = "`sjf`, `srtf` and `tetris` serve who has less work first, however long others wait."
+_RESERVE = (
+    "Under `dress` a share of each queue is reserved for small jobs. While none comes it idles, and"
+    " shrinks from tick to tick by as much of it as is free."
+)
 
 DESIGNS: Final[tuple[Design, ...]] = (
     Design(
@@ -103,6 +107,13 @@ DESIGNS: Final[tuple[Design, ...]] = (
         ("third-branch",),
         "Eight containers a node are half of these nodes: nobody can have a third.",
     ),
+    Design(
+        ("dress",),
+        "idle room",
+        ("masters", "late-queue", "nodes-lost", "swap"),
+        _RESERVE,
+    ),
+    Design(("dress",), "guarantee", ("many-servers", "am-flood", "nodes-lost"), _RESERVE),
 )  # fmt: skip
 
 
