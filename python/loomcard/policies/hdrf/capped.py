@@ -63,6 +63,8 @@ class Capped:
     def settle(self, level: float) -> None:
         """Bring ``below`` and ``above`` to M = ``level``."""
         keys = self.keys
+        if level == self.level:
+            return
         while self.cut < len(keys) and keys[self.cut] <= level:
             self._cross(keys[self.cut], 1)
             self.cut += 1

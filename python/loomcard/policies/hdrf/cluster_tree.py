@@ -36,8 +36,7 @@ class Partition:
             self.wanted = list(self.tree.root.wants)
             servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        found = {shape: servers.first(*shape) for shape in self.wanted}
-        self._spots = {shape: node for shape, node in found.items() if node is not None}
+        self._spots = servers.spots(self.wanted)
         self._fitting = frozenset(self._spots)
         return self._fitting
 

@@ -8,7 +8,7 @@ alternate. A structure built anew says the same to the last bit, which a replaye
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
@@ -44,10 +44,11 @@ Rank = tuple[float, float, tuple[Any, ...], Child]
 class Line:
     """Leaves of a branch that want the same and weigh the same, the least share first."""
 
-    __slots__ = ("ahead", "count", "heap", "wants", "weight")
+    __slots__ = ("ahead", "bits", "count", "heap", "wants", "weight")
 
-    def __init__(self, wants: tuple[Want, ...], weight: float, ahead: float) -> None:
+    def __init__(self, wants: tuple[Want, ...], bits: int, weight: float, ahead: float) -> None:
         self.wants = wants
+        self.bits = bits  # of the wants
         self.weight = weight
         self.ahead = ahead  # the share of one task of the largest that they want
         self.count = 0
@@ -71,6 +72,10 @@ class Line:
             heapify(self.heap)
 
 
+Top = tuple[float, tuple[Any, ...], float, Line, Leaf]
+"""The first of a line: its s/w, what breaks ties, its (s + t)/w."""
+
+
 class Place:
     """How a leaf stands in the sums of its branch. ``line``: None if it is idle."""
 
@@ -86,31 +91,37 @@ class Place:
 class Sums:
     """How the leaves of one branch enter it, or its inner children in one copy."""
 
-    __slots__ = ("by_want", "capped", "idle", "lines")
+    __slots__ = ("capped", "counted", "idle", "lines", "tops")
 
     def __init__(self, width: int) -> None:
         self.capped = Capped(width)
+        self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
         self.idle = [0] * width
         self.lines: dict[tuple[Any, float], Line] = {}
-        self.by_want: dict[Want, dict[tuple[Any, float], Line]] = {}
+        self.tops: list[Top] | None = None
 
-    def line(self, leaf: Leaf, tasks: dict[Want, tuple[float, ...]]) -> Line:
+    def line(self, leaf: Leaf, tree: ShareTree) -> Line:
         """The line of leaves like this."""
         key = leaf.wants, leaf.weight
         line = self.lines.get(key)
         if line is None:
-            ahead = max(max(tasks[want], default=0.0) for want in leaf.wants)
-            line = self.lines[key] = Line(leaf.wants, leaf.weight, ahead)
-            for want in leaf.wants:
-                self.by_want.setdefault(want, {})[key] = line
+            ahead = max(max(tree.tasks[want], default=0.0) for want in leaf.wants)
+            line = self.lines[key] = Line(leaf.wants, tree.bits(leaf.wants), leaf.weight, ahead)
         return line
 
-    def empty(self, line: Line) -> None:
-        """Nobody stands in a line any more."""
-        key = line.wants, line.weight
-        del self.lines[key]
-        for want in line.wants:
-            del self.by_want[want][key]
+    def ordered(self) -> list[Top]:
+        """The first of each line, in order; kept until a leaf changes."""
+        if self.tops is None:
+            self.tops = []
+            for line in self.lines.values():
+                top = line.heap[0] if line.heap else None
+                if top is not None and top[3].place.entry is not top:
+                    top = line.top()
+                if top is not None:
+                    d, order, _, leaf = top
+                    self.tops.append((d, order, d + line.ahead / line.weight, line, leaf))
+            self.tops.sort()
+        return self.tops
 
 
 class FastShares(ShareTree):
@@ -127,6 +138,8 @@ class FastShares(ShareTree):
         sums: Sums | None = branch.sums
         if sums is None:
             sums = branch.sums = Sums(self.width)
+        sums.tops = None
+        sums.counted.clear()
         there = leaf in branch.children
         place: Place | None = leaf.place
         if place is None:
@@ -153,7 +166,7 @@ class FastShares(ShareTree):
             place.line = None
             line.count -= 1
             if not line.count:
-                sums.empty(line)
+                del sums.lines[line.wants, line.weight]
 
     def _enter(self, sums: Sums, place: Place, leaf: Leaf) -> None:
         held = leaf.held
@@ -163,7 +176,7 @@ class FastShares(ShareTree):
             return
         line = place.line
         if line is None:
-            line = place.line = sums.line(leaf, self.tasks)
+            line = place.line = sums.line(leaf, self)
             line.count += 1
         place.d = d = max(held, default=0.0) / leaf.weight
         sums.capped.add(d, vector)
@@ -200,6 +213,7 @@ class Copy(Shares):
         self.tree = tree
         self.stale: dict[Branch, None] = {}
         self._fitting = fitting
+        self._bits = tree.bits(fitting)
         tasks = [tree.tasks[want] for want in fitting]
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
         self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
@@ -263,32 +277,27 @@ class Copy(Shares):
                     stale[parent] = None
             depth -= 1
 
-    def _tops(self, branch: Branch) -> Iterator[tuple[Line, Entry]]:
-        """The first of each line of leaves in A."""
+    def _foremost(self, branch: Branch) -> tuple[Rank | None, float, float]:
+        """Of the leaves of a branch that are in A the rank of the first and its t, and M."""
+        best: Rank | None = None
+        least, ahead, fitting = NO_CAP, 0.0, self._bits
         sums: Sums | None = branch.sums
-        if sums is not None:
-            by_want = sums.by_want
-            for want in self._fitting:
-                lines = by_want.get(want)
-                for line in lines.values() if lines else ():
-                    top = line.top()
-                    if top is not None:
-                        yield line, top
+        for d, order, then, line, leaf in () if sums is None else sums.ordered():
+            if best is not None and d >= least and d >= best[0] + TIED:
+                break  # of those that follow none is before these
+            if line.bits & fitting:
+                least = min(least, then)
+                even = round(d, DIGITS) if best is None or d < best[0] + TIED else NO_CAP
+                if best is None or (even, order) < (best[0], best[2]):
+                    best, ahead = (even, even, order, leaf), line.ahead
+        return best, ahead, least
 
     def _stand(self, branch: Branch) -> Standing:
         """How a branch counts; notes which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
-            return _standing_of(IDLE, [x / POINT for x in branch.plain], 0.0)
-        best: Rank | None = None
-        least, ahead = NO_CAP, 0.0  # M and t
-        for line, top in self._tops(branch):
-            d, weight = top[0], line.weight
-            least = min(least, d + line.ahead / weight)
-            if best is None or d < best[0] + TIED:
-                even = round(d, DIGITS)
-                if best is None or (even, even, top[1]) < best[:3]:
-                    best, ahead = (even, even, top[1], top[3]), line.ahead
+            return _standing_of(IDLE, tuple([x / POINT for x in branch.plain]), 0.0)
+        best, ahead, least = self._foremost(branch)  # t and M
         ranks = self._ranks.get(branch)
         if ranks:
             inner = min(ranks.values())
@@ -303,28 +312,34 @@ class Copy(Shares):
             least = min(least, *self._next[branch].values())
         return _standing_of(status, self._vector(branch, least), ahead)
 
-    def _vector(self, branch: Branch, least: float) -> list[float]:
+    def _vector(self, branch: Branch, least: float) -> tuple[float, ...]:
         """Who wants more enters with at most M * w, who does not as it is."""
-        rest, above = [0] * self.tree.width, [0] * self.tree.width
-        for sums in (branch.sums, self._sums.get(branch)):
-            if sums is not None:
-                capped: Capped = sums.capped
-                if capped.level != least:
-                    capped.settle(least)
-                add(rest, sums.idle)
-                add(rest, capped.below)
-                if capped.cut < len(capped.keys):
-                    add(above, capped.above)
-        if not any(above):
-            return [r / POINT for r in rest]
-        return [(least * a + r) / POINT for a, r in zip(above, rest, strict=True)]
+        leaves: Sums | None = branch.sums
+        inner = self._sums.get(branch)
+        if leaves is not None and inner is None:
+            found = leaves.counted.get(least)
+            if found is None:
+                found = leaves.counted[least] = self._summed([leaves], least)
+            return found
+        return self._summed([sums for sums in (leaves, inner) if sums is not None], least)
 
-    def _root(self) -> list[float]:
+    def _summed(self, every: Sequence[Sums], least: float) -> tuple[float, ...]:
+        rest, above = [0] * self.tree.width, [0] * self.tree.width
+        for sums in every:
+            capped = sums.capped
+            capped.settle(least)
+            add(rest, sums.idle)
+            add(rest, capped.below)
+            add(above, capped.above)
+        if not any(above):
+            return tuple([r / POINT for r in rest])
+        return tuple([(least * a + r) / POINT for a, r in zip(above, rest, strict=True)])
+
+    def _root(self) -> tuple[float, ...]:
         """The same of the root, whose inner children are summed only when it is asked for."""
         root = self.tree.root
         least = min(self._next.get(root, {}).values(), default=NO_CAP)
-        for line, top in self._tops(root):
-            least = min(least, top[0] + line.ahead / line.weight)
+        least = min(least, self._foremost(root)[2])
         total = [int(x * POINT) for x in self._vector(root, least)]
         for child in root.children:
             if isinstance(child, Branch):
@@ -333,7 +348,7 @@ class Copy(Shares):
                 if status != IDLE and share > least * child.weight:
                     scale = least * child.weight / share
                 add(total, [int(scale * x * POINT) for x in vector])
-        return [x / POINT for x in total]
+        return tuple([x / POINT for x in total])
 
     def of(self, child: Child) -> Standing:
         """How a node counts."""
@@ -365,5 +380,5 @@ class Copy(Shares):
         return (even, even, child.order, child) if status == ACTIVE else None
 
 
-def _standing_of(status: int, vector: list[float], ahead: float) -> Standing:
-    return Standing(status, tuple(vector), max(vector, default=0.0), ahead)
+def _standing_of(status: int, vector: tuple[float, ...], ahead: float) -> Standing:
+    return Standing(status, vector, max(vector, default=0.0), ahead)

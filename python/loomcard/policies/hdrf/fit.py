@@ -6,7 +6,7 @@ descent alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from loomcard.model.cluster import Ask, Node
 from loomcard.model.ledger import Ledger
@@ -58,6 +58,11 @@ class Servers:
     def first(self, size: Resource, label: str) -> Node | None:
         """The server of the lowest number that has room for a task."""
         return self._ledger.rooms.of(size, label).first()
+
+    def spots(self, shapes: Iterable[Shape]) -> dict[Shape, Node]:
+        """For each shape that fits on a server now the first of these."""
+        of = self._ledger.rooms.of
+        return {s: node for s in shapes if (node := of(*s).first()) is not None}
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """As ``plan.place``."""
@@ -135,6 +140,10 @@ class ServersWithHeadroom(Servers):
                 if node is not None and (found is None or node.number < found.number):
                     found = node
         return found
+
+    def spots(self, shapes: Iterable[Shape]) -> dict[Shape, Node]:
+        """For each shape that fits on a server now the first of these."""
+        return {s: node for s in shapes if (node := self.first(*s)) is not None}
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """As ``plan.place``, where the headroom is left."""

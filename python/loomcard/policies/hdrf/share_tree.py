@@ -7,7 +7,7 @@ to event, ``recomputed`` asks the paper's functions each time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 POINT = 2.0**64
@@ -119,6 +119,7 @@ class ShareTree(ABC):
         self.root = root
         self.width = width
         self.tasks: dict[Want, tuple[float, ...]] = {}
+        self._bit: dict[Want, int] = {}
         self.version = 0  # changes when what is wanted in the whole tree does
         self._aside: list[Leaf] = []
 
@@ -139,6 +140,14 @@ class ShareTree(ABC):
     def learn(self, want: Want, task: tuple[float, ...]) -> None:
         """One task of ``want`` takes these fractions of the capacity."""
         self.tasks[want] = task
+        self._bit.setdefault(want, 1 << len(self._bit))
+
+    def bits(self, wants: Iterable[Want]) -> int:
+        """A bit for each of them, to ask fast which of some are among others."""
+        found = 0
+        for want in wants:
+            found |= self._bit[want]
+        return found
 
     def put(self, leaf: Leaf, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
         """A leaf comes, or holds and wants something else from now on. Each of ``wants`` was
