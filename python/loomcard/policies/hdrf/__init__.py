@@ -1,6 +1,5 @@
 """Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013)."""
 
-from loomcard.policies.hdrf.collapsed import collapsed_target, collapsed_weights
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Attributed,
@@ -16,6 +15,7 @@ from loomcard.policies.hdrf.paper import (
     unsaturated,
     update_shares,
 )
+from loomcard.policies.hdrf.rounds import collapsed_target, collapsed_weights
 
 __all__ = [
     "SETTINGS",

@@ -9,11 +9,9 @@ alternate. A structure built anew says the same to the last bit, which a replaye
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
-from loomcard.policies.hdrf.capped import NO_CAP, Capped, add, subtract
 from loomcard.policies.hdrf.rounds import DIGITS, even_rank
 from loomcard.policies.hdrf.share_tree import (
     ACTIVE,
@@ -28,100 +26,14 @@ from loomcard.policies.hdrf.share_tree import (
     Standing,
     Want,
 )
+from loomcard.policies.hdrf.sums import NO_CAP, Place, Sums, add, subtract
 
 TIED = 10.0**-DIGITS
 COPIES = 8
 """For how many sets of wants that fit the shares of inner nodes are kept."""
 
-Entry = Any
-"""A leaf in its line: s/w, what breaks ties, a number of its own, the leaf; Any, since compiled
-code makes typed tuples anew, and a superseded one is known by its identity.
-"""
 Rank = tuple[float, float, tuple[Any, ...], Child]
 """What siblings are compared by: ``even_rank``, what breaks ties, the child."""
-
-
-class Line:
-    """Leaves of a branch that want the same and weigh the same, the least share first."""
-
-    __slots__ = ("ahead", "bits", "count", "heap", "wants", "weight")
-
-    def __init__(self, wants: tuple[Want, ...], bits: int, weight: float, ahead: float) -> None:
-        self.wants = wants
-        self.bits = bits  # of the wants
-        self.weight = weight
-        self.ahead = ahead  # the share of one task of the largest that they want
-        self.count = 0
-        self.heap: list[Entry] = []
-
-    def top(self) -> Entry | None:
-        """The first of the line."""
-        heap = self.heap
-        while heap:
-            first = heap[0]
-            if first[3].place.entry is first:
-                return first
-            heappop(heap)  # superseded
-        return None
-
-    def push(self, entry: Entry) -> None:
-        """A leaf takes its place."""
-        heappush(self.heap, entry)
-        if len(self.heap) > 64 + 4 * self.count:  # sweep out what is superseded
-            self.heap = [entry for entry in self.heap if entry[3].place.entry is entry]
-            heapify(self.heap)
-
-
-Top = tuple[float, tuple[Any, ...], float, Line, Leaf]
-"""The first of a line: its s/w, what breaks ties, its (s + t)/w."""
-
-
-class Place:
-    """How a leaf stands in the sums of its branch. ``line``: None if it is idle."""
-
-    __slots__ = ("d", "entry", "line", "vector")
-
-    def __init__(self) -> None:
-        self.line: Line | None = None
-        self.entry: Entry | None = None
-        self.d = 0.0
-        self.vector: list[int] = []
-
-
-class Sums:
-    """How the leaves of one branch enter it, or its inner children in one copy."""
-
-    __slots__ = ("capped", "counted", "idle", "lines", "tops")
-
-    def __init__(self, width: int) -> None:
-        self.capped = Capped(width)
-        self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
-        self.idle = [0] * width
-        self.lines: dict[tuple[Any, float], Line] = {}
-        self.tops: list[Top] | None = None
-
-    def line(self, leaf: Leaf, tree: ShareTree) -> Line:
-        """The line of leaves like this."""
-        key = leaf.wants, leaf.weight
-        line = self.lines.get(key)
-        if line is None:
-            ahead = max(max(tree.tasks[want], default=0.0) for want in leaf.wants)
-            line = self.lines[key] = Line(leaf.wants, tree.bits(leaf.wants), leaf.weight, ahead)
-        return line
-
-    def ordered(self) -> list[Top]:
-        """The first of each line, in order; kept until a leaf changes."""
-        if self.tops is None:
-            self.tops = []
-            for line in self.lines.values():
-                top = line.heap[0] if line.heap else None
-                if top is not None and top[3].place.entry is not top:
-                    top = line.top()
-                if top is not None:
-                    d, order, _, leaf = top
-                    self.tops.append((d, order, d + line.ahead / line.weight, line, leaf))
-            self.tops.sort()
-        return self.tops
 
 
 class FastShares(ShareTree):

@@ -15,13 +15,11 @@ from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
-from loomcard.policies.hdrf.holds import EVERY_MS, hold_for_first
-from loomcard.policies.hdrf.owed import OwedTasks
+from loomcard.policies.hdrf.holds import EVERY_MS, OwedTasks, hold_for_first
 from loomcard.policies.hdrf.preemption import Preemption, Rules, look
-from loomcard.policies.hdrf.recomputed import Recomputed
 from loomcard.policies.hdrf.rounds import RULES
 from loomcard.policies.hdrf.serve import Server, released
-from loomcard.policies.hdrf.share_tree import Branch, Child, ShareTree
+from loomcard.policies.hdrf.share_tree import Branch, Child, Recomputed, ShareTree
 from loomcard.policies.hdrf.state import EACH_MS, report
 from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds
 from loomcard.policies.registry import register

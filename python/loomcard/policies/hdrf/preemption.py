@@ -23,7 +23,7 @@ from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, due, has_room
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
-from loomcard.policies.hdrf.owed import Owed, OwedTasks, word_of
+from loomcard.policies.hdrf.holds import Owed, OwedTasks, for_first, word_of
 from loomcard.policies.hdrf.share_tree import Child, Leaf
 
 EVERY_MS = 1000
@@ -265,8 +265,9 @@ class Taking:
     def _kept(self, node: Node) -> list[Sequence[int]]:
         """What room there is, or will be, is for others."""
         sizes: list[Sequence[int]] = [t.size for t in self._tasks.tasks if t.node == node.number]
-        if node.hold is not None and list(node.hold.ask.size) not in sizes:
-            sizes.append(node.hold.ask.size)
+        hold = node.hold
+        if hold is not None and not sizes and not for_first(self._forest, hold):
+            sizes.append(hold.ask.size)
         return sizes
 
     def _candidates(
