@@ -50,7 +50,6 @@ class FastShares(ShareTree):
         sums: Sums | None = branch.sums
         if sums is None:
             sums = branch.sums = Sums(self.width)
-        sums.tops = None
         sums.counted.clear()
         there = leaf in branch.children
         place: Place | None = leaf.place
@@ -73,6 +72,7 @@ class FastShares(ShareTree):
                 place.vector = []
             return
         sums.capped.take(place.d, place.vector)
+        sums.moved[line] = None
         place.vector = []
         if leaf is None or line.wants is not leaf.wants:
             place.line = None
@@ -92,6 +92,7 @@ class FastShares(ShareTree):
             line.count += 1
         place.d = d = max(held, default=0.0) / leaf.weight
         sums.capped.add(d, vector)
+        sums.moved[line] = None
         if not leaf.aside:
             self._entered += 1
             place.entry = entry = (d, leaf.order, self._entered, leaf)

@@ -4,7 +4,7 @@ moves, in integers (fixed point), and the lines in which leaves wait.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -103,10 +103,14 @@ code makes typed tuples anew, and a superseded one is known by its identity.
 """
 
 
+Top = tuple[float, tuple[Any, ...], float, "Line", Leaf]
+"""The first of a line: its s/w, what breaks ties, its (s + t)/w."""
+
+
 class Line:
     """Leaves of a branch that want the same and weigh the same, the least share first."""
 
-    __slots__ = ("ahead", "bits", "count", "heap", "wants", "weight")
+    __slots__ = ("ahead", "bits", "count", "heap", "shown", "wants", "weight")
 
     def __init__(self, wants: tuple[Want, ...], bits: int, weight: float, ahead: float) -> None:
         self.wants = wants
@@ -115,6 +119,7 @@ class Line:
         self.ahead = ahead  # the share of one task of the largest that they want
         self.count = 0
         self.heap: list[Entry] = []
+        self.shown: Top | None = None  # among the tops of its branch
 
     def top(self) -> Entry | None:
         """The first of the line."""
@@ -134,10 +139,6 @@ class Line:
             heapify(self.heap)
 
 
-Top = tuple[float, tuple[Any, ...], float, Line, Leaf]
-"""The first of a line: its s/w, what breaks ties, its (s + t)/w."""
-
-
 class Place:
     """How a leaf stands in the sums of its branch. ``line``: None if it is idle."""
 
@@ -153,14 +154,15 @@ class Place:
 class Sums:
     """How the leaves of one branch enter it, or its inner children in one copy."""
 
-    __slots__ = ("capped", "counted", "idle", "lines", "tops")
+    __slots__ = ("capped", "counted", "idle", "lines", "moved", "tops")
 
     def __init__(self, width: int) -> None:
         self.capped = Capped(width)
         self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
         self.idle = [0] * width
         self.lines: dict[tuple[Any, float], Line] = {}
-        self.tops: list[Top] | None = None
+        self.tops: list[Top] = []  # in order, but for the lines that moved
+        self.moved: dict[Line, None] = {}
 
     def line(self, leaf: Leaf, tree: ShareTree) -> Line:
         """The line of leaves like this."""
@@ -172,15 +174,17 @@ class Sums:
         return line
 
     def ordered(self) -> list[Top]:
-        """The first of each line, in order; kept until a leaf changes."""
-        if self.tops is None:
-            self.tops = []
-            for line in self.lines.values():
-                top = line.heap[0] if line.heap else None
-                if top is not None and top[3].place.entry is not top:
-                    top = line.top()
+        """The first of each line, in order."""
+        if self.moved:
+            tops = self.tops
+            for line in self.moved:
+                if line.shown is not None:
+                    del tops[bisect_left(tops, line.shown)]
+            for line in self.moved:
+                line.shown, top = None, line.top()
                 if top is not None:
                     d, order, _, leaf = top
-                    self.tops.append((d, order, d + line.ahead / line.weight, line, leaf))
-            self.tops.sort()
+                    line.shown = (d, order, d + line.ahead / line.weight, line, leaf)
+                    insort(tops, line.shown)
+            self.moved.clear()
         return self.tops
