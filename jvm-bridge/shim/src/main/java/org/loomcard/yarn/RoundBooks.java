@@ -114,6 +114,7 @@ final class RoundBooks implements Books {
     }
     writeLock.lock();
     try {
+      ledger.holds().sweep(); // no batch does it meanwhile
       resizes.serve();
     } finally {
       writeLock.unlock();

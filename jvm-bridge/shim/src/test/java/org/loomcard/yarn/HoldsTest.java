@@ -7,11 +7,13 @@ import static org.junit.Assert.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collections;
+import org.apache.hadoop.yarn.api.records.ApplicationResourceUsageReport;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.PlanMessage;
 
@@ -143,6 +145,37 @@ public class HoldsTest extends SchedulerTestBase {
   private void keepAndRead(Long untilMs) {
     assertEquals(0, rounds.commit(keep(ask, far, untilMs)).refused);
     assertEquals(1, read().one("holds").get(2).size());
+  }
+
+  private String reserved(String queue) {
+    QueueMetrics metrics = scheduler.queues().find(queue).getMetrics();
+    ApplicationResourceUsageReport report =
+        scheduler.getAppResourceUsageReport(large.getApplicationAttemptId());
+    return metrics.getReservedMB() + " MB, " + metrics.getReservedVirtualCores() + ", "
+        + metrics.getReservedContainers() + "; " + report.getReservedResources().getMemorySize()
+        + " MB, " + report.getNumReservedContainers();
+  }
+
+  /** What is held is what YARN's figures call reserved, wherever the hold goes. */
+  @Test
+  public void heldRoomIsReportedAsReserved() throws Exception {
+    start();
+    String none = "0 MB, 0, 0; 0 MB, 0";
+    assertEquals(none, reserved("root"));
+    keepAndRead(null);
+    String whole = "8192 MB, 0, 1; 8192 MB, 1";
+    assertEquals(whole, reserved("root"));
+    assertEquals(whole, reserved("root.default"));
+    keepAndRead(100_000_000L);
+    assertEquals("a hold that is renewed counts once", whole, reserved("root"));
+    assertEquals(0, rounds.commit(release(ask)).refused);
+    assertEquals(none, reserved("root"));
+    keepAndRead(null);
+    rm.killApp(app.getApplicationId());
+    rm.drainEvents();
+    assertEquals(0, rounds.fallbackRound());
+    QueueMetrics metrics = scheduler.queues().find("root").getMetrics();
+    assertEquals("the fallback sees that it is over", 0, metrics.getReservedMB());
   }
 
   /** A lost node takes the hold with it. */

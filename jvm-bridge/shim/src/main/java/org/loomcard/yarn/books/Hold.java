@@ -2,9 +2,16 @@ package org.loomcard.yarn.books;
 
 import java.util.Arrays;
 import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationResourceUsageReport;
+import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
  * Room kept on a node for one container of an ask: what is free there, and what becomes free, no
@@ -21,6 +28,8 @@ public final class Hold {
   final Long untilMs;
   private final long[] size;
   private final String label;
+  /** Whose metrics count it; null while none do. */
+  private LoomcardQueue countedIn;
 
   Hold(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
       Long untilMs, long sinceMs, long placedMs) {
@@ -45,6 +54,21 @@ public final class Hold {
   /** The amounts kept. */
   public long[] size() {
     return size.clone();
+  }
+
+  /** Its queue's metrics count it from now on, or nobody's, and the attempt's report too. */
+  void countIn(LoomcardQueue queue) {
+    Resource amounts = Amounts.toResource(size);
+    Holder holder = attempt;
+    if (countedIn != null) {
+      countedIn.getMetrics().unreserveResource(label, attempt.getUser(), amounts);
+      holder.countHeld(label, amounts, false);
+    }
+    countedIn = queue;
+    if (queue != null) {
+      queue.getMetrics().reserveResource(label, attempt.getUser(), amounts);
+      holder.countHeld(label, amounts, true);
+    }
   }
 
   /** Whether room is kept for this ask. A change of a container's size is no part of any ask. */
@@ -78,5 +102,31 @@ public final class Hold {
     String asked = any.getNodeLabelExpression();
     return !Arrays.equals(Amounts.of(any.getCapability()), size)
         || !label.equals(asked == null ? "" : asked);
+  }
+
+  /** An attempt that room may be held for; YARN's reports call that reserved. */
+  abstract static class Holder extends HadoopLine.Attempt {
+    private volatile boolean holds;
+
+    Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
+        RMContext context) {
+      super(id, user, queue, users, context);
+    }
+
+    private void countHeld(String label, Resource amounts, boolean more) {
+      holds = more;
+      if (more) {
+        attemptResourceUsage.incReserved(label, amounts);
+      } else {
+        attemptResourceUsage.decReserved(label, amounts);
+      }
+    }
+
+    @Override
+    public final ApplicationResourceUsageReport getResourceUsageReport() {
+      ApplicationResourceUsageReport report = super.getResourceUsageReport();
+      report.setNumReservedContainers(holds ? 1 : 0);
+      return report;
+    }
   }
 }

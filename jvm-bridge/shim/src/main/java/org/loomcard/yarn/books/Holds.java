@@ -92,6 +92,7 @@ public final class Holds {
     Hold hold = new Hold(attempt, key, node, size, untilMs, since, now);
     byApplication.put(attempt.application(), hold);
     node.keep(hold);
+    hold.countIn(attempt.loomcardQueue());
     untold = true;
   }
 
@@ -107,6 +108,7 @@ public final class Holds {
 
   private void end(Hold hold) {
     byApplication.remove(hold.attempt.application(), hold);
+    hold.countIn(null);
     if (hold.node.hold() == hold) {
       hold.node.keep(null);
     }
@@ -131,7 +133,16 @@ public final class Holds {
     untold |= aHold || !byApplication.isEmpty();
   }
 
-  private void sweep() {
+  /** An application is in another queue: its hold goes with it. */
+  void moved(LoomcardApplication application) {
+    Hold hold = byApplication.get(application);
+    if (hold != null) {
+      hold.countIn(application.queue());
+    }
+  }
+
+  /** Ends those that are over. */
+  public void sweep() {
     long now = ledger.news().now();
     for (Hold hold : byApplication.values()) {
       if (ledger.node(hold.node.number()) != hold.node || hold.isOver(now)) {

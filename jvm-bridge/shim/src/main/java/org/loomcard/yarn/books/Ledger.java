@@ -147,6 +147,7 @@ public final class Ledger extends ContainerLedger {
       int priority) {
     if (queue != application.queue()) {
       application.setQueue(queue);
+      holds.moved(application);
     }
     application.setPriority(priority);
     long at = news.now();

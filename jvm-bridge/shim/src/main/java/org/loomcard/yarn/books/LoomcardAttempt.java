@@ -33,7 +33,7 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 /**
  * One attempt: its asks, its live containers, and which of its asks the policy has to be told anew.
  */
-public final class LoomcardAttempt extends HadoopLine.Attempt {
+public final class LoomcardAttempt extends Hold.Holder {
   private final int number;
   private final LoomcardApplication application;
   private final Ledger ledger;

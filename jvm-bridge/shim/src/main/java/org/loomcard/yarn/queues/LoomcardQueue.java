@@ -381,7 +381,7 @@ public final class LoomcardQueue implements Queue {
     return Priority.newInstance(0);
   }
 
-  /** Nothing is ever reserved on a node: withholding a node is a policy's memory. */
+  /** Nothing: no container is reserved on a node; what room is held for is in the metrics. */
   @Override
   public void incReservedResource(String partition, Resource resource) {
   }

@@ -1,0 +1,55 @@
+"""A policy for HoldAgreementTest: holds room for any ask anywhere, gives it up, and tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard.model.cluster import Ask, Node
+from loomcard.model.events import TimerFired
+from loomcard.model.plan import Plan
+from loomcard.model.view import ClusterView
+from loomcard.policies.dice import draw
+from loomcard.policies.fifo import by_priority
+from loomcard.policies.fill import fill
+
+
+@dataclass(frozen=True)
+class Holder:
+    """First in, first out, with holds by the dice; seldom for so long that they see their end."""
+
+    seed: int = 1
+    leaf_only = True
+
+    def decide(self, view: ClusterView, told: Any) -> tuple[Plan, Any]:
+        """The memory is what was told last. What the round itself holds after this call is told in
+        the next one, which a timer brings.
+        """
+        plan, before = Plan(view), _holds(view)
+        happened = any(not isinstance(event, TimerFired) for event in view.changes)
+        if happened:
+            for hold in view.holds:
+                if self._dice("release", hold.ask, hold.node, view) < 0.2:
+                    plan.release_hold(hold.ask)
+            for ask, node in _pairs(view):
+                until_ms = view.now_ms + 50 if self._dice("until", ask, node, view) < 0.3 else None
+                if self._dice("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):
+                    plan.hold(ask, node, until_ms)
+        fill(plan, order=by_priority, hold_after_ms=1)
+        after = _holds(view)
+        plan.report(view.queue, {"holds": after})
+        if happened or before != told or after != before:
+            plan.wake_at(view.now_ms + 20)
+        return plan, after
+
+    def _dice(self, what: str, ask: Ask, node: Node, view: ClusterView) -> float:
+        return draw(self.seed, f"{what} {ask.key} {node.number}", view.version)
+
+
+def _pairs(view: ClusterView) -> Iterator[tuple[Ask, Node]]:
+    return ((ask, node) for ask in view.asks for node in view.nodes)
+
+
+def _holds(view: ClusterView) -> str:
+    return ";".join(f"{':'.join(map(str, h.ask.key))} on {h.node.number}" for h in view.holds)
