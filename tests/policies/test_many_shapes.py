@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from compiled import flat
+from compiled import flat, queue, setup
+from loomcard.model import records as r
 from loomcard.model.room import SHAPES_KEPT, Room
 from loomcard.policies import fill
 from loomcard.testing.cluster import Cluster
@@ -59,3 +60,25 @@ def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
     for _ in range(5):
         assert made.round(1000) == []
     assert len(looked) < SHAPES_KEPT
+
+
+@pytest.mark.parametrize("policy", [*HOLDING, "strict"])
+def test_who_may_have_nothing_is_looked_at_once_not_for_each_shape(policy, monkeypatch):
+    """A user limit, or a share, keeps everything from the application while half is free."""
+    made = Cluster(
+        setup(queue("root", "drf"), queue("root.a", policy, user_limit_ppm=500_000)),
+        nodes=[(8192, 8)] * 10,
+    )
+    made.add_app(1, user="greedy", submitted_ms=1)
+    for number in range(1, SHAPES + 1):
+        made.ask(1, 1, (1024 + number, 1), request_id=number)
+    made.add_app(2, user="other", submitted_ms=2)
+    made.ask(2, 1)
+    made.round()
+    looked = []
+    top = fill.Index.top
+    monkeypatch.setattr(fill.Index, "top", lambda *given: looked.append(1) or top(*given))
+    for _ in range(5):
+        made.tell(r.TimerFired(made.now, 1))
+        assert made.round(1000) == []
+    assert 5 <= len(looked) < SHAPES

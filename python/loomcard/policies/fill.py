@@ -127,21 +127,18 @@ class Index:
         heappop(heap)
         self.rekey(order, member)
 
-    def leave(self, top: Member) -> list[tuple[Shape | None, Entry]]:
+    def take_top(self) -> list[tuple[Shape | None, Entry]]:
         """Remove the top from every heap in which it is first; ``restore`` puts it back."""
-        found: list[tuple[Shape | None, Entry]] = []
+        found = [(self._at, heappop(self.heaps[self._at]))]
+        top = found[0][1][4]
         for shape, heap in self.heaps.items():
             while heap and heap[0][4] is top:
                 found.append((shape, heappop(heap)))
         return found
 
-    def take_out(self) -> tuple[Shape | None, Entry]:
-        """Remove the top from the heap in which it was found."""
-        return self._at, heappop(self.heaps[self._at])
-
     def set_aside(self) -> None:
-        """The top gets nothing in this call."""
-        self._aside.append(self.take_out())
+        """The top gets nothing in this call, whatever it asks for."""
+        self._aside += self.take_top()
 
     def put_back(self) -> None:
         """The call is over: who was set aside may try again in the next."""

@@ -117,7 +117,7 @@ def want_room(plan: Plan, index: Index, after_ms: int, rules: Rules = NO_RULES) 
                 view._draft.wants[ask] = plan._instance
             if able:
                 break
-        left += index.leave(app)
+        left += index.take_top()
     index.restore(left)
 
 

@@ -91,13 +91,11 @@ class UserLimitedLevel(Level):
 
     def set_aside(self) -> None:
         """Who waits for the user limit waits longer than for this call."""
-        at, entry = self.take_out()
-        app = entry[4]
+        taken = self.take_top()
+        app = taken[0][1][4]
         assert isinstance(app, Application)
-        if self.forbids(app) is None:
-            self._aside.append((at, entry))
-        else:
-            self._held.setdefault(app.user, []).append((at, entry))
+        held = self.forbids(app) is not None
+        (self._held.setdefault(app.user, []) if held else self._aside).extend(taken)
 
     def _limit(self) -> float:
         size, required = self._magnitude, self._required
