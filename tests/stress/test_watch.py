@@ -56,10 +56,10 @@ def test_idle_room_is_what_a_waiting_task_would_fit_into():
 
 
 def test_a_guarantee_counts_once_all_have_wanted_for_a_turnover():
-    """a has all slots when b comes; its tasks end after four seconds, then both have halves."""
+    """a has all slots when b comes; three seconds later its tasks end, and both have halves."""
     a = exactly("a", [4000] * 40, queue="root.a")
     b = exactly("b", [4000] * 40, 1000, "root.b")
-    for turnover_ms, holds in ((2000, False), (3000, True)):
+    for turnover_ms, holds in ((0, False), (999, False), (1000, True), (3000, True)):
         promise = Guarantee({"root.a": 0.5, "root.b": 0.5}, turnover_ms)
         tried = scenario(a, b, queues=HALVES, requires=(promise,))
         said = promise.broken(observe(tried, Candidate("drf")))

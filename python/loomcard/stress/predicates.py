@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Protocol
 
-from loomcard.stress.watch import Moment, Seen
+from loomcard.stress.watch import NONE, Moment, Seen, Stretch
 
 TINY = 1e-9
 
@@ -111,9 +112,10 @@ class Served:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """While all of these queues (or users of a leaf, ``root.a/alice``) want more, each one's
-    dominant share is at least its part of the cluster, but for ``tasks`` of its largest size: one,
-    since containers are whole, or one for each sibling whose part is less than a task.
+    """While all of these queues (or users of a leaf, ``root.a/alice``) want more, none has for
+    longer than ``most_ms`` a smaller dominant share than its part of the cluster but for ``tasks``
+    of its largest size: one, since containers are whole, or one for each sibling whose part is less
+    than a task.
 
     It counts from ``turnover_ms`` after all began to want, after the last change of the cluster's
     capacity and after the last swap: nothing is taken back, so running tasks end first.
@@ -122,39 +124,49 @@ class Guarantee:
     parts: Mapping[str, float]
     turnover_ms: int
     tasks: int = 1
+    most_ms: int = 2_000
 
     name: ClassVar[str] = "guarantee"
 
     def broken(self, seen: Seen) -> str | None:
-        """The largest shortfall, and for how much of the time anybody was short."""
-        worst, said, short_ms, all_ms = TINY, None, 0, 0
-        for moment, ms in _while_all_want(seen, list(self.parts), self.turnover_ms):
-            standings = moment.standings
-            lacks = {
-                name: part - standings[name].share - self.tasks * standings[name].task
-                for name, part in self.parts.items()
-            }
-            name = max(lacks, key=lambda each: lacks[each])
-            all_ms += ms
-            if lacks[name] > TINY:
-                short_ms += ms
-            if lacks[name] > worst:
-                worst, standing = lacks[name], standings[name]
-                said = (
-                    f"{name} has {standing.share:.3f} of the cluster at {_s(moment.at_ms)}, "
-                    f"is promised {self.parts[name]:.3f}, and its task is {standing.task:.3f}"
+        """The longest time for which one is short, and its share when it lacks most."""
+        counted = _while_all_want(seen, list(self.parts), self.turnover_ms)
+        if not counted:
+            return "all of the queues never wanted at once for long enough"
+        short = [stretch for name in self.parts for stretch in self._short(name, counted)]
+        longest = max(short, key=lambda stretch: stretch.ms, default=NONE)
+        return f"{longest.about}, and is short for {_s(longest.ms)}" if longest.about else None
+
+    def _short(self, name: str, counted: list[tuple[Moment, int, int]]) -> Iterator[Stretch]:
+        """Each time, longer than is allowed, for which the queue is short."""
+        since, until, worst, about = 0, -1, 0.0, ""
+        for moment, from_ms, to_ms in counted:
+            standing = moment.standings[name]
+            lack = self.parts[name] - standing.share - self.tasks * standing.task
+            if lack <= TINY:
+                until = -1
+                continue
+            if from_ms != until:
+                since, worst = from_ms, 0.0
+            until = to_ms
+            if lack > worst:
+                worst = lack
+                about = (
+                    f"{name} has {standing.share:.3f} of the cluster at {_s(from_ms)}, is promised"
+                    f" {self.parts[name]:.3f}, its task is {standing.task:.3f}"
                 )
-        if said is None:
-            return None if all_ms else "all of the queues never wanted at once for long enough"
-        return f"{said}; short for {_s(short_ms)} of {_s(all_ms)}"
+            if until - since > self.most_ms:
+                yield Stretch(since, until, about)
 
 
-def _while_all_want(seen: Seen, names: list[str], turnover_ms: int) -> list[tuple[Moment, int]]:
-    """The moments after which all have wanted for long enough, each with for how long."""
+def _while_all_want(
+    seen: Seen, names: list[str], turnover_ms: int
+) -> list[tuple[Moment, int, int]]:
+    """The moments after which all have wanted for long enough, each with from when till when."""
     found = []
     since: int | None = None
     before: Moment | None = None
-    for moment, following in zip(seen.moments, seen.moments[1:], strict=False):
+    for moment, following in pairwise(seen.moments):
         changed = (
             before is None
             or before.capacity != moment.capacity
@@ -165,8 +177,7 @@ def _while_all_want(seen: Seen, names: list[str], turnover_ms: int) -> list[tupl
         elif since is None or changed:
             since = moment.at_ms
         if since is not None and following.at_ms > since + turnover_ms:
-            counts_ms = following.at_ms - max(moment.at_ms, since + turnover_ms)
-            found.append((moment, counts_ms))
+            found.append((moment, max(moment.at_ms, since + turnover_ms), following.at_ms))
         before = moment
     return found
 
@@ -186,7 +197,7 @@ class InUse:
     def broken(self, seen: Seen) -> str | None:
         """How much was."""
         total = 0.0
-        for moment, following in zip(seen.moments, seen.moments[1:], strict=False):
+        for moment, following in pairwise(seen.moments):
             begin, end = max(moment.at_ms, self.from_ms), min(following.at_ms, self.to_ms)
             total += moment.used * max(0, end - begin)
         mean = total / (self.to_ms - self.from_ms)
