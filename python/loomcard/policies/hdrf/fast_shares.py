@@ -9,6 +9,7 @@ alternate. A structure built anew says the same to the last bit, which a replaye
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
@@ -132,6 +133,7 @@ class Copy(Shares):
         self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
         self._vectors: dict[Branch, list[int]] = {}  # with which a branch entered them
         self._ranks: dict[Branch, dict[Branch, Rank]] = {}  # of those in A, by parent
+        self._heaps: dict[Branch, list[Rank]] = {}  # of the same ranks, and of superseded ones
         self._next: dict[Branch, dict[Branch, float]] = {}  # (s + t)/w of the same
         self._standing: dict[Branch, Standing] = {}
         self._first: dict[Branch, Child | None] = {}
@@ -148,7 +150,7 @@ class Copy(Shares):
         status, vector, share, ahead = self._standing[child]
         weight = child.weight
         if parent not in self._ranks:
-            self._ranks[parent], self._next[parent] = {}, {}
+            self._ranks[parent], self._next[parent], self._heaps[parent] = {}, {}, []
             self._sums[parent] = Sums(self.tree.width)
         if parent.parent is not None:  # the root's share is compared with nobody's
             sums = self._sums[parent]
@@ -159,7 +161,9 @@ class Copy(Shares):
                 sums.capped.add(share / weight, whole)
         if status == ACTIVE:
             then = max([vector[r] for r in self._over], default=0.0)
-            self._ranks[parent][child] = (*even_rank(weight, share, then), child.order, child)
+            even = even_rank(weight, share, then)
+            self._ranks[parent][child] = rank = (*even, child.order, child)
+            heappush(self._heaps[parent], rank)
             self._next[parent][child] = (share + ahead) / weight
 
     def _leave(self, parent: Branch, child: Branch, old: Standing) -> None:
@@ -212,11 +216,9 @@ class Copy(Shares):
             return _standing_of(IDLE, tuple([x / POINT for x in branch.plain]), 0.0)
         best, ahead, least = self._foremost(branch)  # t and M
         ranks = self._ranks.get(branch)
-        if ranks:
-            inner = min(ranks.values())
-            if best is None or inner < best:
-                best = inner
-                ahead = self.of(inner[3]).ahead
+        inner = self._least(branch) if ranks else None
+        if inner is not None and (best is None or inner < best):
+            best, ahead = inner, self.of(inner[3]).ahead
         status = ACTIVE if best is not None else HELD if branch.wanted else IDLE
         self._first[branch] = None if best is None else best[3]
         if branch.parent is None:  # its share is compared with nobody's
@@ -224,6 +226,16 @@ class Copy(Shares):
         if ranks:
             least = min(least, *self._next[branch].values())
         return _standing_of(status, self._vector(branch, least), ahead)
+
+    def _least(self, branch: Branch) -> Rank | None:
+        """The least rank of its inner children in A."""
+        heap, ranks = self._heaps[branch], self._ranks[branch]
+        if len(heap) > 64 + 4 * len(ranks):
+            self._heaps[branch] = heap = list(ranks.values())
+            heapify(heap)
+        while heap and ranks.get(heap[0][3]) != heap[0]:  # type: ignore[arg-type]
+            heappop(heap)  # superseded
+        return heap[0] if heap else None
 
     def _vector(self, branch: Branch, least: float) -> tuple[float, ...]:
         """Who wants more enters with at most M * w, who does not as it is."""
