@@ -40,8 +40,9 @@ DESIGNS: Final[tuple[Design, ...]] = (
         "idle room",
         (
             "many-applications", "arrivals", "many-servers", "masters", "am-flood", "greedy-user",
-            "long-among-short", "node-sized", "too-large", "tiny-weights", "at-its-maximum",
-            "labels", "third-branch", "late-queue", "vanishing-resource", "nodes-lost", "swap",
+            "tiny-shapes", "long-among-short", "node-sized", "too-large", "tiny-weights",
+            "at-its-maximum", "labels", "third-branch", "late-queue", "vanishing-resource",
+            "nodes-lost", "swap",
         ),
         "Under `strict` shares are hard caps, rounded down to whole containers: what a member does"
         " not use idles.",
@@ -50,9 +51,8 @@ DESIGNS: Final[tuple[Design, ...]] = (
         _CAPPED,
         "guarantee",
         (
-            "many-applications", "arrivals", "many-servers", "am-flood", "greedy-user",
-            "tiny-weights", "at-its-maximum", "late-queue", "vanishing-resource", "nodes-lost",
-            "swap",
+            "many-applications", "arrivals", "many-servers", "greedy-user", "tiny-weights",
+            "at-its-maximum", "late-queue", "vanishing-resource", "nodes-lost", "swap",
         ),
         "Under `strict` a queue's share is divided among its applications as hard caps too: a queue"
         " whose few applications that still want more have theirs, or that has more applications"
@@ -113,7 +113,7 @@ DESIGNS: Final[tuple[Design, ...]] = (
         ("masters", "late-queue", "nodes-lost", "swap"),
         _RESERVE,
     ),
-    Design(("dress",), "guarantee", ("many-servers", "am-flood", "nodes-lost"), _RESERVE),
+    Design(("dress",), "guarantee", ("many-servers",), _RESERVE),
 )  # fmt: skip
 
 
