@@ -6,7 +6,7 @@ One server idles in part meanwhile, where headroom on all servers would idle a p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from loomcard.model.cluster import Application, Ask, Hold, Node, Queue
@@ -56,7 +56,7 @@ def _first(
     """
     fitting = partition.look(forest.servers)
     large = {want for want in partition.wanted if want in passed and want not in fitting}
-    racing = large | {rival for want in large for rival in rivals(partition.wanted, want)}
+    racing = large | rivals(partition.wanted, large)
     shares = partition.shares(forest.servers, frozenset(racing))
     leaf = shares.descend(partition.tree.root)
     if leaf is not None and not any(want in fitting for want in leaf.wants):
@@ -87,15 +87,21 @@ def covered(node: Node, ask: Ask) -> float:
     return min(f / s for f, s in zip(node.free, ask.size, strict=True) if s)
 
 
-def rivals(wanted: Sequence[Shape], large: Shape) -> list[Shape]:
-    """The shapes that take of what a large one needs, and fit where it does not."""
-    size = large[0]
-    return [
+def rivals(wanted: Collection[Shape], large: Collection[Shape]) -> set[Shape]:
+    """The shapes that take of what some large one needs, and fit where that does not. Of large ones
+    that need the same types the most of each is enough to know.
+    """
+    most: dict[tuple[bool, ...], list[int]] = {}
+    for size, _ in large:
+        needs = tuple(amount > 0 for amount in size)
+        most[needs] = list(map(max, size, most.get(needs, size)))
+    return {
         (other, label)
         for other, label in wanted
-        if any(a and b for a, b in zip(other, size, strict=True))
-        and any(a < b for a, b in zip(other, size, strict=True))
-    ]
+        for needs, amounts in most.items()
+        if any(a and need for a, need in zip(other, needs, strict=True))
+        and any(a < b for a, b in zip(other, amounts, strict=True))
+    }
 
 
 @dataclass
