@@ -21,7 +21,7 @@ from loomcard.policies.hdrf.rounds import RULES
 from loomcard.policies.hdrf.serve import Server, released
 from loomcard.policies.hdrf.share_tree import Branch, Child, Recomputed, ShareTree
 from loomcard.policies.hdrf.state import EACH_MS, report
-from loomcard.policies.hold import HOLD_AFTER_MS, serve_holds
+from loomcard.policies.hold import serve_holds
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
@@ -150,7 +150,7 @@ class HierarchicalDominantResourceFairness(Descent):
 
     setting: Setting = "look_ahead"
     headroom: bool = False
-    hold_after_ms: int = HOLD_AFTER_MS
+    hold_after_ms: int = 5_000  # sooner than others' tasks end, holds idle more than they gain
     leaf: Leafs = "application"
     preempt_after_ms: int = 0
     preempt_grace_ms: int = 15_000
