@@ -1,5 +1,6 @@
 """A journal that was altered, cut or made up: one error with file and line, never a traceback."""
 
+import json
 import random
 import re
 import shutil
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 
 from loomcard.cli.app import run
+from loomcard.experiments.gaps import Extent, extent
 from loomcard.experiments.replay import as_scenario, compare_rounds, recorded_setup, run_again
 from loomcard.model.journal import JournalError
 from loomcard.simulator import simulate
@@ -143,6 +145,106 @@ def test_rounds_lost_between_segments_are_stepped_over(recorded, tmp_path):
     assert next(len(lines) for lines in recorded.values()) == 121
     found = compare_rounds(folder, compiled("drf"))
     assert found.rounds == found.same == sum(len(lines) // 2 for lines in recorded.values())
+
+
+@pytest.fixture
+def seven(tmp_path, recorded):
+    """A function that writes the journal in seven segments of which it changes some first.
+
+    Each of the segments begins with the same state, which the numbers of rounds do not look at.
+    """
+
+    def write(change) -> Path:
+        header, *lines = next(iter(recorded.values()))
+        epoch = next(iter(recorded)).partition("-")[0]
+        parts = {f"{epoch}-{1 + i * 8:010d}.jsonl": lines[i * 16 : i * 16 + 16] for i in range(7)}
+        tag, state = msgspec.json.decode(header)
+        later = msgspec.json.encode([tag, state | {"mirror": {}}]).decode()
+        heads = [header, *[later] * 6]
+        whole = {n: [h, *part] for h, (n, part) in zip(heads, parts.items(), strict=True)}
+        change(whole, list(whole))
+        return written(tmp_path / "journal", whole)
+
+    return write
+
+
+def cut(number: int, to: int):
+    def change(lines: dict[str, list[str]], names: list[str]) -> None:
+        lines[names[number]] = lines[names[number]][:to]
+
+    return change
+
+
+def deleted(*numbers: int):
+    def change(lines: dict[str, list[str]], names: list[str]) -> None:
+        for each in numbers:
+            del lines[names[each]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (cut(0, 11), r"rounds 6 to 8 between \d+-0{9}1\.jsonl and \d+-0{9}9\.jsonl"),
+        (cut(0, 16), r"round 8 between \d+-0{9}1\.jsonl and \d+-0{9}9\.jsonl"),
+        (deleted(3), r"rounds 25 to 32 between \d+-0{8}17\.jsonl and \d+-0{8}33\.jsonl"),
+        (deleted(1, 3), r"rounds 9 to 16 between .*; rounds 25 to 32 between "),
+    ],
+)
+def test_missing_rounds_are_named(seven, change, says) -> None:
+    """A journal that was cut inside a segment, or lacks one, has not been compared whole."""
+    folder = seven(change)
+    with pytest.raises(JournalError, match=says):
+        extent(folder).check(folder)
+
+
+def test_what_retention_deleted_is_no_gap(seven) -> None:
+    """The oldest segments go by design; a journal without any loss begins with round 1."""
+    assert extent(seven(deleted())) == Extent(1, [])
+    assert extent(seven(deleted(0, 1))) == Extent(17, [])
+
+
+def test_the_round_that_killed_a_process_is_no_gap(seven) -> None:
+    """Its batch was never answered; the next process begins without a state."""
+
+    def kill(lines: dict[str, list[str]], names: list[str]) -> None:
+        tag, state = msgspec.json.decode(lines[names[2]][0])
+        del state["mirror"]
+        lines[names[2]][0] = msgspec.json.encode([tag, state]).decode()
+        lines[names[1]] = lines[names[1]][:16]
+
+    assert extent(seven(kill)) == Extent(1, [])
+
+
+def test_replay_ends_with_2_and_the_missing_rounds(recorded, tmp_path, capsys) -> None:
+    """What is there is run again and counted, and then one line says what is not."""
+    folder = written(tmp_path / "journal", recorded)
+    for arguments in ([], ["--policy", "drf", "--rounds-only"]):
+        assert run(["replay", str(folder), *arguments]) == 2
+        told = capsys.readouterr()
+        assert "71 rounds" in told.out
+        [line] = told.err.splitlines()
+        assert "rounds 61 to 1000 between" in line
+        assert "bring the segments back" in line
+
+
+def test_replay_says_where_the_journal_begins(recorded, tmp_path, capsys) -> None:
+    """Without its oldest segment the rest is compared, exit status 0."""
+    last = list(recorded)[-1]
+    folder = written(tmp_path / "journal", {last: recorded[last]})
+    assert run(["replay", str(folder)]) == 0
+    assert "begins with round 1001" in capsys.readouterr().out
+    assert run(["replay", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["journal"] == {"begins": 1001, "gaps": []}
+
+
+def test_a_renamed_segment_is_refused(recorded, tmp_path, capsys) -> None:
+    """Without its number nobody can tell whether rounds are missing."""
+    folder = written(tmp_path / "journal", {"a.jsonl": next(iter(recorded.values()))})
+    assert run(["replay", str(folder)]) == 2
+    assert "EPOCH-ROUND.jsonl" in capsys.readouterr().err
 
 
 def test_a_cut_off_end_is_no_error(recorded, tmp_path):

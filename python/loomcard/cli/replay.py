@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, command_line, console, print_json, waiting
 from loomcard.cli.simulate import figures, only_ours
+from loomcard.experiments.gaps import Extent, extent
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay import (
     Rounds,
@@ -66,26 +68,43 @@ def replay(
     if policy is None:
         if renamed or out is not None:
             raise InputError(["--map and --out need another policy (name one with --policy)"])
-        with waiting("the recorded policy again"):
-            rounds = run_again(journal)
-        document: dict[str, Any] = {"rounds": rounds.rounds, "differ": rounds.differ}
-        if as_json:
-            print_json(document)
-        else:
-            typer.echo(f"{rounds.rounds} rounds run again: {len(rounds.differ)} came out otherwise")
-            for each in rounds.differ[:10]:
-                typer.echo(f"  {each}")
-        same = not rounds.differ
+        covered = extent(journal)
+        same = _again(journal, covered, as_json)
     else:
         chosen = choices([policy], Path())
         only_ours(chosen)
-        same = _other(journal, chosen[0], renamed or [], seed if simulated else None, out, as_json)
+        covered = extent(journal)
+        simulation = seed if simulated else None
+        same = _other(journal, chosen[0], renamed or [], simulation, out, as_json, covered)
+    if covered.begins > 1 and not as_json:
+        typer.echo(f"the journal begins with round {covered.begins}: what came before was deleted")
+    covered.check(journal)  # last: what the rounds that are there say has been printed
     if expect_same and not same:
         raise typer.Exit(DIFFERS)
 
 
+def _again(journal: Path, covered: Extent, as_json: bool) -> bool:
+    """The recorded policy on its own rounds; whether all came out the same."""
+    with waiting("the recorded policy again"):
+        rounds = run_again(journal)
+    if as_json:
+        found = {"rounds": rounds.rounds, "differ": rounds.differ}
+        print_json(found | {"journal": msgspec.to_builtins(covered)})
+    else:
+        typer.echo(f"{rounds.rounds} rounds run again: {len(rounds.differ)} came out otherwise")
+        for each in rounds.differ[:10]:
+            typer.echo(f"  {each}")
+    return not rounds.differ
+
+
 def _other(
-    journal: Path, chosen: Choice, told: list[str], seed: int | None, out: Path | None, json: bool
+    journal: Path,
+    chosen: Choice,
+    told: list[str],
+    seed: int | None,
+    out: Path | None,
+    as_json: bool,
+    covered: Extent,
 ) -> bool:
     """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
     setup = chosen.compiled({}) or {}
@@ -93,8 +112,9 @@ def _other(
     with waiting("round by round"):
         rounds = compare_rounds(journal, setup, renamed)
     summaries = [] if seed is None else _simulated(journal, chosen, setup, renamed, seed, out)
-    if json:
-        print_json({"rounds": as_document(rounds), "to_the_end": summaries})
+    if as_json:
+        compared = {"rounds": as_document(rounds), "to_the_end": summaries}
+        print_json(compared | {"journal": msgspec.to_builtins(covered)})
     else:
         _print(rounds, chosen.name)
         if summaries:
