@@ -25,7 +25,11 @@ class ResourceManager:
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self.answer: tuple[int, dict[str, Any]] = (200, {"version": 7, "hash": "abc"})
-        self.documents: dict[str, dict[str, Any]] = {}
+        about = {"cluster": {"capacity": {"memory_mb": 10240}}}
+        self.documents: dict[str, dict[str, Any]] = {
+            "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": about}},
+            "/ws/v1/cluster/apps": {"apps": {}},
+        }
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -242,6 +246,37 @@ def test_check_compares_with_a_running_cluster(rm: ResourceManager, tmp_path: Pa
 
 
 STATES = ("RUNNING", "ACCEPTED", "FINISHED", "KILLED")
+
+
+def test_apply_refuses_what_does_not_fit_the_cluster(rm: ResourceManager, tmp_path: Path) -> None:
+    """What `check --rm` finds is found by `apply`, too; a flag applies it all the same."""
+    file = tmp_path / "large.yml"
+    file.write_text("version: 1\npolicy: drf\nqueues:\n  a: {guaranteed: {memory_mb: 99999}}\n")
+    assert run(policy, ["check", str(file), "--rm", rm.url]).exit_code == 2
+    apply = ["apply", str(file), "--rm", rm.url]
+    refused = run(policy, apply)
+    assert refused.exit_code == 2
+    assert "99999 memory_mb are guaranteed" in refused.output
+    assert "--no-cluster-check" in refused.output
+    assert json.loads(run(policy, [*apply, "--json"]).output)["applied"] is None
+    assert rm.calls == []
+    assert run(policy, [*apply, "--no-cluster-check"]).exit_code == 0
+    assert len(rm.calls) == 1
+
+
+def test_apply_shows_warnings_and_goes_on(rm: ResourceManager, tmp_path: Path) -> None:
+    """A guarantee below the smallest container is told, not refused."""
+    about = {
+        "cluster": {"capacity": {"memory_mb": 10240}, "minimum_allocation": {"memory_mb": 999}}
+    }
+    rm.documents["/ws/v1/cluster/scheduler"] = {"scheduler": {"schedulerInfo": about}}
+    file = tmp_path / "small.yml"
+    file.write_text("version: 1\npolicy: drf\nqueues:\n  a: {guaranteed: 5%}\n")
+    applied = run(policy, ["apply", str(file), "--rm", rm.url])
+    assert applied.exit_code == 0
+    warning, done = applied.output.splitlines()
+    assert "warning LC203" in warning
+    assert "applied as version 7" in done
 
 
 def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from loomcard.config import Finding, compile_setup
 
 Queues = Callable[..., dict[str, dict[str, Any]]]
@@ -132,3 +134,26 @@ def test_a_file_that_cannot_be_imported_is_a_finding(wrong: Wrong, tmp_path: Pat
     (finding,) = wrong(f"version: 1\npolicy: {file}:Broken\n")
     assert finding.path == "policy"
     assert "SystemError: no" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("needs", "part"),
+    [
+        ('{"heartbeat"}', "did you mean 'heartbeats'?"),
+        ('{"dice"}', "known are heartbeats"),
+        ('"heartbeats"', "are no set of names"),
+        ("3", "are no set of names"),
+    ],
+)
+def test_what_no_engine_knows_is_not_needed(
+    wrong: Wrong, tmp_path: Path, needs: str, part: str
+) -> None:
+    """A policy that waits for events that never come is found before it runs."""
+    file = tmp_path / "needy.py"
+    file.write_text(
+        f"from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Needy:\n"
+        f"    needs = {needs}\n    def decide(self, view):\n        raise NotImplementedError\n"
+    )
+    (finding,) = wrong(f"version: 1\npolicy: {file}:Needy\n")
+    assert (finding.line, finding.path) == (2, "policy")
+    assert part in f"{finding.message} {finding.hint}"

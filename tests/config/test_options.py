@@ -38,6 +38,24 @@ def test_a_wrong_option_is_found_at_its_place(
     assert part in f"{finding.message} {finding.hint}"
 
 
+@pytest.mark.parametrize("value", ["-3", "99999999999999999999999999", "31536000001"])
+@pytest.mark.parametrize(
+    ("policy", "option"),
+    [("drf", "hold_after_ms"), ("hdrf", "preempt_grace_ms"), ("dress", "age_ms")],
+)
+def test_a_duration_has_one_range(wrong: Wrong, policy: str, option: str, value: str) -> None:
+    """Neither below 0 nor above a year, under every policy and in the same words."""
+    (finding,) = wrong(setup(policy, f"{{{option}: {value}}}"))
+    assert finding.path == f"options.{option}"
+    assert finding.message.startswith("expected a duration of 0 to 31536000000 ms (a year), found")
+    assert finding.hint.startswith("the default is ")
+
+
+def test_the_longest_duration_is_allowed(wrong: Wrong) -> None:
+    """A year is enough for never."""
+    assert wrong(setup("drf", "{hold_after_ms: 31536000000}")) == []
+
+
 def test_all_wrong_options_are_found_at_once(wrong: Wrong, sorts: str) -> None:
     """The policy's own check sees the options that are right, though another is wrong."""
     found = wrong(setup(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))

@@ -42,6 +42,9 @@ ONLY_THERE = (
     "checked on this machine, nothing was sent; for a policy that only the ResourceManager has:"
     " --no-local-check"
 )
+MISFIT = (
+    "it does not fit the running cluster, nothing was sent; to do so anyway: --no-cluster-check"
+)
 
 
 @policy.command("list")
@@ -124,6 +127,10 @@ def apply(
             help="Check the file here first; not where the policy is installed there only."
         ),
     ] = True,
+    cluster_check: Annotated[
+        bool,
+        typer.Option(help="Compare sizes and queues with the cluster first; refuse on errors."),
+    ] = True,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -138,8 +145,10 @@ def apply(
     client = _client(rm, user)
     found = _check(file, None)["findings"] if local_check else []
     unknown_here = any(map(_names_no_policy, _errors(found)))
-    if dry_run and local_check and not _errors(found):
+    remark = ONLY_THERE if unknown_here else ""
+    if cluster_check and local_check and not _errors(found):
         found = _check(file, None, of_resource_manager(client))["findings"]
+        remark = MISFIT
     findings = _errors(found)
     applied: dict[str, Any] = {}
     if not findings:
@@ -147,14 +156,24 @@ def apply(
             send = client.try_policy if dry_run else client.apply_policy
             applied, findings = _sent(send, text, file.name)
     if findings:
-        _refuse(file, findings, ONLY_THERE if unknown_here else "", as_json)
-    warnings = found if dry_run else []
+        _refuse(file, findings, remark if _errors(found) else "", as_json)
+    _show_applied(file, applied, found, dry_run, as_json)
+
+
+def _show_applied(
+    file: Path,
+    applied: dict[str, Any],
+    found: list[dict[str, Any]],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Print what a file was applied as, or would be, with the warnings that were found."""
     if as_json:
         done = {"applied": None, "would_apply": applied} if dry_run else {"applied": applied}
-        print_json(done | {"findings": warnings})
+        print_json(done | {"findings": found})
         return
-    if warnings:
-        _show_findings(file, warnings)
+    if found:
+        _show_findings(file, found)
     version, digest = applied.get("version"), str(applied.get("hash", ""))[:12]
     if dry_run:
         said = f"would be applied as version {version}, hash {digest}; nothing was changed"

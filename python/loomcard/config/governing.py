@@ -7,10 +7,15 @@ from typing import Any, Final
 
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
+from loomcard.document.findings import nearest
 from loomcard.document.reading import Document
+from loomcard.document.reading import Path as Place
 from loomcard.policies.registry import PolicyNotFoundError, find, found_beside
 
 LEAF_DEFAULT: Final = "fifo"
+
+NEEDS: Final = frozenset({"heartbeats"})
+"""What a policy may need of the engine beside the events that all get."""
 
 _Load = Callable[[str], type]
 
@@ -55,8 +60,16 @@ def check_governing(
         one, cast = _govern(document, branch, above, load)
         governed.append(one)
         casts.append(cast)
-    needs = {need for cast in casts for need in getattr(cast.kind, "needs", ())}
+    needs = {need for cast in casts for need in _needs(cast.kind) or ()}
     return governed, sorted(needs)
+
+
+def _needs(kind: type | None) -> set[str] | None:
+    """What a policy needs of the engine; None where it does not say so in a set of names."""
+    said = getattr(kind, "needs", ())
+    if not isinstance(said, (set, frozenset, tuple, list)):
+        return None
+    return set(said) if all(isinstance(need, str) for need in said) else None
 
 
 def _govern(
@@ -113,6 +126,7 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Load) -> _
     if getattr(kind, "leaf_only", False) and not branch.leaf:
         message = f"the policy {name!r} governs applications only, and this queue has queues below"
         document.report(place, message, "name it at the leaf queues")
+    _check_needs(document, place, name, kind)
     options: dict[str, Any] = {}
     try:
         options = check_options(kind, branch.queue.options)
@@ -122,3 +136,15 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Load) -> _
             where = (*branch.place, "options", *problem.path) if stated else place
             document.report(where, problem.message, problem.hint, at_key=problem.at_key)
     return _Cast(name, options, kind)
+
+
+def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:
+    """Report what the policy needs and no engine knows: it would wait for it in vain."""
+    needs = _needs(kind)
+    if needs is None:
+        message = f"the needs of the policy {name!r} are no set of names"
+        document.report(place, message, 'write needs = frozenset({"heartbeats"}), or leave it out')
+        return
+    for need in sorted(needs - NEEDS):
+        message = f"the policy {name!r} needs {need!r}, which no engine knows"
+        document.report(place, message, nearest(need, NEEDS))

@@ -6,14 +6,18 @@ import re
 import typing
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticUndefined
 
 from loomcard.document.findings import describe, expectation, nearest
 from loomcard.document.reading import Path
+
+LONGEST_MS: Final = 365 * 24 * 3600 * 1000
+"""The longest duration that an option may state."""
+_RANGE: Final = ({"ge": 0}, {"le": LONGEST_MS})
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,19 @@ def option_model(policy: type) -> type[BaseModel]:
         raise TypeError("it is not a dataclass")
     hints = typing.get_type_hints(policy, include_extras=True)
     fields: dict[str, Any] = {
-        field.name: (hints[field.name], _default(field))
+        field.name: (_ranged(field.name, hints[field.name]), _default(field))
         for field in dataclasses.fields(policy)
         if field.init
     }
     config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
     return create_model(f"{policy.__name__}Options", __config__=config, **fields)
+
+
+def _ranged(name: str, hint: Any) -> Any:
+    """The type of an option; whole milliseconds are a duration, of one range for all policies."""
+    if hint is int and name.endswith("_ms"):
+        return Annotated[int, Field(ge=0, le=LONGEST_MS)]
+    return hint
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
@@ -111,7 +122,10 @@ def _problem(model: type[BaseModel], detail: Any) -> Problem:
         return Problem(path, f"unknown option {name!r}", nearest(name, model.model_fields), True)
     if detail["type"] == "missing":
         return Problem(path, f"the option {path[-1]!r} has no default", "give it a value")
-    expected = expectation(detail["msg"])
+    if detail.get("ctx") in _RANGE and str(path[-1]).endswith("_ms"):
+        expected = f"expected a duration of 0 to {LONGEST_MS} ms (a year)"
+    else:
+        expected = expectation(detail["msg"])
     field = model.model_fields.get(str(path[0]))
     default = "" if field is None or field.is_required() else f"the default is {field.default!r}"
     return Problem(path, f"{expected}, found {describe(value)}", default)
