@@ -39,7 +39,10 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
         run_dir=tmp_path / "cluster",
         nodes=2,
         node_memory_mb=1024,
-        yarn={"loomcard.journal.segment-rounds": str(SEGMENT_ROUNDS)},
+        yarn={
+            "loomcard.journal.segment-rounds": str(SEGMENT_ROUNDS),
+            "loomcard.round.deadline-ms": "10000",  # a slow machine is not a disk that hangs
+        },
     )
     with LocalCluster(settings) as running:
         yield running

@@ -62,13 +62,16 @@ APPLICATIONS = [
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
-    """One run: five applications under drf, and a node that goes for a while."""
+    """One run: five applications under drf, and a node that goes for a while.
+
+    What it loses are tasks of six seconds, which may have begun at any time before.
+    """
     folder = tmp_path_factory.mktemp("play")
     policy = folder / "drf.yml"
     policy.write_text("version: 1\nkind: policy\npolicy: drf\n")
     scenario = Scenario(
         "mixed", 7, TYPES, NODES, APPLICATIONS, heartbeat_ms=200, am_heartbeat_ms=200,
-        am_start_ms=200, minimum=(128, 1, 0), faults=[Fault(3500, "n3", 1000)],
+        am_start_ms=200, minimum=(128, 1, 0), faults=[Fault(5500, "n3", 1000)],
     )  # fmt: skip
     return play(scenario, policy, folder=folder)
 
