@@ -32,6 +32,11 @@ def only_line(text: str) -> str:
         (["submit", "po"], 2, "error: no example job 'po' (there are "),
         (["submit", "missing.jar"], 2, "error: no file missing.jar (name a .jar file"),
         (["submit", "pi"], 1, "error: no embedded cluster in "),
+        (
+            ["cluster", "up", "--scheduler", "bogus"],
+            2,
+            "error: --scheduler bogus: no such scheduler",
+        ),
         (["cluster", "down"], 1, "error: no embedded cluster in "),
         (["cluster", "logs"], 1, "error: no embedded cluster in "),
         (["status", "--rm", "http://127.0.0.1:1"], 1, "error: no ResourceManager answers at "),

@@ -94,6 +94,15 @@ def test_list_names_the_policies_with_their_options() -> None:
     assert "dict[str," in listed, "brackets are no markup"
 
 
+def test_list_shows_the_choices_of_an_option() -> None:
+    """A text of which few are allowed is listed by what is allowed."""
+    entries = {entry["name"]: entry for entry in json.loads(run(policy, ["list", "--json"]).output)}
+    types = {option["name"]: option["type"] for option in entries["dress"]["options"]}
+    assert types["reading"] == "printed|share"
+    assert types["order"] == "submission|demand"
+    assert types["pack"] == "whole|partial"
+
+
 def test_check_lists_every_finding_and_exits_2(bad: str) -> None:
     """One line for each, with file, line and column; right files are said to be right."""
     checked = run(policy, ["check", good(), bad])

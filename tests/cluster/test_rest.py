@@ -166,6 +166,14 @@ def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
         assert "a YARN ResourceManager?" in error.value.hint
 
 
+def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
+    """404 with a page that is not the ResourceManager's: the address was not its own."""
+    rm.broken, rm.body = [404], b"<html>"
+    with pytest.raises(RestError, match="Not Found") as error:
+        ResourceManagerClient(rm.url, pauses_s=SOON).nodes()
+    assert "as in http://HOST:8088?" in error.value.hint
+
+
 @pytest.mark.parametrize("url", ["", "http://a,", "ftp://a", "http://[::1", "http://a:99999"])
 def test_an_address_that_is_none(url: str) -> None:
     """Each of several is checked before anything is asked."""

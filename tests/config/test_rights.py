@@ -149,3 +149,21 @@ def test_what_cannot_be_is_found(wrong: Wrong, text: str, line: int, path: str, 
     (finding,) = wrong(HEAD + text)
     assert (finding.line, finding.path) == (line, path)
     assert part in finding.message
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("maximum_allocation: {memory_mb: 0}", "write a whole number of at least 1, such as 8192"),
+        ("maximum: {memory_mb: -1}", "write a whole number that is not negative, such as 8192"),
+        ("label_maximum: {gpu: 200%}", "for example label_maximum: {gpu: 50%}"),
+        ("label_guaranteed: {gpu: .nan}", "write a number, such as 1.5"),
+        ("options: {theta: .inf}", "write a number, such as 1.5"),
+        ("options: {theta: 2}", "the default is 0.1"),
+    ],
+)
+def test_a_wrong_value_has_its_remedy(wrong: Wrong, text: str, remedy: str) -> None:
+    """The remedy fits the bound: 0 is not negative, and yet no size of a container."""
+    policy = "dress" if "theta" in text else "drf"
+    (finding,) = wrong(f"version: 1\npolicy: {policy}\n{text}\n")
+    assert finding.hint == remedy

@@ -137,6 +137,8 @@ def test_a_policy_that_raises_stops_the_run_and_shows_where():
         run(scenario(app("app2", stage([1]))), "test-broken")
     assert "at 0 ms, round 1" in str(error.value)
     assert "scripted.py" in error.value.hint
+    assert "The run ends here" in error.value.hint
+    assert "tried again" not in error.value.hint
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,11 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
+    if scheduler not in SCHEDULERS and "." not in scheduler:
+        known = ", ".join(SCHEDULERS)
+        raise RenderError(
+            f"--scheduler {scheduler}: no such scheduler", f"one of {known}, or a full class name"
+        )
     if ha and on is not Where.DOCKER:
         raise RenderError("--ha: the embedded cluster has one ResourceManager", "add --on docker")
     if on is Where.DOCKER:

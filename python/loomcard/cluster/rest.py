@@ -304,5 +304,7 @@ def _read(answer: requests.Response, path: str) -> Document:
     remote = remote if isinstance(remote, dict) else {}
     said = str(remote.get("message") or answer.reason)
     hint = str(remote.get("hint") or f"HTTP {answer.status_code} from {path}")
+    if answer.status_code == 404 and not remote:
+        hint += f"; is {where} the whole address of a ResourceManager, as in http://HOST:8088?"
     passing = answer.status_code in _PASSING and not body  # what the scheduler says, it means
     raise (_NoAnswerError if passing else RestError)(said, hint, answer.status_code, body)

@@ -56,7 +56,7 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
         try:
             policy(**_plain(checked))
         except (Exception, SystemExit) as error:  # a third party's __post_init__ may raise anything
-            problems.append(_from_author(options, error))
+            problems.append(_from_author(model, options, error))
     if problems or checked is None:
         raise OptionError(problems)
     return _plain(checked)
@@ -126,16 +126,19 @@ def _problem(model: type[BaseModel], detail: Any) -> Problem:
         expected = f"expected a duration of 0 to {LONGEST_MS} ms (a year)"
     else:
         expected = expectation(detail["msg"])
-    field = model.model_fields.get(str(path[0]))
-    default = "" if field is None or field.is_required() else f"the default is {field.default!r}"
-    return Problem(path, f"{expected}, found {describe(value)}", default)
+    return Problem(path, f"{expected}, found {describe(value)}", _remedy(model, path))
 
 
-def _from_author(options: dict[str, Any], error: BaseException) -> Problem:
+def _remedy(model: type[BaseModel], path: Path) -> str:
+    """The default of the option at ``path``, if it has one."""
+    field = model.model_fields.get(str(path[0])) if path else None
+    return "" if field is None or field.is_required() else f"the default is {field.default!r}"
+
+
+def _from_author(model: type[BaseModel], options: dict[str, Any], error: BaseException) -> Problem:
     """Place a policy's own complaint at the first option that it names, else at ``options``."""
     words = re.findall(r"\w+", str(error))
     path = tuple(word for word in words if word in options)[:1]
     text = str(error) or type(error).__name__
-    return Problem(
-        path, text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
-    )
+    text = text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+    return Problem(path, text, _remedy(model, path))

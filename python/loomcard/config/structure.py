@@ -72,8 +72,12 @@ def _hint(path: Path, value: object) -> str:
     """Return an example of the innermost key on the path that has one."""
     names = [part for part in path if isinstance(part, str)]
     queue_key = names[-1]
-    if len(names) > 1 and names[-2] in ("guaranteed", "maximum", "maximum_allocation"):
+    if len(names) > 1 and names[-2] == "maximum_allocation":
+        return "write a whole number of at least 1, such as 8192"
+    if len(names) > 1 and names[-2] in ("guaranteed", "maximum"):
         return "write a whole number that is not negative, such as 8192"
+    if len(names) > 1 and names[-2] in ("label_maximum", "label_guaranteed"):
+        return f"for example {names[-2]}: {{{queue_key}: 50%}}"
     if queue_key in ("submit", "administer") and isinstance(path[-1], int):
         if value is None or isinstance(value, str | list | dict):
             return "such as alice"

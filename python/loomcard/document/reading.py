@@ -291,7 +291,8 @@ class _Construction:
         number = float(re.sub(r"\.(inf|nan)$", r"\1", text.lower()))
         if math.isfinite(number):
             return number
-        self._document.report(path, f"expected a finite number, found {text}")
+        hint = "write a number, such as 1.5"
+        self._document.report(path, f"expected a finite number, found {text}", hint)
         return _BROKEN
 
     def _refuse_tag(self, node: yaml.Node, path: Path) -> Any:

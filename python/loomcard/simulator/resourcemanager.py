@@ -278,8 +278,11 @@ class ResourceManager:
             raise PolicyFaultError(f"the mirror cannot be right: {plan.resync}")
         if plan.faults:
             _, message, trace = plan.faults[0]
+            trace = trace.rstrip().rpartition("\n")[0]  # without the line on how a cluster goes on
             raise PolicyFaultError(
-                f"{message}, at {self.clock.now} ms, round {self.rounds}", trace.rstrip()
+                f"{message}, at {self.clock.now} ms, round {self.rounds}",
+                f"{trace}\nThe run ends here; on a cluster the queue would be served first in,"
+                " first out for a while",
             )
         self._carry_out(plan)
 

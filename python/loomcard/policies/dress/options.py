@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from loomcard.policies.dress.paper import PACKS, READINGS
+from loomcard.policies.dress.paper import Pack, Reading
 from loomcard.policies.dress.phases import Windows
 from loomcard.policies.hold import HOLD_AFTER_MS
 
-CHOICES = {"reading": READINGS, "pack": PACKS, "order": ("submission", "demand")}
+Order = Literal["submission", "demand"]
+CHOICES = {"reading": get_args(Reading), "pack": get_args(Pack), "order": get_args(Order)}
 NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "hold_after_ms")
 
 
@@ -24,15 +26,15 @@ class Options:
     start_threshold: int = 5
     finish_threshold: int = 5
     tick_ms: int = 1_000
-    reading: str = "share"
-    order: str = "submission"
+    reading: Reading = "share"
+    order: Order = "submission"
     forecast: bool = True
     defer_releases: bool = True
     dmin: float = 0.0
     dmax: float = 0.0
     eager: bool = True
     waiting_ams: float = 0.05
-    pack: str = "whole"
+    pack: Pack = "whole"
     age_ms: int = 0
     hold_after_ms: int = HOLD_AFTER_MS
 

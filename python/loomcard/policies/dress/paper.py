@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from loomcard.policies.dress.phases import Phase
 
@@ -24,11 +25,11 @@ LARGE = "large"
 CATEGORIES = (SMALL, LARGE)
 """In the order in which ties between them go."""
 
-READINGS = ("printed", "share")
+Reading = Literal["printed", "share"]
 """How free room A_c is split: ``printed`` gives SMALL what its quota has left of it, ``share``
 gives SMALL delta of it ("A_c can be further divided for each category")."""
 
-PACKS = ("whole", "partial")
+Pack = Literal["whole", "partial"]
 """Which small demands LARGE's leftovers go to: those that they serve whole, as printed, or
 (extension) what is left after these to the next one too, though it is too little for it."""
 
@@ -71,9 +72,9 @@ def phase_expected(
 
 
 def split(
-    free: Vector, delta: float, quota1: Vector, used1: Vector, reading: str = "printed"
+    free: Vector, delta: float, quota1: Vector, used1: Vector, reading: Reading = "printed"
 ) -> tuple[list[float], list[float]]:
-    """A_c = A_c1 + A_c2: free amounts, split into SMALL's and LARGE's by one of READINGS."""
+    """A_c = A_c1 + A_c2: free amounts, split into SMALL's and LARGE's by one Reading."""
     if reading == "share":
         one = [delta * a for a in free]
     else:
@@ -99,11 +100,11 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How Algorithm 3 is applied: bounds of delta, and one of PACKS."""
+    """How Algorithm 3 is applied: bounds of delta, and one Pack."""
 
     dmin: float = 0.0
     dmax: float = 1.0
-    pack: str = "whole"
+    pack: Pack = "whole"
     lends: bool = True
     """False: LARGE's leftovers are not moved, for a large job has waited too long for its first."""
 
