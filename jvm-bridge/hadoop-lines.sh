@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Tries the shim on older Hadoop lines. It must compile against 2.10.2; what breaks on 2.7.7 is printed and fails nothing.
+# Tries the shim on older Hadoop lines. It must compile against 3.3.6 and 2.10.2; what breaks on 2.7.7 is printed and fails nothing.
 set -euo pipefail
 cd "$(dirname "$0")"
+
+mvn -q -B -Dstyle.color=never -Phadoop-3.3 -pl shim compile
+echo "Hadoop 3.3.6: the shim compiles with the adapter in shim/src/hadoop-3 and shim/src/hadoop-3.3."
 
 mvn -q -B -Dstyle.color=never -Phadoop-2.10 -pl shim compile
 echo "Hadoop 2.10.2: the shim compiles with the adapter in shim/src/hadoop-2.10."

@@ -43,8 +43,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
@@ -52,7 +50,8 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 
 /**
  * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that
- * were renamed. This one is for 3.4 and 3.5; another line replaces this file and keeps the rest.
+ * were renamed. This one is for Hadoop 3, whose releases differ in {@link HadoopRelease}; another
+ * line replaces both files and keeps the rest.
  */
 public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
   protected HadoopLine(String name) {
@@ -127,15 +126,15 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
       String user,
       Priority priority, boolean unmanaged) {
-    return new SchedulerApplication<>(queue, user, priority, unmanaged);
+    return HadoopRelease.newApplication(queue, user, priority, unmanaged);
   }
 
   public static void countSubmission(QueueMetrics metrics, String user, boolean unmanaged) {
-    metrics.submitApp(user, unmanaged);
+    HadoopRelease.countSubmission(metrics, user, unmanaged);
   }
 
   public static void countAttempt(QueueMetrics metrics, String user, boolean unmanaged) {
-    metrics.submitAppAttempt(user, unmanaged);
+    HadoopRelease.countAttempt(metrics, user, unmanaged);
   }
 
   /** The amounts of a container that was taken back, of types that Hadoop does not know itself. */
@@ -198,7 +197,8 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
    */
   protected void followLabels() {
     Map<String, Set<NodeId>> nodes = new HashMap<>();
-    nodeTracker.getPartitions().forEach(label -> nodes.put(label, new HashSet<>()));
+    HadoopRelease.trackedLabels(nodeTracker, rmContext)
+        .forEach(label -> nodes.put(label, new HashSet<>()));
     for (LoomcardNode node : nodeTracker.getAllNodes()) {
       nodes.computeIfAbsent(node.getPartition(), label -> new HashSet<>()).add(node.getNodeID());
     }
@@ -264,7 +264,7 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
   }
 
   /** An attempt whose asks and containers come back after a restart of the ResourceManager. */
-  public abstract static class Attempt extends SchedulerApplicationAttempt {
+  public abstract static class Attempt extends HadoopRelease.Attempt {
     Attempt(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
         RMContext context) {
       super(id, user, queue, users, context);
@@ -273,22 +273,10 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     /** Rows of asks came back because a container that served them was lost. */
     abstract void asksCameBack(List<ResourceRequest> rows);
 
-    /** A live container was recovered. */
-    abstract void recovered(LoomcardNode node, RMContainer container);
-
     @Override
     public final void recoverResourceRequestsForContainer(ContainerRequest request) {
       super.recoverResourceRequestsForContainer(request);
       asksCameBack(request.getResourceRequests());
-    }
-
-    @Override
-    public final boolean recoverContainer(SchedulerNode node, RMContainer container) {
-      boolean live = super.recoverContainer(node, container);
-      if (live) {
-        recovered((LoomcardNode) node, container);
-      }
-      return live;
     }
   }
 }
