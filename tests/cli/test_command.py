@@ -1,6 +1,7 @@
 """The command as a user meets it: what it prints, and its exit status."""
 
 import json
+import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,7 +11,7 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.cli.jobs import in_a_container
-from loomcard.cluster.local import ClusterError, LocalCluster
+from loomcard.cluster.local import ClusterError, LocalCluster, LocalSettings
 from loomcard.suite.programs import ProgramError, program
 
 
@@ -231,3 +232,44 @@ def test_a_jar_is_mounted_for_a_job_on_docker(tmp_path: Path) -> None:
     assert words == ["jar", inside, "org.example.Main", "1"]
     with pytest.raises(ProgramError, match="own arguments"):
         in_a_container(chosen, "my.jar", ["a=b"])
+
+
+CLIENT = """#!/bin/sh
+echo $$ > {pid}
+echo "INFO impl.YarnClientImpl: Submitted application application_1_0001"
+exec sleep 600
+"""
+
+
+class Attached:
+    """What `submit` needs of a cluster that runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.conf_dir, self.run_dir, self.client_options = folder, folder, ()
+        self.container_times = folder / "containers.jsonl"
+        self.rest, self.settings = self, LocalSettings(run_dir=folder)
+
+    def application(self, wanted: str) -> dict[str, Any]:
+        return {"id": wanted, "finalStatus": "UNDEFINED", "startedTime": 1}
+
+    def scheduler(self) -> dict[str, Any]:
+        return {"schedulerInfo": {}}
+
+
+def test_no_wait_leaves_no_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client is ended when its application is accepted: it would watch the job, and after
+    `cluster down` ask for the ResourceManager for ever.
+    """
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(CLIENT.format(pid=tmp_path / "pid"))
+    java.chmod(0o700)
+    monkeypatch.setattr("loomcard.cluster.places.java_home", lambda: tmp_path)
+    monkeypatch.setattr("loomcard.cluster.places.jars", lambda: tmp_path)
+    monkeypatch.setattr(LocalCluster, "attach", lambda _: Attached(tmp_path))
+    assert run(["submit", "pi", "--no-wait"]) == 0
+    assert only_line(capsys.readouterr().out) == "application_1_0001"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

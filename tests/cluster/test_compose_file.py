@@ -135,6 +135,33 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
     assert "--project-name p up --detach --wait --scale=nodemanager=3 --build" in asked
 
 
+def test_the_project_of_another_source_tree_is_left_alone(engine: Path) -> None:
+    """Up would start its containers anew with our files, and down would remove them."""
+    theirs = {
+        "Name": "loomcard",
+        "Status": "running(4)",
+        "ConfigFiles": "/theirs/docker-compose.yml",
+    }
+    cluster = ComposeCluster(ROOT, engine / "conf")
+    (engine / "answer").write_text(json.dumps([theirs]))
+    for change in (cluster.up, cluster.down):
+        with pytest.raises(ComposeError, match="project loomcard belongs to /theirs") as caught:
+            change()
+        assert "COMPOSE_PROJECT_NAME" in caught.value.hint
+    ours = theirs | {"ConfigFiles": str(ROOT / "docker-compose.yml")}
+    (engine / "answer").write_text(json.dumps([ours, theirs | {"Name": "loomcard2"}]))
+    cluster.down()
+    assert "--project-name loomcard --profile=client" in (engine / "asked").read_text()
+
+
+def test_the_project_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As compose itself has it."""
+    monkeypatch.delenv("COMPOSE_PROJECT_NAME", raising=False)
+    assert ComposeCluster.here().project == "loomcard"
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", "mine")
+    assert ComposeCluster.here().project == "mine"
+
+
 def test_up_starts_the_profile_of_a_pair(engine: Path) -> None:
     """Whoever renders for two ResourceManagers starts two."""
     ComposeCluster(ROOT, engine / "conf").up(compose_settings(ha=True))
@@ -165,7 +192,7 @@ def test_a_failure_of_docker_is_one_sentence(engine: Path, monkeypatch: pytest.M
     """A missing or failing docker is said with a hint and without a traceback."""
     cluster = ComposeCluster(ROOT, engine / "conf")
     (engine / "broken").touch()
-    with pytest.raises(ComposeError, match="down failed with status 1") as caught:
+    with pytest.raises(ComposeError, match="ls failed with status 1") as caught:
         cluster.down()
     assert "docker info" in caught.value.hint
     monkeypatch.setenv("PATH", str(engine / "nowhere"))

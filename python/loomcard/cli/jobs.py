@@ -39,7 +39,13 @@ def submit(
     queue: Queue = None,
     user: User = None,
     define: Definitions = None,
-    wait: Annotated[bool, typer.Option(help="Wait for the job's end.")] = True,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            help="Wait for the job's end; else the client is ended when its first application is"
+            " accepted."
+        ),
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Submit an example job, or a jar with its arguments (after `--` if they begin with a dash)."""
@@ -62,10 +68,14 @@ def submit(
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
     with waiting(f"{chosen.name} starts") as progress:
         submission = client.submit(chosen, queue=queue, user=user, definitions=define or [])
-        application = submission.application()
-        if wait:
-            progress.update(progress.task_ids[0], description=f"{chosen.name} runs: {application}")
-            submission.wait(seconds=24 * 3600)
+        try:
+            application = submission.application()
+            if wait:
+                running = f"{chosen.name} runs: {application}"
+                progress.update(progress.task_ids[0], description=running)
+                submission.wait(seconds=24 * 3600)
+        finally:
+            submission.stop()  # the application goes on; the client would ask after it for ever
     _report(cluster, submission, application, wait, as_json)
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from loomcard.cluster import places
 from loomcard.cluster.render import (
@@ -24,6 +24,9 @@ from loomcard.cluster.render import (
     render,
 )
 from loomcard.config import FindingsError
+
+PROJECT: Final = "loomcard"
+"""As in docker-compose.yml."""
 
 
 class ComposeError(Exception):
@@ -57,18 +60,21 @@ class ComposeCluster:
 
     checkout: Path
     conf_dir: Path
-    project: str = "loomcard"
+    project: str = PROJECT
     environment: Mapping[str, str] | None = None
 
     @classmethod
     def here(cls) -> Self:
-        """That of this source tree, its files below the present folder. Raises PlaceError."""
+        """That of this source tree, its files below the present folder; the project is
+        COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
+        """
         root = places.checkout()
         if root is None:
             raise places.PlaceError(
                 "no docker-compose.yml: this is an installed package", "run it in a source tree"
             )
-        return cls(root, places.run_folder("docker") / "conf")
+        project = os.environ.get("COMPOSE_PROJECT_NAME") or PROJECT
+        return cls(root, places.run_folder("docker") / "conf", project)
 
     def up(
         self,
@@ -81,19 +87,24 @@ class ComposeCluster:
     ) -> None:
         """Render the configuration, build the image and wait until every service is healthy.
 
-        Raises `ComposeError` when compose fails or a service stays unhealthy, and what `render`
-        raises, before anything is started.
+        Raises `ComposeError` when compose fails, a service stays unhealthy or the project is
+        another source tree's, and what `render` raises, before anything is started.
         """
         if nodes < 1:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
         chosen = settings or compose_settings()
         render(self.conf_dir, chosen, policy_file)
+        self._check_owner()
         profile = ["--profile=ha"] if chosen.zookeeper else []
         arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
         self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
 
     def down(self, *, volumes: bool = False) -> None:
-        """Stop and remove the containers; with `volumes`, what they kept too."""
+        """Stop and remove the containers; with `volumes`, what they kept too.
+
+        Raises `ComposeError`, also where the project is another source tree's.
+        """
+        self._check_owner()
         profiles = [f"--profile={name}" for name in ("client", "spark", "ha")]
         self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
 
@@ -118,6 +129,19 @@ class ComposeCluster:
     def logs(self, services: Sequence[str] = (), *, follow: bool = False) -> None:
         """Print the logs of the named services, or of all, to standard output."""
         self.compose(["logs", *(["--follow"] if follow else []), *services], timeout_s=None)
+
+    def _check_owner(self) -> None:
+        """Two source trees have one project's name: neither may touch the other's containers."""
+        text = self.compose(["ls", "--all", "--format=json"], capture=True)
+        ours = (self.checkout / "docker-compose.yml").resolve()
+        for row in json.loads(text or "[]"):
+            files = [Path(each) for each in str(row["ConfigFiles"]).split(",")]
+            if row["Name"] == self.project and ours not in [each.resolve() for each in files]:
+                raise ComposeError(
+                    f"the compose project {self.project} belongs to {files[0].parent}",
+                    hint="set COMPOSE_PROJECT_NAME to a name of its own, or take that one down:"
+                    f" docker compose --project-name {self.project} down",
+                )
 
     @property
     def command(self) -> list[str]:
