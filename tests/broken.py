@@ -196,12 +196,14 @@ class WaitsForNothing:
 
 @dataclass(frozen=True)
 class DividesByEachType:
-    """Divides by the cluster's amount of each resource type, be there any or not."""
+    """Divides by the cluster's amount of each type once there are nodes, be there any or not."""
 
     def decide(self, view: ClusterView) -> Plan:
         whole = view.cluster_capacity
 
         def order(member):
+            if not any(whole):
+                return 0.0
             return max(used / all_ for used, all_ in zip(member.used, whole, strict=True))
 
         return fill(Plan(view), order=order)

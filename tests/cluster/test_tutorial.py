@@ -61,4 +61,4 @@ def test_the_page_shows_all_that_it_uses():
     kinds = {kind for _, kind, _ in BLOCK.findall(PAGE)}
     assert kinds == {"python", "yaml", "sh"}
     assert len(files()) == len(re.findall(r"^```(?:python|yaml)$", PAGE, re.MULTILINE)) == 5
-    assert len(commands()) == 10
+    assert len(commands()) == 11

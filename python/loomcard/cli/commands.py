@@ -38,7 +38,7 @@ COMMANDS: Final = {
     ),
     "stress": (
         "loomcard.cli.stress:stress",
-        "Put policies through scenarios that try to break them, and judge each by what must hold.",
+        "Put policies through scenarios that try to break them; exit 1 where something is broken.",
     ),
     "replay": (
         "loomcard.cli.replay:replay",

@@ -36,6 +36,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private static final int EVERY = 40;
   private static final long FREEZE_EVERY = 400;
   private static final long FREEZE_MS = 6000;
+  private static final long MOST_FREEZE_MS = 30_000;
   private static final int LEAK_BYTES = 1 << 21;
   private static final LabelUse NO_LABEL = new LabelUse("", "");
 
@@ -115,7 +116,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private void freeze() {
     writeLock.lock();
     try {
-      TimeUnit.MILLISECONDS.sleep(FREEZE_MS);
+      MachineWatch.sleepUnpaused(FREEZE_MS, MOST_FREEZE_MS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

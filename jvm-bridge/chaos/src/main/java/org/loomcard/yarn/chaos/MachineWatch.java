@@ -43,6 +43,30 @@ final class MachineWatch implements Runnable {
 
   private void watchOnce() throws InterruptedException {
     long begin = System.currentTimeMillis();
+    long pause = pauseOfOneSleep();
+    if (pause > 0) {
+      note(new long[] {begin, TimeUnit.NANOSECONDS.toMillis(pause)});
+    }
+  }
+
+  /**
+   * Returns after {@code millis} of time in which the machine did not pause this thread, or after
+   * {@code most}: a stall made on purpose must not be taken for the machine's.
+   */
+  static void sleepUnpaused(long millis, long most) throws InterruptedException {
+    MachineWatch watch = new MachineWatch();
+    long start = System.nanoTime();
+    long paused = 0;
+    long passed = 0;
+    while (passed - paused < TimeUnit.MILLISECONDS.toNanos(millis)
+        && passed < TimeUnit.MILLISECONDS.toNanos(most)) {
+      paused += watch.pauseOfOneSleep();
+      passed = System.nanoTime() - start;
+    }
+  }
+
+  /** Nanoseconds by which a short sleep and a little work took longer than both; 0 if hardly. */
+  private long pauseOfOneSleep() throws InterruptedException {
     long start = System.nanoTime();
     TimeUnit.NANOSECONDS.sleep(SLEEP);
     long enough = threads.getCurrentThreadCpuTime() + WORK;
@@ -50,9 +74,7 @@ final class MachineWatch implements Runnable {
       Thread.yield();
     }
     long more = System.nanoTime() - start - SLEEP - WORK;
-    if (more > WORTH_NOTING) {
-      note(new long[] {begin, TimeUnit.NANOSECONDS.toMillis(more)});
-    }
+    return more > WORTH_NOTING ? more : 0;
   }
 
   private synchronized void note(long[] pause) {
