@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MVN := mvn -q -B -Dstyle.color=never -f jvm-bridge
+# Else Maven's terminal library begins and ends with an escape sequence, even into a file. It reads this before the command line.
+export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
 JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 
 # The folders are among the sources so that a file that goes away is noticed too.
