@@ -214,6 +214,22 @@ def test_apply_shows_the_servers_findings_alike(rm: ResourceManager) -> None:
     assert json.loads(as_json.output) == {"applied": None, "findings": [finding]}
 
 
+def test_a_policy_that_ends_its_process_does_not_end_the_command(
+    rm: ResourceManager, tmp_path: Path
+) -> None:
+    """check and apply say what it does and where it is named; nothing is sent."""
+    (tmp_path / "quits.py").write_text("import os\nos._exit(0)\n")
+    file = tmp_path / "quits.yml"
+    file.write_text("version: 1\npolicy: quits.py:Quits\n")
+    said = f"{file}:2:9: error LC130: policy: the policy 'quits.py:Quits' ended the process"
+    for arguments in (["check", str(file), good()], ["apply", str(file), "--rm", rm.url]):
+        ran = run(policy, arguments)
+        assert ran.exit_code == 2
+        assert ran.output.startswith(said)
+        assert "with status 0" in ran.output
+    assert rm.calls == []
+
+
 def test_a_refusal_is_one_line_and_exits_1(rm: ResourceManager) -> None:
     """Forbidden, or queues in use: the server's words, no traceback."""
     rm.answer = 409, {"message": "root.a has applications", "hint": "wait", "queues": ["root.a"]}

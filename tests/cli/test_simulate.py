@@ -93,6 +93,39 @@ def test_a_policy_that_raises_is_told_with_the_line_that_raised(tmp_path, capsys
     assert "return view.nodes[999]" in error
 
 
+QUITS = """
+import os
+from dataclasses import dataclass
+from loomcard import Plan, fill
+{imported}
+@dataclass(frozen=True)
+class Mine:
+    def decide(self, view):
+        if {when}:
+            os._exit(0)
+        return fill(Plan(view))
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "when", "status", "said"),
+    [
+        ("os._exit(0)", "False", 2, "ended the process that loaded it, with status 0"),
+        ("", "True", 2, "ended its process in its first round, with status 0"),
+        ("", "view.nodes", 1, "its process ended, status 0 (either by the policy"),
+    ],
+)
+def test_a_policy_that_ends_its_process_does_not_end_the_command(
+    imported, when, status, said, tmp_path, capsys
+):
+    file = tmp_path / "mine.py"
+    file.write_text(QUITS.format(imported=imported, when=when))
+    assert run(["simulate", "demo", "--policy", f"{file}:Mine", "--processes", "1"]) == status
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
 def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path):
     workload = tmp_path / "long.yml"
     workload.write_text(
@@ -121,9 +154,11 @@ def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path):
 def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest(tmp_path):
     (tmp_path / "loops.py").write_text(
         "from dataclasses import dataclass\n"
+        "from loomcard import Plan\n"
         "@dataclass(frozen=True)\n"
         "class Loops:\n"
         "    def decide(self, view):\n"
+        "        if not view.nodes: return Plan(view)\n"  # the check's round is left in peace
         "        open('looping', 'w').close()\n"
         "        while True: pass\n"
     )

@@ -235,7 +235,9 @@ def _check(
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        setup = compile_setup(text, file.name, policy_path=policy_path, beside=file.parent)
+        setup = compile_setup(
+            text, file.name, policy_path=policy_path, beside=file.parent, apart=True
+        )
         found = misfits(text, setup, facts) if facts is not None else ()
     except FindingsError as error:
         found = error.findings

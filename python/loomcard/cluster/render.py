@@ -302,7 +302,7 @@ def _compile(policy_file: Path | None, settings: Settings) -> dict[str, str]:
         raise RenderError(f"{source}: {error.strerror}", hint="name a policy file") from error
     folders = [Path(p) for p in settings.policy_path]
     try:
-        setup = compile_setup(text, source.name, policy_path=folders)
+        setup = compile_setup(text, source.name, policy_path=folders, apart=True)
     except FindingsError as error:
         raise error.named(str(source)) from error
     return {"setup.json": canonical_json(setup), "policy.yml": text}

@@ -8,6 +8,7 @@ from typing import Any
 
 from loomcard.config import rules
 from loomcard.config.access import Access, check_access
+from loomcard.config.apart import Trouble, first_round
 from loomcard.config.governing import Governed, check_governing
 from loomcard.config.limits import Limits, check_limits, wire_form
 from loomcard.config.rights import Rights, check_rights
@@ -15,9 +16,9 @@ from loomcard.config.schema import MILLION, UNLIMITED, ppm
 from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
 from loomcard.document.findings import FindingsError
-from loomcard.document.reading import read
+from loomcard.document.reading import Document, read
 from loomcard.model.limits import HOLD_SHARE_PPM
-from loomcard.policies.registry import file_hash, found_beside
+from loomcard.policies.registry import BUILT_IN, file_hash, found_beside
 
 
 def compile_setup(
@@ -26,6 +27,7 @@ def compile_setup(
     *,
     policy_path: Sequence[Path] | None = None,
     beside: Path | None = None,
+    apart: bool = False,
 ) -> dict[str, Any]:
     """Compile a policy set-up into the object of docs/wire.md, keys sorted, hash included.
 
@@ -33,6 +35,8 @@ def compile_setup(
     files may be loaded from; None allows any, for commands that run away from a cluster: they name
     ``beside``, the folder of the set-up, in which files are looked for first, and which is put
     before the names of those found there; the hash is that of the names as they were written.
+    ``apart``: policies that are not Loomcard's own are loaded, and decide a first round, in a child
+    process; one that ends it, or hangs in that round, is a finding, and this process goes on.
     Raises FindingsError with everything that is wrong with the text.
     """
     document = read(yaml_text)
@@ -48,7 +52,7 @@ def compile_setup(
     rights = check_rights(document, tree)
     document.by_rule(rules.LIMITS)
     folder = beside if policy_path is None else None
-    governed, needs = check_governing(document, tree, policy_path, folder)
+    governed, needs = check_governing(document, tree, policy_path, folder, apart=apart)
     document.by_rule(rules.POLICY)
     if document.findings:
         raise FindingsError(document.findings)
@@ -68,7 +72,29 @@ def compile_setup(
         queue["policy"] = named[queue["policy"]]
     if files:
         setup["files"] = {named[name]: text for name, text in files.items()}
-    return {"hash": digest, **setup}
+    setup = {"hash": digest, **setup}
+    if apart and any(name not in BUILT_IN for name in named if name is not None):
+        names = [one.policy for one in governed]  # as they are written
+        _refuse_lost(document, tree, names, first_round(setup, policy_path))
+    return setup
+
+
+def _refuse_lost(
+    document: Document,
+    tree: Sequence[Branch],
+    names: Sequence[str | None],
+    trouble: Trouble | None,
+) -> None:
+    """Raise FindingsError where a policy ends its process in the first round, or hangs in it."""
+    if trouble is not None:
+        message = f"the policy {names[trouble.queue]!r} {trouble.what}"
+        document.report(
+            (*tree[trouble.queue].place, "policy"),
+            f"{message}; expected that it returns its plan",
+            trouble.remedy,
+            rule=rules.POLICY,
+        )
+        raise FindingsError(document.findings)
 
 
 def _as_loaded(name: str | None, beside: Path | None) -> str | None:

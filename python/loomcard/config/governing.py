@@ -1,23 +1,52 @@
 """Which policy governs which queue, with which options."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from loomcard.config.apart import REMEDY, LostError, ended_while_loaded, try_apart
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
 from loomcard.document.findings import nearest
 from loomcard.document.reading import Document
 from loomcard.document.reading import Path as Place
-from loomcard.policies.registry import PolicyNotFoundError, find, found_beside
+from loomcard.policies.registry import BUILT_IN, PolicyNotFoundError, find, found_beside
 
 LEAF_DEFAULT: Final = "fifo"
 
 NEEDS: Final = frozenset({"heartbeats"})
 """What a policy may need of the engine beside the events that all get."""
 
-_Load = Callable[[str], type]
+
+@dataclass
+class _Loader:
+    """Loads policies; ``apart``: tries those that are not Loomcard's own in a child first."""
+
+    search: Sequence[Path] | None
+    beside: Path | None
+    apart: bool
+    _tried: dict[tuple[str, str], LostError | None] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> type:
+        at = name if self.beside is None else found_beside(name, self.beside)
+        return find(at, search=self.search)
+
+    def try_out(self, name: str, options: dict[str, Any]) -> None:
+        """Load and build a policy in a child, once. Raises LostError where that is its end."""
+        if not self.apart or name in BUILT_IN:
+            return
+        key = (name, json.dumps(options))
+        if key not in self._tried:
+            self._tried[key] = None
+            try:
+                try_apart(lambda _: check_options(self(name), options))
+            except LostError as lost:
+                self._tried[key] = lost
+        lost_before = self._tried[key]
+        if lost_before is not None:
+            raise lost_before
 
 
 @dataclass(frozen=True)
@@ -44,15 +73,15 @@ def check_governing(
     tree: list[Branch],
     policy_path: Sequence[Path] | None,
     beside: Path | None = None,
+    *,
+    apart: bool = False,
 ) -> tuple[list[Governed], list[str]]:
     """Return what governs each queue, and what the policies in use need of the engine, sorted.
 
-    ``beside``: the folder in which policies' files are looked for first, if any.
+    ``beside``: the folder in which policies' files are looked for first, if any. ``apart``: a
+    policy that ends its process while it is loaded or built is a finding.
     """
-
-    def load(name: str) -> type:
-        return find(name if beside is None else found_beside(name, beside), search=policy_path)
-
+    load = _Loader(policy_path, beside, apart)
     governed: list[Governed] = []
     casts: list[_Cast] = []
     for branch in tree:
@@ -76,7 +105,7 @@ def _govern(
     document: Document,
     branch: Branch,
     above: tuple[Governed, _Cast] | None,
-    load: _Load,
+    load: _Loader,
 ) -> tuple[Governed, _Cast]:
     if above is None and not branch.queue.queues:  # the file's policy is root.default's
         cast = _cast_default(load)
@@ -105,14 +134,18 @@ def _report_no_policy(document: Document, branch: Branch) -> None:
         document.report((*branch.place, "policy"), message, "such as policy: drf")
 
 
-def _cast_default(load: _Load) -> _Cast:
+def _cast_default(load: _Loader) -> _Cast:
     return _Cast(LEAF_DEFAULT, {}, load(LEAF_DEFAULT))
 
 
-def _cast_named(document: Document, branch: Branch, name: str, load: _Load) -> _Cast:
+def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) -> _Cast:
     place = (*branch.place, "policy")
     try:
+        load.try_out(name, branch.queue.options)
         kind = load(name)
+    except LostError as lost:
+        document.report(place, ended_while_loaded(name, lost), REMEDY)
+        return _Cast(name, {}, None)
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)

@@ -33,7 +33,9 @@ RULES: Final = {
     UNKNOWN_KEY: Rule("error", "a key is unknown"),
     ACCESS: Rule("error", "a list of submitters or administrators contradicts another"),
     LIMITS: Rule("error", "guarantees, maxima or other limits cannot all be kept"),
-    POLICY: Rule("error", "a policy cannot be found, may not stand there, or refuses its options"),
+    POLICY: Rule(
+        "error", "a policy cannot be found or loaded, may not stand there, or refuses its options"
+    ),
     GUARANTEE_ABOVE_CLUSTER: Rule("error", "a guarantee in amounts is above what the cluster has"),
     MAXIMUM_BELOW_CONTAINER: Rule(
         "error", "a leaf may hold, or ask for, less than the smallest container"

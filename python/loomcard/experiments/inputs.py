@@ -16,6 +16,7 @@ import yaml
 import loomcard
 from loomcard.cluster.places import PlaceError, shipped
 from loomcard.config import FindingsError, compile_setup
+from loomcard.config.apart import find_apart
 from loomcard.config.options import option_model
 from loomcard.document.findings import nearest
 from loomcard.document.reading import read
@@ -65,7 +66,7 @@ class Choice:
         name = data.get("policy") if isinstance(data, dict) else None
         if not isinstance(name, str):
             return []
-        return list(option_model(find(found_beside(name, self.folder))).model_fields)
+        return list(option_model(find_apart(found_beside(name, self.folder))).model_fields)
 
     def varied(self, options: Mapping[str, Any]) -> str | None:
         """The set-up's text with these options of its policy, by dotted name."""
@@ -87,7 +88,7 @@ class Choice:
             return None
         said = "".join(f" with {name}={value}" for name, value in options.items())
         with findings_in(self.source + said):
-            return compile_setup(text, self.name, beside=self.folder)
+            return compile_setup(text, self.name, beside=self.folder, apart=True)
 
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
@@ -118,7 +119,7 @@ def _choice(source: str, beside: Path) -> Choice:
             text = file.read_bytes().decode("utf-8-sig")
             return Choice(Path(source).stem, source, text, file.parent)
     try:
-        find(source)
+        find_apart(source)
     except PolicyNotFoundError as error:
         hint = nearest(source, [known.name for known in names()])
         remedy = f"{hint}; a set-up's file ends in .yml"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from loomcard.outcome.record import RunRecord
 from loomcard.simulator.engine import Progress, simulate
@@ -26,26 +26,34 @@ class Run:
     journal: Path | None = None
 
 
+_ENDED: Final = (
+    "either by the policy, as os._exit() or a library that crashes does, or from outside, as for"
+    " its memory"
+)
+
+
 def simulate_all(
     scenario: Scenario, runs: Sequence[Run], processes: int, tell: Tell = lambda *_: None
 ) -> list[RunRecord]:
     """A record for each run, in their order, whatever the count of processes; ``tell(index,
-    progress)`` hears how far each is.
+    progress)`` hears how far each is. Runs with policies from files are never made in this
+    process, which such a policy could end.
 
     Ctrl-C ends them all: those that had begun give a record with ``finished`` False, the others
     none. Raises PolicyFaultError with the first policy's that raised.
     """
-    if len(runs) == 1 or processes <= 1:
+    from_files = any(run.setup.get("files") for run in runs)
+    if not from_files and (len(runs) == 1 or processes <= 1):
         return _one_by_one(scenario, runs, tell)
     records: dict[int, RunRecord] = {}
     work = partial(_simulate_text, write_scenario(scenario))
     try:
-        spread(work, runs, processes, records.__setitem__, tell)
+        spread(work, runs, max(1, processes), records.__setitem__, tell)
     except KeyboardInterrupt:
         pass
     except LostError as error:
         said = f"{runs[error.position].policy}: its process ended, status {error.status}"
-        raise PolicyFaultError(said) from error
+        raise PolicyFaultError(said, _ENDED) from error
     return [records[index] for index in sorted(records)]
 
 

@@ -1,0 +1,186 @@
+"""A policy's code run in a child process first: what ends its process ends the child alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from loomcard.model import records as r
+from loomcard.model.mirror import Mirror
+from loomcard.policies.registry import BUILT_IN, PolicyNotFoundError, find
+from loomcard.policies.tree import PolicyTree
+
+REMEDY: Final = "take out what ends it, such as os._exit(), or the library that crashes"
+FIRST_ROUND_S = 10.0
+"""So long a first round may take, as on a cluster (``loomcard.round.hard-deadline-ms``)."""
+
+_DONE: Final = b"."
+
+Tell = Callable[[int], None]
+
+
+class LostError(Exception):
+    """A child did not come to the end of its work. ``how`` it ended: ``with status 3``, ``by signal
+    SIGSEGV``; None: it did not within its time. ``told``: the last number that it told, if any.
+    """
+
+    def __init__(self, how: str | None, told: int | None) -> None:
+        self.how = how
+        self.told = told
+        super().__init__(how, told)
+
+
+def try_apart(work: Callable[[Tell], object], within_s: float | None = None) -> None:
+    """Run ``work(tell)`` in a forked child, which prints nothing. What it returns or raises is
+    lost; who needs that calls it again, here. ``within_s``: how long it may take; None: as long as
+    it wants. Raises LostError.
+    """
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb", buffering=0) as heard:
+        with warnings.catch_warnings():  # of threads, from Python 3.12 on: the child starts none
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            _work(work, writer)
+        os.close(writer)
+        status: int | None = None
+        try:
+            said, ended = _heard(heard.fileno(), within_s)
+            if ended and not said.endswith(_DONE):
+                status = os.waitpid(child, 0)[1]
+        finally:
+            if status is None:  # it has said all, is late, or Ctrl-C came
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+    if not said.endswith(_DONE):
+        told = said.split()
+        raise LostError(None if status is None else _how(status), int(told[-1]) if told else None)
+
+
+def _work(work: Callable[[Tell], object], writer: int) -> None:
+    """What the child does; it never returns."""
+    try:
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silence, stream)
+        with contextlib.suppress(BaseException):  # it raises again where somebody listens
+            work(lambda number: _write(writer, b"%d " % number))
+        _write(writer, _DONE)
+    finally:
+        os._exit(0)
+
+
+def _write(writer: int, text: bytes) -> None:
+    os.write(writer, text)
+
+
+def _heard(reader: int, within_s: float | None) -> tuple[bytes, bool]:
+    """All that the child says, and whether it came to its end in time."""
+    said = b""
+    until = None if within_s is None else time.monotonic() + within_s
+    while not said.endswith(_DONE):
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not select.select([reader], [], [], left)[0]:
+            return said, False
+        part = os.read(reader, 4096)
+        if not part:
+            return said, True
+        said += part
+    return said, True
+
+
+def _how(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"with status {code}"
+    known = {each.value: each.name for each in signal.Signals}
+    return f"by signal {known.get(-code, -code)}"
+
+
+def find_apart(name: str) -> type:
+    """As ``find``; a policy's file that ends its process does not end this one. Raises
+    PolicyNotFoundError.
+    """
+    if name not in BUILT_IN:
+        try:
+            try_apart(lambda _: find(name))
+        except LostError as lost:
+            raise PolicyNotFoundError(ended_while_loaded(name, lost), REMEDY) from lost
+    return find(name)
+
+
+def ended_while_loaded(name: str, lost: LostError) -> str:
+    """What is said of a policy whose module or class ends the process that loads it."""
+    return (
+        f"the policy {name!r} ended the process that loaded it, {lost.how};"
+        " expected that it leaves its process running"
+    )
+
+
+class Trouble(NamedTuple):
+    """What came of a first round: ``queue``, the number of the one whose policy decided."""
+
+    queue: int
+    what: str
+    remedy: str
+
+
+def first_round(setup: Mapping[str, Any], search: Sequence[Path] | None) -> Trouble | None:
+    """What ends the process in the first round of a compiled set-up, or does not finish it; None
+    where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
+    there is not judged.
+    """
+    try:
+        try_apart(lambda tell: _decide(setup, search, tell), FIRST_ROUND_S)
+    except LostError as lost:
+        if lost.told is None:  # before any of them decided: none is to blame
+            return None
+        if lost.how is None:
+            what = f"did not finish its first round within {FIRST_ROUND_S:g} s"
+            return Trouble(lost.told, what, "see that decide returns on an empty cluster")
+        return Trouble(lost.told, f"ended its process in its first round, {lost.how}", REMEDY)
+    return None
+
+
+def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, tell: Tell) -> None:
+    types = ["memory_mb", "vcores"]
+    types += sorted(set(_resources(setup)) - set(types))
+    records: list[r.AnyRecord] = [
+        r.Snapshot(0, "check"),
+        r.Setup(0, 1, dict(setup)),
+        r.SavedState(0, {}),
+    ]
+    mirror = Mirror(types, ["holds"])
+    mirror.apply(r.Batch(1, 1, 0, r.Check(0, 0, 0, 0, (0,) * len(types)), records))
+    tree = PolicyTree(mirror, search)
+    for number, instance in tree.instances.items():
+        instance.policy = _Telling(instance.policy, number, tell)
+    tree.run()
+
+
+def _resources(setup: Mapping[str, Any]) -> Iterator[str]:
+    for queue in setup["queues"]:
+        for key in ("guaranteed", "maximum"):
+            yield from queue[key].get("amounts", ())
+        yield from queue.get("maximum_allocation", ())
+
+
+class _Telling:
+    """A policy that tells its queue's number before it decides."""
+
+    def __init__(self, policy: Any, number: int, tell: Tell) -> None:
+        self._policy = policy
+        self._number = number
+        self._tell = tell
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("decide", "initial"):
+            self._tell(self._number)
+        return getattr(self._policy, name)
