@@ -41,6 +41,14 @@ def test_what_may_be_held_is_stated_where_it_is_not_a_tenth(queues: Queues) -> N
     assert alone["root"]["hold_share_ppm"] == alone["root.default"]["hold_share_ppm"] == 1_000_000
 
 
+def test_how_many_nodes_may_be_held_is_inherited(queues: Queues) -> None:
+    """As the parent, unless the queue states a number; a file without queues states it for all."""
+    found = queues(HEAD + "hold_nodes: 3\nqueues: {a: {hold_nodes: 1, queues: {x: {}}}, b: {}}")
+    said = {path: queue.get("hold_nodes", 1) for path, queue in found.items()}
+    assert said == {"root": 3, "root.a": 1, "root.a.x": 1, "root.b": 3}
+    assert queues(HEAD + "hold_nodes: 2")["root.default"]["hold_nodes"] == 2
+
+
 def test_amounts_stay_amounts(queues: Queues) -> None:
     """Resources by name, further types among them."""
     text = "queues: {a: {maximum: {vcores: 4, yarn.io/gpu: 1, memory_mb: 1024}}}"

@@ -27,6 +27,7 @@ def queue(children: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
         "user_limit": PERCENT,
         "am_share": PERCENT,
         "hold_share": PERCENT,
+        "hold_nodes": st.integers(1, 4),
         "submit": USERS,
         "administer": USERS,
         "queues": st.dictionaries(NAMES, children, max_size=3),

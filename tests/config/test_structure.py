@@ -82,6 +82,8 @@ def test_one_run_lists_everything_in_the_order_of_the_file(places: Places) -> No
         ("user_limit: -1%", "from 0% to 100%"),
         ("user_limit: {memory_mb: 1}", "from 0% to 100%"),
         ("hold_share: 101%", "from 0% to 100%"),
+        ("hold_nodes: 0", "greater than or equal to 1"),
+        ("hold_nodes: 1.5", "a whole number"),
         ("hold_share: {memory_mb: 1}", "from 0% to 100%"),
         ("submit: alice", "expected a list"),
         ("submit: [5]", 'quote it: "5"'),

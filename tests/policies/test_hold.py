@@ -96,7 +96,7 @@ def test_the_reasons_name_the_node_and_the_held_room():
     """The holder is told where; others, for whom only held room is left, that it is held."""
     made = streaming()
     flow(made, 7)
-    [(node, *_)] = made.held.rows.values()
+    [(_, node)] = made.held.rows
     assert made.reasons[1, 20, 0] == f"HOLDS n{node}:1"
     victim = next(g.number for g in made.containers.values() if g.node == node)
     made.complete(victim)
@@ -151,7 +151,7 @@ def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
     made.ask(1, 1, (4096, 4))
     WANTED[1] = (1, until_ms)
     made.round()
-    assert [row[0] for row in made.held.rows.values()] == [1]
+    assert [node for _, node in made.held.rows] == [1]
     small(made, 500)
     assert made.round() == []  # 3 GB are free, and held
     return made

@@ -55,7 +55,11 @@ class Attack:
     @property
     def held(self) -> list[int]:
         """The nodes on which room is held."""
-        return [node for node, *_ in self.made.held.rows.values()]
+        return [node for _, node in self.made.held.rows]
+
+    def held_for(self, number: int) -> list[int]:
+        """The nodes that are held for an application."""
+        return [node for (attempt, *_), node in self.made.held.rows if attempt == number]
 
     def idle(self) -> dict[int, tuple[int, ...]]:
         """What is free on nodes that nobody holds, where a small task that waits would fit."""
@@ -97,16 +101,16 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
     """The hold goes elsewhere, and who waits gets what is free there."""
     attack = Attack(Cluster(flat(), nodes=[NODE] * 3))
     attack.large(1)
-    while (1, 20, 0) not in attack.made.held.rows:
+    while not attack.held_for(1):
         attack.flow()
-    node, *_ = attack.made.held.rows[1, 20, 0]
+    [node] = attack.held_for(1)
     if change == "label":
         attack.made.relabel_node(node, "gpu")
     else:
         attack.made.nodes[node] = (3072, 3)
         attack.made.tell(r.NodeResized(attack.made.now, node, (3072, 3)))
     attack.flow()
-    assert attack.made.held.rows.get((1, 20, 0), [None])[0] != node
+    assert node not in attack.held_for(1)
     while not any(granted.app == 1 for granted in attack.granted):
         attack.flow()
     assert attack.idle() == {}

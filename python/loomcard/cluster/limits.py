@@ -80,6 +80,7 @@ def _rows(queue: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     masters = amounts(queue.get("used_by_ams", {}))
     yield from _share(maximum, queue.get("am_share_ppm"), "application masters", masters)
     yield from _share(maximum, limits.get("hold_share_ppm"), "room held for asks", "")
+    yield from _count(limits, "hold_nodes", "nodes held for one application", "")
     if "maximum_allocation" in limits:
         yield "one container", amounts(limits["maximum_allocation"]), ""
     for key, limit in (

@@ -168,4 +168,6 @@ def _in_force(rights: Rights) -> dict[str, Any]:
         keys["maximum_lifetime_s"] = rights.maximum_lifetime
     if rights.default_lifetime is not None:
         keys["default_lifetime_s"] = rights.default_lifetime
+    if rights.hold_nodes != 1:
+        keys["hold_nodes"] = rights.hold_nodes
     return keys

@@ -1,4 +1,4 @@
-"""Node labels and lifetimes: what is in force at every queue, and whether it can be."""
+"""Node labels, lifetimes and holds: what is in force at every queue, and whether it can be."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,12 +13,15 @@ ALL: Final = "*"
 
 @dataclass(frozen=True)
 class Rights:
-    """What is in force at one queue; ``labels`` None: all. Lifetimes in seconds, None: none."""
+    """What is in force at one queue; ``labels`` None: all. Lifetimes in seconds, None: none.
+    ``hold_nodes``: on how many nodes room may be held for one application.
+    """
 
     labels: tuple[str, ...] | None = None
     default_label: str = ""
     maximum_lifetime: int | None = None
     default_lifetime: int | None = None
+    hold_nodes: int = 1
 
 
 def check_rights(document: Document, tree: list[Branch]) -> list[Rights]:
@@ -31,9 +34,9 @@ def check_rights(document: Document, tree: list[Branch]) -> list[Rights]:
             continue
         labels = _labels(document, branch, above)
         maximum, default = _lifetimes(document, branch, above)
-        found.append(
-            Rights(labels, _default_label(document, branch, above, labels), maximum, default)
-        )
+        label = _default_label(document, branch, above, labels)
+        hold_nodes = branch.queue.hold_nodes or above.hold_nodes
+        found.append(Rights(labels, label, maximum, default, hold_nodes))
     check_label_shares(document, tree, [rights.labels for rights in found])
     return found
 

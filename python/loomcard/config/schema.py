@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from loomcard.document.publish import published
-from loomcard.model.limits import HOLD_SHARE_PPM
+from loomcard.model.limits import HOLD_SHARE_PPM, MOST_HOLD_NODES
 
 QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
 RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"
@@ -215,6 +215,14 @@ class Queue(BaseModel):
         description="What room may be held for asks here and below: percent of the queue's maximum"
         " capacity. The first hold is always let in; 0%: none is.",
         examples=["10%"],
+    )
+    hold_nodes: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_HOLD_NODES,
+        description="On how many nodes at once room may be held for one application. Default: as"
+        " the parent; for the file itself 1.",
+        examples=[3],
     )
     submit: list[AclEntry] | None = Field(
         None,

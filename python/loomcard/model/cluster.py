@@ -104,7 +104,7 @@ class Queue:
 
     __slots__ = (
         "am_limit", "am_used", "applications", "capped", "children", "guaranteed",
-        "hold_limit", "leaf", "maximum", "number", "oldest_ms", "parent", "path",
+        "hold_limit", "hold_nodes", "leaf", "maximum", "number", "oldest_ms", "parent", "path",
         "pending_count", "policy", "spec", "used", "user_limit", "user_used", "watchers", "weight",
     )  # fmt: skip
 
@@ -122,6 +122,7 @@ class Queue:
         self.user_limit: Resource | None = None
         self.am_limit: Resource | None = None
         self.hold_limit = self.guaranteed  # what may be held for its asks together
+        self.hold_nodes: int = spec.get("hold_nodes", 1)  # for one application
         self.capped: list[Queue] = []  # itself and ancestors that have a maximum
         self.used = [0] * width
         self.am_used = [0] * width
@@ -257,7 +258,7 @@ class Ask:
     """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt", "count", "hold", "hosts", "is_am", "key", "label", "line", "racks",
+        "attempt", "count", "holds", "hosts", "is_am", "key", "label", "line", "racks",
         "relax_locality", "since_ms", "size", "strict_racks", "told",
     )  # fmt: skip
 
@@ -273,7 +274,7 @@ class Ask:
         self.strict_racks: list[str] = []  # only the named hosts of these will do
         self.label = ""
         self.told: str | None = None  # the reason for waiting that was told last
-        self.hold: Hold | None = None
+        self.holds: tuple[Hold, ...] = ()  # the one placed first comes first
         self.line = _NO_LINE
         self.since_ms = 0  # when it last got a container, or came
 
@@ -281,6 +282,11 @@ class Ask:
     def application(self) -> Application:
         """The application whose attempt asks."""
         return self.attempt.application
+
+    @property
+    def hold(self) -> Hold | None:
+        """Its hold; of several the one that was placed first."""
+        return self.holds[0] if self.holds else None
 
     @property
     def priority(self) -> int:

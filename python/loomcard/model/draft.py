@@ -12,6 +12,9 @@ from loomcard.model.reasons import Reason
 from loomcard.model.records import Allocate, Amounts, Decision, Keep, PlanReply, Preempt, Release
 from loomcard.model.room import Shape
 
+AT_ONCE_MS = 1
+"""As ``hold_after_ms``: room is held for the first in line as soon as it fits nowhere."""
+
 
 class Grant:
     """One Allocate in the making: containers of one ask on one node, for one instance."""
@@ -103,16 +106,18 @@ class Draft:
         self.steps.append(Holding(ask, node, until_ms, instance))
 
     def release_hold(self, ask: Ask, instance: int) -> None:
-        """Give the room back that is kept for an ask."""
-        assert ask.hold is not None
-        self.ledger.holds.end(ask.hold)
+        """Give the room back that is kept for an ask, on all nodes."""
+        self.ledger.holds.end_all(ask)
         self.steps.append(Holding(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
-        """The shapes that nobody was granted for so long, while other containers were granted."""
+        """The shapes that nobody was granted for so long, while other containers were granted; for
+        ``AT_ONCE_MS`` whether others were or not.
+        """
         found = self._passed.get(after_ms)
         if found is None:
-            found = self.ledger.lines.passed_over(self.now_ms - after_ms)
+            since_ms, others = self.now_ms - after_ms, after_ms > AT_ONCE_MS
+            found = self.ledger.lines.passed_over(since_ms, others=others)
             self._passed[after_ms] = found
         return found
 
@@ -147,12 +152,14 @@ class Draft:
         for step in self.steps:
             if isinstance(step, Taking):
                 continue
-            ask, node, hold = step.ask, step.node, step.ask.hold
+            ask, node = step.ask, step.node
             if isinstance(step, Holding) and node is not None:
                 if holds.why_not(ask, node) is None:
                     holds.put(ask, node, self.now_ms, step.until_ms)
-            elif hold is not None and (node is None or node is hold.node or ask.count == 0):
-                holds.end(hold)
+            elif node is None or ask.count == 0:
+                holds.end_all(ask)
+            elif node.hold is not None and node.hold.ask is ask:
+                holds.end(node.hold)
 
     def undo(self) -> None:
         """Take back every step, last first: the state before the round."""

@@ -24,28 +24,32 @@ placed_ms.
 
 
 class Holds:
-    """All holds of a cluster: at most one an application, at most one a node."""
+    """All holds of a cluster: for one ask of an application, at most one a node."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._of: dict[Application, Hold] = {}
+        self._asks: dict[Application, Ask] = {}
         self.version = 0  # changes with every change of a hold
         self.allowed = True  # the engine knows holds
         self.ended = 0  # how often one ended or moved: room was given back
 
     def __len__(self) -> int:
-        return len(self._of)
+        return sum(len(ask.holds) for ask in self._asks.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._asks)
 
     def __iter__(self) -> Iterator[Hold]:
-        return iter(sorted(self._of.values(), key=lambda hold: hold.ask.key))
+        asks = sorted(self._asks.values(), key=lambda ask: ask.key)
+        return iter([hold for ask in asks for hold in ask.holds])
 
-    def of(self, application: Application) -> Hold | None:
-        """The hold of an application, if it has one."""
-        return self._of.get(application)
+    def of(self, application: Application) -> Ask | None:
+        """The ask of an application that room is kept for, if there is one."""
+        return self._asks.get(application)
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may. A hold that the ask has
-        already would move there.
+        """Why no room may be kept on ``node`` for ``ask``; None if it may. One that it has already
+        would make way, if it has as many as it may have.
         """
         if self._ledger.nodes.get(node.number) is not node:
             return Reason.NODE_GONE
@@ -55,17 +59,26 @@ class Holds:
             return Reason.ASK_GONE
         if node.hold is not None and node.hold.ask is not ask:
             return Reason.HELD
-        return why_never(ask, node) or self._ledger.limited(ask) or self.beyond(ask)
+        never = why_never(ask, node) or self._ledger.limited(ask)
+        return never or self.beyond(ask, in_place_of=self._in_the_way(ask, node))
 
-    def beyond(self, ask: Ask) -> Reason | None:
-        """HOLD_LIMIT where the engine knows no holds, the application has one for another ask, or
-        those of a queue would exceed its part; the first of a queue is always within it.
+    def _in_the_way(self, ask: Ask, node: Node) -> Hold | None:
+        """The hold of an ask that another one, on ``node``, would replace."""
+        if node.hold is not None:
+            return node.hold
+        return ask.hold if len(ask.holds) >= ask.application.queue.hold_nodes else None
+
+    def beyond(self, ask: Ask, in_place_of: Hold | None = None) -> Reason | None:
+        """HOLD_LIMIT where one more hold may not be: the engine knows none, the application has one
+        for another ask or as many as it may have, or those of a queue would exceed its part; the
+        first of a queue is always within it. ``in_place_of`` would make way for it.
         """
         app = ask.attempt.application
-        mine = self._of.get(app)
-        if not self.allowed or (mine is not None and mine.ask is not ask):
+        if not self.allowed or self._asks.get(app, ask) is not ask:
             return Reason.HOLD_LIMIT
-        held = self._by_queue(apart_from=mine)
+        if len(ask.holds) - (in_place_of is not None) >= app.queue.hold_nodes:
+            return Reason.HOLD_LIMIT
+        held = self._by_queue(apart_from=in_place_of)
         queue: Queue | None = app.queue
         while queue is not None:
             if not any(queue.hold_limit):
@@ -77,7 +90,7 @@ class Holds:
 
     def _by_queue(self, apart_from: Hold | None) -> dict[Queue, list[int]]:
         held: dict[Queue, list[int]] = {}
-        for hold in self._of.values():
+        for hold in self:
             queue: Queue | None = None if hold is apart_from else hold.ask.application.queue
             while queue is not None:
                 add_all([held.setdefault(queue, [0] * len(queue.used))], hold.ask.size)
@@ -89,20 +102,20 @@ class Holds:
         return Resource(self._by_queue(None).get(queue, self._ledger.zero))
 
     def put(self, ask: Ask, node: Node, now_ms: int, until_ms: int | None) -> None:
-        """Keep room on ``node`` for one container of ``ask``; its hold elsewhere ends. The caller
-        has checked that it may.
+        """Keep room on ``node`` for one container of ``ask``; if it has as many holds as it may
+        have, the one placed first ends. The caller has checked that it may.
         """
-        before = self._of.get(ask.application)
-        since_ms = now_ms
+        since_ms = ask.holds[0].since_ms if ask.holds else now_ms
+        before = self._in_the_way(ask, node)
         if before is not None:
-            since_ms = before.since_ms
             self._end(before, moved=before.node is not node)
         self._enter(Hold(ask, node, until_ms, since_ms, now_ms))
 
     def _enter(self, hold: Hold) -> None:
+        ask = hold.ask
         self.version += 1
-        self._of[hold.ask.application] = hold
-        hold.ask.hold = hold
+        self._asks[ask.application] = ask
+        ask.holds = tuple(sorted([*ask.holds, hold], key=lambda h: (h.placed_ms, h.node.number)))
         hold.node.hold = hold
         hold.node.withhold()
         self._ledger.room_changed(hold.node)
@@ -111,11 +124,17 @@ class Holds:
         """Give the room back."""
         self._end(hold, moved=True)
 
+    def end_all(self, ask: Ask) -> None:
+        """Give back all room that is kept for an ask."""
+        for hold in ask.holds:
+            self.end(hold)
+
     def _end(self, hold: Hold, *, moved: bool) -> None:
         self.version += 1
         self.ended += moved
-        del self._of[hold.ask.application]
-        hold.ask.hold = None
+        hold.ask.holds = tuple(other for other in hold.ask.holds if other is not hold)
+        if not hold.ask.holds:
+            del self._asks[hold.ask.application]
         hold.node.hold = None
         hold.node.withhold()
         self._ledger.room_changed(hold.node)
@@ -132,7 +151,7 @@ class Holds:
             self.end(node.hold)
 
     def rows(self) -> list[HoldRow]:
-        """All holds as they cross the wire, by ask."""
+        """All holds as they cross the wire, by ask, the one placed first before others."""
         return [
             (h.ask.key.attempt, h.ask.key.priority, h.ask.key.allocation_request_id,
              h.node.number, h.until_ms, h.since_ms, h.placed_ms)
@@ -165,4 +184,4 @@ def why_never(ask: Ask, node: Node) -> Reason | None:
 
 def fits_held(ask: Ask, node: Node) -> bool:
     """Whether ``ask`` fits on ``node`` into the room that is kept for it there."""
-    return ask.hold is not None and ask.hold.node is node and fits(ask.size, node.free)
+    return node.hold is not None and node.hold.ask is ask and fits(ask.size, node.free)

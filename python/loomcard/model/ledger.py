@@ -236,8 +236,8 @@ class Ledger:
             if ask.label:
                 tallies.note_labelled(self.labelled, ask)
             self.lines.changed(ask, shape, known)
-            if not after and ask.hold is not None:
-                self.holds.end(ask.hold)
+            if not after and ask.holds:
+                self.holds.end_all(ask)
         app = ask.attempt.application
         pending = app.pending_count
         app.pending_count = pending + change
@@ -258,8 +258,8 @@ class Ledger:
         container.is_am = ask.is_am
         container.allocated_ms = now_ms
         ask.line.served_ms = ask.since_ms = self.lines.served_ms = now_ms
-        if ask.hold is not None and ask.hold.node is node:
-            self.holds.end(ask.hold)
+        if node.hold is not None and node.hold.ask is ask:
+            self.holds.end(node.hold)
         tallies.take_locality(ask, node, container)
         self._change_count(ask, -1)
         self.hold(container)

@@ -11,6 +11,8 @@ from loomcard.model.resource import UNLIMITED, Resource, room_for
 PPM = 1_000_000
 HOLD_SHARE_PPM = 100_000
 """The part of a queue's maximum that may be held for its asks, unless it states another."""
+MOST_HOLD_NODES = 1000
+"""The most that ``hold_nodes`` may say."""
 
 
 def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:

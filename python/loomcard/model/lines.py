@@ -26,12 +26,12 @@ class Lines:
                 line = self.of[shape] = Line(self.now_ms)
             ask.line, ask.since_ms = line, self.now_ms
 
-    def passed_over(self, since_ms: int) -> set[Shape]:
-        """The shapes that got nothing since then, while other containers were granted."""
+    def passed_over(self, since_ms: int, *, others: bool = True) -> set[Shape]:
+        """The shapes that got nothing since then; ``others``: while other containers were."""
         return {
             shape
             for shape, line in self.of.items()
-            if line.served_ms <= since_ms and line.served_ms < self.served_ms
+            if line.served_ms <= since_ms and (line.served_ms < self.served_ms or not others)
         }
 
     def ended(self, container: Container, kind: str, now_ms: int) -> None:

@@ -16,8 +16,9 @@ def place(ledger: Ledger, ask: Ask) -> Node | None:
     """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
     it may go.
     """
-    if ask.hold is not None and _may(ledger, ask, ask.hold.node):
-        return ask.hold.node
+    for hold in ask.holds:
+        if _may(ledger, ask, hold.node):
+            return hold.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
         return ledger.rooms.of(ask.size, ask.label).first()
     if ledger.rooms.of(ask.size, ask.label).first() is None:

@@ -82,7 +82,8 @@ class Plan:
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
-        until ``until_ms`` or until it is given up; the ask's hold on another node moves.
+        until ``until_ms`` or until it is given up. An ask has holds on at most ``hold_nodes`` nodes
+        (a key of its queue, 1 by default): when it has as many, the one placed first makes way.
 
         What is free there, and what becomes free, is withheld from all other asks, up to the ask's
         size. Raises PlanError, with the reason, where ``why_no_hold`` has one.
@@ -95,8 +96,8 @@ class Plan:
         self._draft.hold(ask, node, until_ms, self._instance)
 
     def release_hold(self, ask: Ask) -> None:
-        """Give up the hold of ``ask``. Raises PlanError if it has none."""
-        if ask.hold is None:
+        """Give up the holds of ``ask``. Raises PlanError if it has none."""
+        if not ask.holds:
             raise PlanError(f"{ask!r} has no hold")
         self._draft.release_hold(ask, self._instance)
 
@@ -167,9 +168,9 @@ class Plan:
         return self._ledger.why_not(ask, node)
 
     def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application and a
-        node have at most one hold, a queue's holds are at most a part of its maximum, and what the
-        ask could not run on or a limit forbids is not held.
+        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has holds
+        for one ask, a node has one, a queue's holds are at most a part of its maximum, and what
+        the ask could not run on or a limit forbids is not held.
         """
         return self._ledger.holds.why_not(ask, node)
 

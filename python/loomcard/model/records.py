@@ -312,7 +312,7 @@ class Preempt(msgspec.Struct, array_like=True, frozen=True, tag="preempt", gc=Fa
 
 class Keep(msgspec.Struct, array_like=True, frozen=True, tag="hold", gc=False):
     """Keep room on a node for one container of an ask, till ``until_ms`` (None: till it is granted
-    or given up); a hold that the ask has moves there.
+    or given up). Where it has as many holds as it may have, the one placed first ends.
     """
 
     attempt: int
@@ -324,7 +324,7 @@ class Keep(msgspec.Struct, array_like=True, frozen=True, tag="hold", gc=False):
 
 
 class Release(msgspec.Struct, array_like=True, frozen=True, tag="release_hold", gc=False):
-    """Give up the hold of an ask."""
+    """Give up the holds of an ask."""
 
     attempt: int
     priority: int

@@ -156,7 +156,7 @@ class ClusterView:
 
     @property
     def holds(self) -> Sequence[Hold]:
-        """All holds of the cluster; ``ask.hold`` and ``node.hold`` are those of one."""
+        """All holds of the cluster; ``ask.holds`` and ``node.hold`` are those of one."""
         return list(self._ledger.holds)
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.model.cluster import Application, Ask, AskKey, Node, Queue
+from loomcard.model.cluster import Application, Ask, AskKey, Hold, Node, Queue
 from loomcard.model.cluster import Container as Running
 from loomcard.model.draft import Draft
 from loomcard.model.holds import why_never
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from loomcard.policies.fill import Index
 
 HOLD_AFTER_MS = 1_000
-"""How long an ask is passed over before room is held for it, unless a policy's option says else."""
+"""How long an ask is passed over before room is held for it, unless a policy's option says else. 0:
+none is held. 1: at once, as soon as it fits nowhere, whether others are granted anything or not.
+"""
 
 HOLDS = "HOLDS"
-"""Begins the reason of an ask that waits for the room that is held for it; a node's id follows."""
+"""Begins the reason of an ask that waits for the room that is held for it; nodes' ids follow."""
 
 REVIEW_MS = 10_000
 """How often the node of a hold is chosen anew."""
@@ -83,6 +85,8 @@ def serve_holds(
         ask, app = hold.ask, hold.ask.application
         if plan.spent or not governs(app.queue):
             continue
+        if hold.node.hold is not hold:
+            continue  # ended when its ask was served on another node
         reason = plan.limited(ask) or rules.forbids(ask)
         if reason is not None:
             plan.release_hold(ask)
@@ -93,8 +97,9 @@ def serve_holds(
             plan.grant(ask, hold.node)
             granted = True
         else:
-            plan.wait(ask, f"{HOLDS} {hold.node.id}")
-            if review and view.now_ms - hold.placed_ms >= REVIEW_MS:
+            plan.wait(ask, where_held(ask))
+            old = view.now_ms - hold.placed_ms >= REVIEW_MS
+            if (review and old) or len(ask.holds) < app.queue.hold_nodes:
                 view._draft.wants[ask] = plan._instance
     return granted
 
@@ -111,7 +116,7 @@ def want_room(plan: Plan, index: Index, after_ms: int, rules: Rules = NO_RULES) 
     left: list[tuple[Shape | None, Any]] = []
     while (app := index.top()) is not None:
         assert isinstance(app, Application)
-        if not view._ledger.holds.of(app):
+        if view._ledger.holds.of(app) is None:
             able, ask = _first(plan, app, passed, rules)
             if ask is not None:
                 view._draft.wants[ask] = plan._instance
@@ -133,7 +138,8 @@ def want_first(
     view, ledger = plan.view, plan.view._ledger
     passed = view._draft.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=_age):
-        if ledger.holds.of(ask.application) or plan.limited(ask) or not plan.allows(ask):
+        app = ask.application
+        if ledger.holds.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
         if plan.place(ask) is None and _possible(ledger, ask):
             view._draft.wants[ask] = plan._instance
@@ -170,45 +176,66 @@ def _possible(ledger: Ledger, ask: Ask) -> bool:
 
 
 def place_hold(draft: Draft) -> None:
-    """Hold room for the ask that has waited longest of those that want it, or choose the node of
-    its hold anew; for the next one where no node will do. One a round: the choice looks at every
-    node.
+    """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
+    may have, or choose the node of its oldest hold anew; for the next one where no node will do.
+    One ask a round: the choice looks at every node.
     """
     ledger = draft.ledger
     draft.again = False  # who gets a hold is told so, whatever was told before
-    able = [
-        ask
-        for ask in draft.wants
-        if ask.count > 0 and ledger.limited(ask) is None and ledger.holds.beyond(ask) is None
-    ]
-    for ask in sorted(able, key=_age):
-        found = soonest(ledger, ask, draft.now_ms)
-        if found is not None:
-            _place(draft, ask, *found)
+    for ask in sorted(draft.wants, key=_age):
+        if ask.count <= 0 or ledger.limited(ask) is not None:
+            continue
+        before = len(ask.holds)
+        while ledger.holds.beyond(ask) is None:
+            found = soonest(ledger, ask, draft.now_ms)
+            if found is None:
+                break
+            _hold(draft, ask, found[1])
+        if len(ask.holds) > before:
             return
-        if ask.hold is not None:
-            draft.release_hold(ask, draft.wants[ask])
+        old = ask.hold
+        if old is None or draft.now_ms - old.placed_ms < REVIEW_MS:
+            continue
+        if ledger.holds.beyond(ask, in_place_of=old) is None:
+            _review(draft, ask, old)
+            return
 
 
-def _place(draft: Draft, ask: Ask, in_ms: int, node: Node) -> None:
-    """Hold room on ``node``, or where it is held now, if that will have it hardly later."""
-    ledger, instance, hold = draft.ledger, draft.wants[ask], ask.hold
-    if hold is not None:
-        here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
-        if why_never(ask, hold.node) is None and here_ms <= 2 * in_ms:
-            node = hold.node  # to move would give up what is free there already
-    draft.hold(ask, node, None, instance)
-    draft.wait(ask, f"{HOLDS} {node.id}")
+def _review(draft: Draft, ask: Ask, hold: Hold) -> None:
+    """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
+    will have it hardly later; give it up where no node will do.
+    """
+    ledger = draft.ledger
+    here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
+    found = soonest(ledger, ask, draft.now_ms)
+    if why_never(ask, hold.node) is not None:
+        here_ms = NEVER
+    if found is None and here_ms >= NEVER:
+        draft.release_hold(ask, draft.wants[ask])
+    elif found is None or here_ms <= 2 * found[0]:
+        _hold(draft, ask, hold.node)  # to move would give up what is free there already
+    else:
+        _hold(draft, ask, found[1])
+
+
+def _hold(draft: Draft, ask: Ask, node: Node) -> None:
+    draft.hold(ask, node, None, draft.wants[ask])
+    draft.wait(ask, where_held(ask))
+
+
+def where_held(ask: Ask) -> str:
+    """The reason of an ask that waits for the room that is held for it."""
+    return " ".join([HOLDS, *(hold.node.id for hold in ask.holds)])
 
 
 def soonest(ledger: Ledger, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
-    """The node that is likely to have room for ``ask`` soonest, and in how many ms; ties by number.
-    None where it could run on no node that is not held for another, or AMs stand in the way.
+    """The node without a hold that is likely to have room for ``ask`` soonest, and in how many ms;
+    ties by number. None where it could run on none, or AMs stand in the way.
     """
     found = [
         (in_ms, node.number)
         for node in ledger.nodes.values()
-        if (node.hold is None or node.hold is ask.hold)
+        if node.hold is None
         and why_never(ask, node) is None
         and (in_ms := room_in_ms(ledger, node, ask.size, now_ms)) < NEVER
     ]
@@ -255,7 +282,7 @@ def no_room(ledger: Ledger, ask: Ask) -> str:
     """
     if not ledger.holds:
         return Reason.NODE_FULL
-    if ask.hold is not None:
-        return f"{HOLDS} {ask.hold.node.id}"
+    if ask.holds:
+        return where_held(ask)
     held = (h.node for h in ledger.holds if fits(ask.size, h.node.free))
     return Reason.HELD if any(why_never(ask, n) is None for n in held) else Reason.NODE_FULL

@@ -18,9 +18,9 @@ def hold_or_release(ledger: Ledger, decision: Keep | Release, now_ms: int) -> Re
     if ask is None:
         return Reason.ASK_GONE
     if isinstance(decision, Release):
-        if ask.hold is None:
+        if not ask.holds:
             return Reason.STALE
-        ledger.holds.end(ask.hold)
+        ledger.holds.end_all(ask)
         return None
     node = ledger.nodes.get(decision.node)
     reason = Reason.NODE_GONE if node is None else ledger.holds.why_not(ask, node)

@@ -69,9 +69,9 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
 def _check_holds(ledger: Ledger, *, shrunk: bool) -> None:
     for hold in ledger.holds:
         node, ask = hold.node, hold.ask
-        beyond = not shrunk and ledger.holds.beyond(ask) is not None
-        if node.hold is not hold or ask.hold is not hold or beyond:
-            raise InvariantError(f"{hold} is not the only one of its node and application")
+        beyond = not shrunk and ledger.holds.beyond(ask, in_place_of=hold) is not None
+        if node.hold is not hold or hold not in ask.holds or beyond:
+            raise InvariantError(f"{hold} is not the only one of its node, or is beyond a limit")
         if ask.count < 1 or ledger.nodes.get(node.number) is not node:
             raise InvariantError(f"{hold} outlived its ask or its node")
         left = [max(0, f - size) for f, size in zip(node.free, ask.size, strict=True)]

@@ -19,7 +19,7 @@ class HeldRoom:
     def __init__(self, broken: Callable[[str, str], Exception]) -> None:
         """``broken``: what is raised, made of the contract's word and a message."""
         self._broken = broken
-        self.rows: dict[Key, tuple[int, int | None, int, int]] = {}
+        self.rows: dict[tuple[Key, int], tuple[int | None, int, int]] = {}  # by ask and node
         self.may_differ = False
         self._sizes: dict[Key, tuple[int, ...]] = {}
 
@@ -27,22 +27,29 @@ class HeldRoom:
         """Carry a decision out, which may break no rule of holds."""
         self.may_differ = True
         key = (decision.attempt, decision.priority, decision.allocation_request_id)
-        before = self.rows.pop(key, None)
+        mine = {node: row for (ask, node), row in self.rows.items() if ask == key}
         if isinstance(decision, r.Release):
-            if before is None:
+            if not mine:
                 raise self._broken("ask", f"{decision} gives up what nobody holds")
+            for node in mine:
+                del self.rows[key, node]
             return
         if key not in cluster.asks:
             raise self._broken("ask", f"{decision} is for what nobody asks for")
-        if any(held[0] == key[0] for held in self.rows):
-            raise self._broken("over-allocates", f"{decision} is a second hold of its application")
-        if any(node == decision.node for node, *_ in self.rows.values()):
+        if any(ask[0] == key[0] and ask != key for ask, _ in self.rows):
+            raise self._broken(
+                "over-allocates", f"{decision} is for a second ask of its application"
+            )
+        if any(node == decision.node and ask != key for ask, node in self.rows):
             raise self._broken("over-allocates", f"{decision} is a second hold on its node")
+        if decision.node not in mine and len(mine) >= _most(cluster, key[0]):
+            first = min(mine, key=lambda node: (mine[node][2], node))
+            del self.rows[key, first]
         self._sizes[key] = cluster.asks[key].record.size
         if not fits(self._sizes[key], cluster.nodes[decision.node]):
             raise self._broken("over-allocates", f"{decision} is for more than the node has")
-        since_ms = cluster.now if before is None else before[2]
-        self.rows[key] = (decision.node, decision.until_ms, since_ms, cluster.now)
+        since_ms = next((since_ms for _, since_ms, _ in mine.values()), cluster.now)
+        self.rows[key, decision.node] = (decision.until_ms, since_ms, cluster.now)
 
     def refused(self, decision: r.Decision) -> None:
         """The mirror took the decision for carried out."""
@@ -52,15 +59,13 @@ class HeldRoom:
         """A container was placed, which may not be in room held for another. A hold ends with the
         last container of its ask, wherever that one was placed.
         """
-        if granted.ask in self.rows and granted.ask not in cluster.asks:
-            del self.rows[granted.ask]
-            self.may_differ = True
-        for key, (node, *_) in list(self.rows.items()):
-            if node != granted.node:
-                continue
-            if key == granted.ask:
-                del self.rows[key]
+        for key, node in list(self.rows):
+            used_up = granted.ask not in cluster.asks
+            if key == granted.ask and (used_up or node == granted.node):
+                del self.rows[key, node]
                 self.may_differ = True
+        for key, node in self.rows:
+            if node != granted.node:
                 continue
             on_node = [g.size for g in cluster.containers.values() if g.node == node]
             used = tuple(map(sum, zip(*on_node, strict=True)))
@@ -71,14 +76,15 @@ class HeldRoom:
 
     def records(self, cluster: Cluster) -> list[r.AnyRecord]:
         """The list of holds for the next batch, where the mirror may have another."""
-        for key, row in list(self.rows.items()):
-            if self._is_over(key, *row[:2], cluster):
-                del self.rows[key]
+        for (key, node), row in list(self.rows.items()):
+            if self._is_over(key, node, row[0], cluster):
+                del self.rows[key, node]
                 self.may_differ = True
         if not self.may_differ:
             return []
         self.may_differ = False
-        return [r.Holds(cluster.now, [(*key, *row) for key, row in sorted(self.rows.items())])]
+        rows = [(*key, node, *row) for (key, node), row in self.rows.items()]
+        return [r.Holds(cluster.now, sorted(rows, key=lambda row: (row[:3], row[-1], row[3])))]
 
     def _is_over(self, key: Key, node: int, until_ms: int | None, cluster: Cluster) -> bool:
         demand = cluster.asks.get(key)
@@ -91,3 +97,8 @@ class HeldRoom:
             or demand.reach(host, rack) is None
             or (until_ms is not None and until_ms <= cluster.now)
         )
+
+
+def _most(cluster: Cluster, attempt: int) -> int:
+    """On how many nodes room may be held for an application."""
+    return cluster.session.mirror.ledger.attempts[attempt].application.queue.hold_nodes

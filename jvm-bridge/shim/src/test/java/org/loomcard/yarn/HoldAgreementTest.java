@@ -20,7 +20,7 @@ import org.loomcard.yarn.bridge.SwapResult;
  */
 public class HoldAgreementTest extends ChurnTestBase {
   private static final String YAML = "version: 1\nkind: policy\npolicy: holder.py:Holder\n"
-      + "hold_share: 60%\noptions: {seed: %d}\n";
+      + "hold_share: 60%\nhold_nodes: %n\noptions: {seed: %d}\n";
   private static final int STEPS = 120;
   private static final ObjectMapper JSON = new ObjectMapper();
   private int seen;
@@ -52,8 +52,13 @@ public class HoldAgreementTest extends ChurnTestBase {
     seen += books().isEmpty() ? 0 : 1;
   }
 
+  /** One, two or three holds for an application. */
+  private static String yaml(int seed) {
+    return YAML.replace("%d", "" + seed).replace("%n", "" + (1 + seed / 39 % 3));
+  }
+
   private void swap(int seed) throws Exception {
-    SwapResult result = scheduler.bridge().swap(YAML.replace("%d", "" + seed), "own.yml", 90_000);
+    SwapResult result = scheduler.bridge().swap(yaml(seed), "own.yml", 90_000);
     assertTrue(result.toString(), result.isApplied());
   }
 
@@ -73,7 +78,7 @@ public class HoldAgreementTest extends ChurnTestBase {
     queues = new String[] {"default"};
     largest = 32;
     stepsOfNode = 32;
-    start(YAML.replace("%d", "1"));
+    start(yaml(1));
     try {
       for (int step = 0; step < STEPS; step++) {
         if (step % 40 == 39) {

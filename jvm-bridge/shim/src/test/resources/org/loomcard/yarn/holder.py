@@ -29,9 +29,9 @@ class Holder:
         plan, before = Plan(view), _holds(view)
         happened = any(not isinstance(event, TimerFired) for event in view.changes)
         if happened:
-            for hold in view.holds:
-                if self._dice("release", hold.ask, hold.node, view) < 0.2:
-                    plan.release_hold(hold.ask)
+            for ask, node in {hold.ask: hold.node for hold in view.holds}.items():
+                if self._dice("release", ask, node, view) < 0.2:
+                    plan.release_hold(ask)
             for ask, node in _pairs(view):
                 until_ms = view.now_ms + 50 if self._dice("until", ask, node, view) < 0.3 else None
                 if self._dice("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):

@@ -2,6 +2,7 @@ package org.loomcard.yarn.books;
 
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationResourceUsageReport;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -106,7 +107,7 @@ public final class Hold {
 
   /** An attempt that room may be held for; YARN's reports call that reserved. */
   abstract static class Holder extends HadoopLine.Attempt {
-    private volatile boolean holds;
+    private final AtomicInteger holds = new AtomicInteger();
 
     Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
         RMContext context) {
@@ -114,7 +115,7 @@ public final class Hold {
     }
 
     private void countHeld(String label, Resource amounts, boolean more) {
-      holds = more;
+      holds.addAndGet(more ? 1 : -1);
       if (more) {
         attemptResourceUsage.incReserved(label, amounts);
       } else {
@@ -125,7 +126,7 @@ public final class Hold {
     @Override
     public final ApplicationResourceUsageReport getResourceUsageReport() {
       ApplicationResourceUsageReport report = super.getResourceUsageReport();
-      report.setNumReservedContainers(holds ? 1 : 0);
+      report.setNumReservedContainers(holds.get());
       return report;
     }
   }

@@ -1,6 +1,7 @@
 package org.loomcard.yarn.books;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -13,15 +14,20 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.Reasons;
 
 /**
- * All holds: at most one an application, at most one a node, and of a queue no more than its part.
+ * All holds: for one ask of an application, at most one a node, and of a queue no more than its
+ * part.
  * Changed under the scheduler's write lock; read by anybody.
  */
 public final class Holds {
   private static final Comparator<Hold> BY_ASK = Comparator
       .<Hold>comparingInt(hold -> hold.attempt.number()).thenComparingInt(Hold::priority)
       .thenComparingLong(Hold::allocationRequestId);
+  /** The one that was placed first comes first. */
+  private static final Comparator<Hold> BY_PLACING = Comparator
+      .<Hold>comparingLong(hold -> hold.placedMs).thenComparingInt(hold -> hold.node.number());
   private final Ledger ledger;
-  private final Map<LoomcardApplication, Hold> byApplication = new ConcurrentHashMap<>();
+  /** Each list is never changed, never empty, of one ask, and by placing. */
+  private final Map<LoomcardApplication, List<Hold>> byApplication = new ConcurrentHashMap<>();
   /** Whether the policy's mirror may have other holds. */
   private boolean untold;
 
@@ -29,11 +35,16 @@ public final class Holds {
     this.ledger = ledger;
   }
 
-  /** All of them, by ask. */
+  /** All of them, by ask and then by placing. */
   public List<Hold> all() {
-    List<Hold> all = new ArrayList<>(byApplication.values());
-    all.sort(BY_ASK);
+    List<Hold> all = new ArrayList<>();
+    byApplication.values().forEach(all::addAll);
+    all.sort(BY_ASK.thenComparing(BY_PLACING));
     return all;
+  }
+
+  private List<Hold> of(LoomcardApplication application) {
+    return byApplication.getOrDefault(application, Collections.emptyList());
   }
 
   /**
@@ -47,29 +58,42 @@ public final class Holds {
     if (there != null && !there.isFor(attempt, key) && !there.isOver(now)) {
       return Reasons.HELD;
     }
-    Hold mine = byApplication.get(attempt.application());
-    boolean moves = mine != null && mine.isFor(attempt, key);
-    if (mine != null && !moves && !mine.isOver(now)) {
-      return Reasons.HOLD_LIMIT;
+    List<Hold> mine = of(attempt.application());
+    for (Hold hold : mine) {
+      if (!hold.isFor(attempt, key) && !hold.isOver(now)) {
+        return Reasons.HOLD_LIMIT;
+      }
     }
+    Hold oldest = inTheWay(mine, attempt, node);
     for (LoomcardQueue queue = attempt.loomcardQueue(); queue != null; queue = queue.parent()) {
-      if (!hasRoom(queue, size, mine, now)) {
+      if (!hasRoom(queue, size, oldest, now)) {
         return Reasons.HOLD_LIMIT;
       }
     }
     return null;
   }
 
+  /** Which of an ask's holds another one, on {@code node}, would replace; null for none. */
+  private static Hold inTheWay(List<Hold> mine, LoomcardAttempt attempt, LoomcardNode node) {
+    for (Hold hold : mine) {
+      if (hold.node == node) {
+        return hold;
+      }
+    }
+    return !mine.isEmpty() && mine.size() >= attempt.loomcardQueue().holdNodes()
+        ? mine.get(0) : null;
+  }
+
   /** Whether a queue may have another hold; the first is always let in. */
-  private boolean hasRoom(LoomcardQueue queue, long[] size, Hold mine, long now) {
+  private boolean hasRoom(LoomcardQueue queue, long[] size, Hold replaced, long now) {
     long[] limit = queue.holdLimit();
     if (Amounts.isZero(limit)) {
       return false;
     }
     long[] held = new long[size.length];
     boolean any = false;
-    for (Hold hold : byApplication.values()) {
-      if (hold != mine && hold.attempt.loomcardQueue().isWithin(queue) && !hold.isOver(now)) {
+    for (Hold hold : all()) {
+      if (hold != replaced && hold.attempt.loomcardQueue().isWithin(queue) && !hold.isOver(now)) {
         Amounts.add(held, hold.size());
         any = true;
       }
@@ -77,12 +101,22 @@ public final class Holds {
     return !any || Amounts.fits(held, size, limit);
   }
 
-  /** Keeps room on the node, after {@link #refusal} let it pass; the ask's hold elsewhere ends. */
+  /**
+   * Keeps room on the node, after {@link #refusal} let it pass. Where the ask has as many holds as
+   * it may have, the one that was placed first ends.
+   */
   public void put(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
       Long untilMs) {
     long now = ledger.news().now();
-    Hold before = byApplication.get(attempt.application());
-    long since = before != null && before.isFor(attempt, key) ? before.sinceMs : now;
+    long since = now;
+    for (Hold mine : of(attempt.application())) {
+      if (mine.isFor(attempt, key) && !mine.isOver(now)) {
+        since = mine.sinceMs;
+      } else {
+        end(mine);
+      }
+    }
+    Hold before = inTheWay(of(attempt.application()), attempt, node);
     if (before != null) {
       end(before);
     }
@@ -90,24 +124,33 @@ public final class Holds {
       end(node.hold());
     }
     Hold hold = new Hold(attempt, key, node, size, untilMs, since, now);
-    byApplication.put(attempt.application(), hold);
+    List<Hold> more = new ArrayList<>(of(attempt.application()));
+    more.add(hold);
+    more.sort(BY_PLACING);
+    byApplication.put(attempt.application(), more);
     node.keep(hold);
     hold.countIn(attempt.loomcardQueue());
     untold = true;
   }
 
-  /** Gives up the hold of an ask; whether it had one. */
+  /** Gives up the holds of an ask; whether it had one. */
   public boolean release(LoomcardAttempt attempt, SchedulerRequestKey key) {
-    Hold hold = byApplication.get(attempt.application());
-    if (hold == null || !hold.isFor(attempt, key)) {
+    List<Hold> mine = of(attempt.application());
+    if (mine.isEmpty() || !mine.get(0).isFor(attempt, key)) {
       return false;
     }
-    end(hold);
+    mine.forEach(this::end);
     return true;
   }
 
   private void end(Hold hold) {
-    byApplication.remove(hold.attempt.application(), hold);
+    List<Hold> left = new ArrayList<>(of(hold.attempt.application()));
+    left.remove(hold);
+    if (left.isEmpty()) {
+      byApplication.remove(hold.attempt.application());
+    } else {
+      byApplication.put(hold.attempt.application(), left);
+    }
     hold.countIn(null);
     if (hold.node.hold() == hold) {
       hold.node.keep(null);
@@ -125,7 +168,7 @@ public final class Holds {
 
   /** Another configuration governs. */
   public void clear() {
-    byApplication.values().forEach(this::end);
+    all().forEach(this::end);
   }
 
   /** Something of a plan was refused: the mirror may have other holds, if there are any. */
@@ -133,18 +176,15 @@ public final class Holds {
     untold |= aHold || !byApplication.isEmpty();
   }
 
-  /** An application is in another queue: its hold goes with it. */
+  /** An application is in another queue: its holds go with it. */
   void moved(LoomcardApplication application) {
-    Hold hold = byApplication.get(application);
-    if (hold != null) {
-      hold.countIn(application.queue());
-    }
+    of(application).forEach(hold -> hold.countIn(application.queue()));
   }
 
   /** Ends those that are over. */
   public void sweep() {
     long now = ledger.news().now();
-    for (Hold hold : byApplication.values()) {
+    for (Hold hold : all()) {
       if (ledger.node(hold.node.number()) != hold.node || hold.isOver(now)) {
         end(hold);
       }

@@ -95,7 +95,10 @@ public final class PlanMessage {
     }
   }
 
-  /** Keep room on a node for one container of an ask; the ask's hold elsewhere moves there. */
+  /**
+   * Keep room on a node for one container of an ask. Where it has as many holds as it may have, the
+   * one that was placed first ends.
+   */
   public static final class Keep extends AskDecision {
     public final int node;
     /** Null: as long as the ask waits. */
@@ -109,7 +112,7 @@ public final class PlanMessage {
     }
   }
 
-  /** Give up the hold of an ask. */
+  /** Give up the holds of an ask. */
   public static final class Release extends AskDecision {
     public Release(int attempt, int priority, long allocationRequestId, int instance) {
       super(attempt, priority, allocationRequestId, instance);

@@ -30,6 +30,8 @@ public final class QueueSpec {
   /** Millionths of the queue's maximum capacity. */
   public final int amSharePpm;
   public final int holdSharePpm;
+  /** On how many nodes room may be held for one application. */
+  public final int holdNodes;
   /** Effective: {@code *}, user names, {@code group:NAME}. Who may administer may submit. */
   public final List<String> submit;
   public final List<String> administer;
@@ -69,6 +71,7 @@ public final class QueueSpec {
     this.userLimitPpm = read.userLimitPpm;
     this.amSharePpm = read.amSharePpm;
     this.holdSharePpm = read.holdSharePpm;
+    this.holdNodes = read.holdNodes;
     this.submit = Collections.unmodifiableList(read.submit);
     this.administer = Collections.unmodifiableList(read.administer);
     this.state = read.state;
@@ -112,6 +115,7 @@ public final class QueueSpec {
     private int userLimitPpm = 1_000_000;
     private int amSharePpm = 1_000_000;
     private int holdSharePpm = 100_000;
+    private int holdNodes = 1;
     private List<String> submit = Collections.emptyList();
     private List<String> administer = Collections.emptyList();
     private String state = "running";
@@ -151,6 +155,7 @@ public final class QueueSpec {
         case "user_limit_ppm": userLimitPpm = in.integer(place); break;
         case "am_share_ppm": amSharePpm = in.integer(place); break;
         case "hold_share_ppm": holdSharePpm = in.integer(place); break;
+        case "hold_nodes": holdNodes = in.integer(place); break;
         case "submit": submit = in.strings(place); break;
         case "administer": administer = in.strings(place); break;
         case "state": state = in.string(place); break;

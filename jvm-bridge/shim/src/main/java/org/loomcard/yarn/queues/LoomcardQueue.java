@@ -168,6 +168,11 @@ public final class LoomcardQueue implements Queue {
     return Amounts.share(maximum, spec.holdSharePpm);
   }
 
+  /** On how many nodes room may be held for one application. */
+  public int holdNodes() {
+    return spec.holdNodes;
+  }
+
   /** Null: no limit but the queue's. */
   long[] userLimit() {
     return userLimit;

@@ -63,6 +63,7 @@ final class LimitTable {
     share(queue, queue.path("am_share_ppm"), "application masters",
         ShownAmounts.text(queue.path("used_by_ams")));
     share(queue, limits.path("hold_share_ppm"), "room held for asks", "");
+    count(limits, "hold_nodes", "nodes held for one application", "");
     if (limits.has("maximum_allocation")) {
       row("one container", ShownAmounts.text(limits.get("maximum_allocation")), "");
     }

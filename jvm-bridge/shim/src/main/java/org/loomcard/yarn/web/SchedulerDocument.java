@@ -31,9 +31,10 @@ public final class SchedulerDocument {
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
 
   /** Limits that a queue of the compiled set-up has only where they are stated. */
-  private static final String[] LIMIT_KEYS = {"hold_share_ppm", "maximum_applications",
-      "maximum_applications_per_user", "maximum_allocation", "maximum_lifetime_s",
-      "default_lifetime_s", "labels", "default_label", "label_guaranteed_ppm"};
+  private static final String[] LIMIT_KEYS = {"hold_share_ppm", "hold_nodes",
+      "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
+      "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
+      "label_guaranteed_ppm"};
 
   private SchedulerDocument() {
   }

@@ -1,0 +1,119 @@
+"""Room on several nodes for one ask: how many, within what share, and which makes way."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from compiled import queue, setup
+from loomcard.model import records as r
+from loomcard.model.plan import Plan
+from loomcard.policies.hold import HOLD_AFTER_MS
+from loomcard.policies.registry import register
+from loomcard.testing.cluster import Cluster
+
+HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+
+
+def small(made: Cluster, number: int) -> None:
+    """One more small application, which came later."""
+    made.add_app(number, submitted_ms=number)
+    made.ask(number, 1)
+
+
+def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> None:
+    """The oldest small task ends and the next one comes, round after round."""
+    for number in range(rounds):
+        made.complete(min(made.containers))
+        small(made, 1000 + made.now + number)
+        for granted in made.round(step_ms):
+            made.tell(r.ContainerStarted(made.now, granted.number))
+
+
+def wide(
+    policy: str, nodes: int, hold_nodes: int, hold_share_ppm: int = 1_000_000, options: Any = None
+) -> Cluster:
+    """Nodes of 4 slots, full of small tasks, and application 1, which came first and asks for a
+    whole node; room may be held for it on several.
+    """
+    keys = {"hold_share_ppm": hold_share_ppm}
+    spec = queue("root.default", policy, hold_nodes=hold_nodes, options=options or {}, **keys)
+    made = Cluster(setup(queue("root", "drf", **keys), spec), nodes=[(4096, 4)] * nodes)
+    for number in range(100, 100 + 4 * nodes):
+        small(made, number)
+    made.round()
+    for container in made.containers:
+        made.tell(r.ContainerStarted(made.now, container))
+    made.add_app(1, submitted_ms=-1)
+    made.ask(1, 1, (4096, 4))
+    return made
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+def test_room_is_held_on_several_nodes_where_the_queue_allows_it(policy):
+    """No more than ``hold_nodes``, one more a round; when the task is served all end."""
+    made = wide(policy, 4, 3)
+    held = []
+    for _ in range(30):
+        flow(made, 1)
+        held.append(len(made.held.rows))
+        if not made.asks.get((1, 20, 0)):
+            break
+    assert max(held) == 3
+    assert held[-1] == 0
+    assert held == [*sorted(held[:-1]), 0]
+
+
+def test_the_holds_of_one_ask_count_against_the_queues_share():
+    """Half of the root's four nodes may be held: two, though the ask may have four."""
+    made = wide("fifo", 4, 4, hold_share_ppm=500_000)
+    flow(made, HOLD_AFTER_MS // 1000 + 4)
+    assert len(made.held.rows) == 2
+    assert made.reasons[1, 20, 0] == "HOLDS " + " ".join(f"n{node}:1" for _, node in made.held.rows)
+
+
+def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
+    """The policy may hold again and again: the ask has room on as many nodes as its queue says."""
+
+    @dataclass(frozen=True)
+    class Wanders:
+        """Holds room on one node more in every round."""
+
+        leaf_only = True
+
+        def decide(self, view):
+            plan = Plan(view)
+            plan.wake_at(view.now_ms + 1000)
+            for ask in view.asks:
+                node = view.nodes[len(view.nodes) - 1 - view.now_ms // 1000 % len(view.nodes)]
+                if node.hold is None:
+                    plan.hold(ask, node)
+            return plan
+
+    register("wanders")(Wanders)
+    spec = queue("root.default", "wanders", hold_nodes=2, hold_share_ppm=1_000_000)
+    root = queue("root", "drf", hold_share_ppm=1_000_000)
+    made = Cluster(setup(root, spec), nodes=[(4096, 4)] * 4)
+    made.add_app(1)
+    made.ask(1, 1, (4096, 4))
+    seen = []
+    for _ in range(4):
+        made.round(1000)
+        seen.append([node for _, node in made.held.rows])
+    assert [len(nodes) for nodes in seen] == [1, 2, 2, 2]
+    for before, after in pairwise(seen):
+        assert before[-1] in after
+        assert after[-1] not in before
+
+
+def test_at_once_means_before_anybody_else_is_granted_anything():
+    """With 1 ms room is held while the cluster is full and nobody else asks, as stock YARN does;
+    with more, only when others were granted something.
+    """
+    for after_ms, held in ((1, 2), (200, 0)):
+        options = {"hold_after_ms": after_ms}
+        made = wide("fifo", 2, 2, options=options)
+        made.round(1000)
+        made.round(1000)
+        assert len(made.held.rows) == held
