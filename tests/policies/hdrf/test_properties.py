@@ -109,7 +109,8 @@ def test_3_and_4_nothing_that_fits_idles_and_no_more_is_held_than_there_is(
     """Pareto, in terms of q with headroom; the books add up, and end empty."""
     root, capacity = tree
     pool = ran(root, capacity, rule, data.draw(finishing(root)), headroom)
-    (free,), q = pool.free, largest_demand(root.leaves(), len(capacity))
+    tasks = [leaf.demand for leaf in root.leaves() if leaf.wants]
+    (free,), q = pool.free, largest_demand(tasks, len(capacity))
     for leaf in root.leaves():
         needs = [(r, q[r] if headroom else t) for r, t in enumerate(leaf.demand) if t]
         assert any(free[r] < most for r, most in needs)

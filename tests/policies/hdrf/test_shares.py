@@ -136,9 +136,9 @@ def test_an_unknown_setting_is_refused():
 
 def test_saturated_is_what_the_largest_demanded_task_does_not_find():
     """Resolution 11: q is the largest demand with headroom, the smallest without; 0 is full."""
-    leaves = [leaf("a", (3, 0, 0)), leaf("b", (1, 2, 0)), leaf("c", (9, 9, 9), wants=False)]
-    assert largest_demand(leaves, 3) == [3, 2, 0]
-    assert largest_demand(leaves, 3, headroom=False) == [1, 2, 0]
+    tasks = [(3, 0, 0), (1, 2, 0)]
+    assert largest_demand(tasks, 3) == [3, 2, 0]
+    assert largest_demand(tasks, 3, headroom=False) == [1, 2, 0]
     assert unsaturated((2, 2, 5), [3, 2, 0]) == (False, True, True)
     assert unsaturated((2, 0, 0), [1, 2, 0]) == (True, False, False)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Member, Node, Queue
+from loomcard.model.cluster import Application, Member, Node, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
-from loomcard.policies.hdrf.fit import Servers, ServersWithHeadroom
-from loomcard.policies.hdrf.share_tree import Branch, Leaf, Shares, ShareTree
+from loomcard.policies.hdrf.fit import Gate, Servers, ServersWithHeadroom
+from loomcard.policies.hdrf.paper import guarantees
+from loomcard.policies.hdrf.share_tree import Branch, Child, Leaf, Shares, ShareTree
 
 
 class Partition:
@@ -36,7 +37,7 @@ class Partition:
             self.wanted = list(self.tree.root.wants)
             servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        self._spots = servers.spots(self.wanted)
+        self._spots = {s: node for s in self.wanted if (node := servers.first(*s)) is not None}
         self._fitting = frozenset(self._spots)
         return self._fitting
 
@@ -69,43 +70,34 @@ class Partition:
         y = servers.unsaturated(self.label)
         return [y[r] for r in self.types]
 
+    def guarantees(
+        self, whole: Resource, held: Callable[[Child], float],
+        children: Callable[[Any], Iterable[Child]] = lambda n: n.children,
+    ) -> dict[Child, float]:  # fmt: skip
+        """What each node is guaranteed now: what ``held`` says that it has is the most that is due
+        to one that wants no more. A queue's ``guaranteed`` is its largest part of a resource of the
+        ``whole`` cluster.
+        """
+
+        def promised(child: Child) -> float:
+            if not isinstance(child.member, Queue):
+                return 0.0
+            pairs = zip(child.member.guaranteed, whole, strict=True)
+            return max((amount / all_ for amount, all_ in pairs if all_), default=0.0)
+
+        return guarantees(self.tree.root, lambda c: bool(c.wants), held, promised, children)
+
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
         """Amounts as parts of what the partition has, of each resource that it has at all."""
         return tuple([amounts[r] / c for r, c in zip(self.types, self.capacity, strict=True)])
 
-    def child(self, queue: Queue) -> Branch | Leaf | None:
+    def share(self, amounts: Sequence[int]) -> float:
+        """The largest of these parts."""
+        return max(self.fractions(amounts), default=0.0)
+
+    def child(self, queue: Queue) -> Child | None:
         """A queue in the tree, if it is there."""
         return self.branches.get(queue) or self.leaves.get(queue)
-
-
-class Gate:
-    """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
-
-    def __init__(self, ledger: Ledger, queue: Queue) -> None:
-        self._ledger = ledger
-        self._queue = queue
-        self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
-
-    def allows(self, ask: Ask) -> bool:
-        """Neither limit forbids one more container of the ask."""
-        key = ask.application.user, ask.size, ask.is_am
-        if key not in self.verdicts:
-            self.verdicts[key] = self._verdict(*key)
-        return self.verdicts[key]
-
-    def moved(self) -> list[Application]:
-        """Applications with an ask of which a verdict that was given is another now; forgets those
-        verdicts.
-        """
-        old = [key for key, verdict in self.verdicts.items() if verdict != self._verdict(*key)]
-        for key in old:
-            del self.verdicts[key]
-        users = {user for user, _, _ in old}
-        applications = self._queue.applications.values() if old else ()
-        return [app for app in applications if app.user in users]
-
-    def _verdict(self, user: str, size: Resource, is_am: bool) -> bool:
-        return self._ledger.limited_in(self._queue, user, size, is_am) is None
 
 
 class Forest:
@@ -157,7 +149,7 @@ class Forest:
             self._owner[queue] = owner
             queue.watchers.append(self.changed)
             if queue.user_limit is not None or queue.am_limit is not None:
-                self._gates[queue] = Gate(self.ledger, queue)
+                self._gates[queue] = Gate(queue)
         for child in queue.children:
             self._watch(child, owner)
 

@@ -1,4 +1,4 @@
-"""Where a task fits now. What is held for another ask is no room.
+"""Where a task fits now, and what limits let it. What is held for another ask is no room.
 
 This is the one place that says so: what fits on no server is blocked, for shares and for the
 descent alike.
@@ -6,13 +6,15 @@ descent alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from loomcard.model.cluster import Ask, Node
+from loomcard.model.cluster import Application, Ask, Node, Queue
 from loomcard.model.ledger import Ledger
+from loomcard.model.limits import own_limit
 from loomcard.model.plan import Plan
-from loomcard.model.resource import Resource, fits
+from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Room, Shape
+from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 
 class Servers:
@@ -43,13 +45,12 @@ class Servers:
         """From now on tasks of these sizes are wanted in a partition."""
         self._wanted[label] = [size for size in sizes if self.can_ever((size, label))]
 
-    def unsaturated(self, label: str) -> list[bool]:
-        """Y of a partition: of each resource, free[r] > 0 and free[r] >= q[r]."""
+    def unsaturated(self, label: str) -> tuple[bool, ...]:
+        """Y of a partition."""
         partitions = self._ledger.partitions
         free = self._ledger.free if len(partitions) == 1 else partitions[label].free
         wanted = self._wanted.get(label, ())
-        largest = largest_demand(wanted, self.headroom) or [0] * len(free)
-        return [left > 0 and left >= q for left, q in zip(free, largest, strict=True)]
+        return unsaturated(free, largest_demand(wanted, len(free), self.headroom))
 
     def needs(self, size: Resource, node: Node) -> Resource:  # noqa: ARG002 - headroom looks
         """What must be free on a server for a task."""
@@ -58,11 +59,6 @@ class Servers:
     def first(self, size: Resource, label: str) -> Node | None:
         """The server of the lowest number that has room for a task."""
         return self._ledger.rooms.of(size, label).first()
-
-    def spots(self, shapes: Iterable[Shape]) -> dict[Shape, Node]:
-        """For each shape that fits on a server now the first of these."""
-        of = self._ledger.rooms.of
-        return {s: node for s in shapes if (node := of(*s).first()) is not None}
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """As ``plan.place``."""
@@ -74,7 +70,7 @@ class Kind:
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
-        self.largest: list[int] = []  # q; [] where nothing that is wanted can run
+        self.largest: list[int] = []  # q
         self.rooms: dict[Resource, Room[Node]] = {}  # by what must be free
 
 
@@ -113,26 +109,21 @@ class ServersWithHeadroom(Servers):
         for (of, capacity), kind in self._kinds.items():
             if of == label:
                 kind.largest = largest_demand(
-                    [s for s in sizes if fits(s, capacity)], headroom=True
+                    [size for size in sizes if fits(size, capacity)], len(capacity)
                 )
                 if len(kind.rooms) > 2 * len(sizes):
                     kind.rooms.clear()
 
     def needs(self, size: Resource, node: Node) -> Resource:
         """What must be free on a server: the largest of what the task needs."""
-        return self._needs(size, self._kinds[node.label, node.capacity])
-
-    def _needs(self, size: Resource, kind: Kind) -> Resource:
-        if not kind.largest:
-            return size
-        return Resource(max(s, q) if s else 0 for s, q in zip(size, kind.largest, strict=True))
+        return _covering(size, self._kinds[node.label, node.capacity])
 
     def first(self, size: Resource, label: str) -> Node | None:
         """The server of the lowest number that has room for a task and for the headroom."""
         found: Node | None = None
         for (of, capacity), kind in self._kinds.items():
             if of == label and fits(size, capacity):
-                need = self._needs(size, kind)
+                need = _covering(size, kind)
                 room = kind.rooms.get(need)
                 if room is None:
                     room = kind.rooms[need] = Room((need, label), kind.nodes)
@@ -140,10 +131,6 @@ class ServersWithHeadroom(Servers):
                 if node is not None and (found is None or node.number < found.number):
                     found = node
         return found
-
-    def spots(self, shapes: Iterable[Shape]) -> dict[Shape, Node]:
-        """For each shape that fits on a server now the first of these."""
-        return {s: node for s in shapes if (node := self.first(*s)) is not None}
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """As ``plan.place``, where the headroom is left."""
@@ -155,9 +142,88 @@ class ServersWithHeadroom(Servers):
         return next((n for n in nodes if fits(self.needs(ask.size, n), n.room)), None)
 
 
-def largest_demand(sizes: Sequence[Resource], headroom: bool) -> list[int]:
-    """q[r]: the most that a wanted task needs of r; without headroom the least of those that need
-    it at all (specification 2.5-11). [] where nothing is wanted.
+def _covering(size: Resource, kind: Kind) -> Resource:
+    return Resource(max(s, q) if s else 0 for s, q in zip(size, kind.largest, strict=True))
+
+
+class Gate:
+    """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self.verdicts: dict[tuple[str, Resource, bool], bool] = {}
+
+    def allows(self, ask: Ask) -> bool:
+        """Neither limit forbids one more container of the ask."""
+        key = ask.application.user, ask.size, ask.is_am
+        if key not in self.verdicts:
+            self.verdicts[key] = own_limit(self._queue, *key) is None
+        return self.verdicts[key]
+
+    def moved(self) -> list[Application]:
+        """Applications with an ask of which a verdict that was given is another now; forgets those
+        verdicts.
+        """
+        verdicts = self.verdicts.items()
+        old = [key for key, free in verdicts if free != (own_limit(self._queue, *key) is None)]
+        for key in old:
+            del self.verdicts[key]
+        users = {user for user, _, _ in old}
+        applications = self._queue.applications.values() if old else ()
+        return [app for app in applications if app.user in users]
+
+
+class Limits:
+    """What maxima, user limits and AM shares leave, once all that is being taken is gone and all
+    that is owed has been served.
     """
-    most = max if headroom else min
-    return [most((a for a in amounts if a), default=0) for amounts in zip(*sizes, strict=True)]
+
+    def __init__(self) -> None:
+        self._gains: dict[Queue, list[int]] = {}  # what is being taken, less what is owed
+        self._owed: dict[Queue, list[int]] = {}
+
+    def free(self, queue: Queue, size: Sequence[int]) -> None:
+        """A container in a leaf queue is being taken."""
+        _add(self._gains, queue, size)
+
+    def owe(self, queue: Queue, size: Sequence[int]) -> None:
+        """Room for a task in a queue has been taken."""
+        _add(self._owed, queue, size)
+        _add(self._gains, queue, [-amount for amount in size])
+
+    def tight(self, ask: Ask) -> dict[Queue, list[int]]:
+        """The queues, from the root down, whose maximum has no room for one more container of
+        ``ask``, and what it leaves. Only what is taken from inside all of them helps.
+        """
+        found = {}
+        for queue in ask.application.queue.capped:
+            assert queue.maximum is not None
+            left = list(queue.maximum.minus(queue.used))
+            if queue in self._gains:
+                add_all([left], self._gains[queue])
+            if not has_room(ask.size, left):
+                found[queue] = left
+        return found
+
+    def barred(self, ask: Ask) -> bool:
+        """Its user's limit or the AM share forbids one more container of ``ask``: nothing that is
+        taken from others helps.
+        """
+        user, queue = ask.application.user, ask.application.queue
+        owed = self._owed.get(queue)
+        if queue.user_limit is not None and owed:
+            used = queue.user_used.get(user) or [0] * len(owed)
+            if not room_for(ask.size, used, queue.user_limit.minus(owed)):
+                return True
+        return own_limit(queue, user, ask.size, ask.is_am) is not None
+
+
+def _add(sums: dict[Queue, list[int]], queue: Queue | None, size: Sequence[int]) -> None:
+    while queue is not None:
+        add_all([sums.setdefault(queue, [0] * len(size))], size)
+        queue = queue.parent
+
+
+def has_room(size: Sequence[int], left: Sequence[int]) -> bool:
+    """Whether a container is within what a limit leaves, in what it needs at all."""
+    return all(not s or s <= room for s, room in zip(size, left, strict=True))

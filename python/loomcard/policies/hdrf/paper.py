@@ -4,10 +4,11 @@ allocation that they are to reach (Algorithm 1), and what each node is guarantee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+Amount = TypeVar("Amount", int, float)
 Vector = Sequence[float]
 """Amounts, one number a resource type, in an order that a tree and its capacity share."""
 
@@ -95,12 +96,13 @@ def dominant_share(
     return max((vector[r] / capacity[r] for r in among if vector[r] and capacity[r]), default=0.0)
 
 
-def largest_demand(leaves: Iterable[Node], count: int, headroom: bool = True) -> list[float]:
-    """q[r] for ``count`` resources, in units: the largest demand for r in one task of the leaves
-    that want more; without headroom the smallest that is not 0. 0 where none demands r.
+def largest_demand(
+    tasks: Collection[Sequence[Amount]], count: int, headroom: bool = True
+) -> list[Amount]:
+    """q[r] for ``count`` resources, in units: the largest demand for r in one of the tasks that are
+    wanted; without headroom the smallest that is not 0. 0 where none demands r.
     """
     most = max if headroom else min
-    tasks = [leaf.demand for leaf in leaves if leaf.wants]
     return [most((task[r] for task in tasks if task[r]), default=0) for r in range(count)]
 
 

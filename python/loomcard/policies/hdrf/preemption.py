@@ -13,7 +13,7 @@ policy inside may hold back), one task at most is taken for it after a pause tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,13 @@ from loomcard.model.cluster import Application, Ask, Container, Node, Queue
 from loomcard.model.holds import why_never
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
-from loomcard.policies.hdrf.claims import ROUNDING, Limits, asks_of, due, has_room
+from loomcard.model.room import Shape
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
-from loomcard.policies.hdrf.holds import Owed, OwedTasks, for_first, word_of
-from loomcard.policies.hdrf.share_tree import Child, Leaf
+from loomcard.policies.hdrf.fit import Limits, has_room
+from loomcard.policies.hdrf.serve import Owed, OwedTasks, asks_of, for_first, word_of
+from loomcard.policies.hdrf.share_tree import Child, Leaf, upwards
 
+ROUNDING = 1e-9
 EVERY_MS = 1000
 """How often it is looked at who is starved, at most."""
 LONGEST_MS = 3_600_000
@@ -113,13 +115,13 @@ class Taking:
         self._rules = rules
         self._memory = memory
         self._tasks = owed
-        self._limits = Limits(forest.ledger)
+        self._limits = Limits()
         self._plain: dict[Child, list[int]] = {}  # what is held and not being taken
         self._leaf_of: dict[Application, Leaf] = {}
         for leaf in partition.leaves.values():
             self._charge(leaf, forest.used(leaf.member, partition.label), 1)
         self._before = {node: self._share(node) for node in self._plain}
-        self._guarantee = due(partition, forest.ledger.capacity, self._share)
+        self._guarantee = partition.guarantees(plan.view.cluster_capacity, self._share)
         for leaf in partition.leaves.values():
             self._note(leaf)
         everything = frozenset(partition.tree.root.wants)
@@ -138,12 +140,8 @@ class Taking:
                     self._limits.free(app.queue, container.size)
                     if self._here(container):
                         self._charge(leaf, container.size, -1)
-        for size in self._owed(leaf):
+        for size in self._tasks.of(leaf):
             self._limits.owe(_queue(leaf), size)
-
-    def _owed(self, leaf: Leaf) -> list[list[int]]:
-        """The sizes of the tasks for which room has been taken."""
-        return [task.size for task in self._tasks.of(leaf)]
 
     def _need(self, leaf: Leaf) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
@@ -153,28 +151,23 @@ class Taking:
         return container.node.label == self._partition.label
 
     def _charge(self, leaf: Leaf, amounts: Sequence[int], sign: int) -> None:
-        node: Child | None = leaf
-        while node is not None:
+        for node in upwards(leaf):
             sums = self._plain.setdefault(node, [0] * len(amounts))
             for r, amount in enumerate(amounts):
                 sums[r] += sign * amount
-            node = node.parent
 
     def _share(self, child: Child) -> float:
-        return self._largest(self._plain[child]) if child in self._plain else 0.0
-
-    def _largest(self, amounts: Sequence[int]) -> float:
-        return max(self._partition.fractions(amounts), default=0.0)
+        return self._partition.share(self._plain[child]) if child in self._plain else 0.0
 
     def _claims(self, leaf: Leaf) -> Iterator[Ask]:
         """The asks of which it may have one more task, by its limits, and with it and with what it
         is owed stays within its guarantee.
         """
-        sizes = [size for size, _ in leaf.wants if self._within(leaf, size)]
-        if not sizes:
+        shapes = [want for want in leaf.wants if self._within(leaf, want[0])]
+        if not shapes:
             return
-        owed = self._owed(leaf)
-        asks = asks_of(leaf, self._partition.label, sizes)
+        owed = self._tasks.of(leaf)
+        asks = _kinds(leaf, shapes)
         wanted = Counter[Resource]()
         for ask, count in asks.items():
             wanted[ask.size] += count
@@ -185,9 +178,9 @@ class Taking:
 
     def _within(self, leaf: Leaf, size: Sequence[int]) -> bool:
         total = list(self._plain[leaf])
-        for each in (size, *self._owed(leaf)):
+        for each in (size, *self._tasks.of(leaf)):
             add_all([total], each)
-        return self._largest(total) <= self._guarantee[leaf] + ROUNDING
+        return self._partition.share(total) <= self._guarantee[leaf] + ROUNDING
 
     def take_all(self) -> int:
         """Take for each that has been starved long enough, within the budget or else for one task;
@@ -199,11 +192,11 @@ class Taking:
             ready_ms = self._memory.starved[word] + self._rules.after_ms
             if now < max(ready_ms, pause[1] if pause else 0):
                 continue
-            if pause and self._owed(leaf):
+            if pause and self._tasks.of(leaf):
                 continue  # first it shows that it uses this
             while found := self._victims(leaf):
                 ask, victims = found
-                cost = sum(self._largest(container.size) for container in victims)
+                cost = sum(self._partition.share(container.size) for container in victims)
                 if count and cost > self._left + ROUNDING:
                     break
                 self._left -= cost
@@ -303,12 +296,10 @@ class Taking:
     def _mirrored(self, leaf: Leaf) -> list[Any]:
         """By the attributed shares at each queue, less what was taken since they were."""
         key: list[Any] = []
-        node: Child | None = leaf
-        while node is not None:
+        for node in upwards(leaf):
             before = self._before[node]
             kept = self._share(node) / before if before else 1.0
             key.append((-self._shares.of(node).share * kept / node.weight, node.order))
-            node = node.parent
         return key[::-1]
 
     def _spares(self, victim: Leaf, starved: Leaf, container: Container) -> bool:
@@ -316,11 +307,11 @@ class Taking:
         whose guarantee is less than this container has no claim on it: else many small leaves, each
         with one, would keep more than their queue is guaranteed.
         """
-        gains, size = set(_path(starved)), self._largest(container.size)
-        for node in _path(victim):
+        gains, size = set(upwards(starved)), self._partition.share(container.size)
+        for node in upwards(victim):
             if node not in gains and not (node is victim and size > self._guarantee[node]):
                 pairs = zip(self._plain[node], container.size, strict=True)
-                after = self._largest([held - loss for held, loss in pairs])
+                after = self._partition.share([held - loss for held, loss in pairs])
                 if after < self._guarantee[node] - ROUNDING:
                     return False
         return True
@@ -351,16 +342,25 @@ def _helps(container: Container, short: list[bool]) -> bool:
     return any(s and amount for s, amount in zip(short, container.size, strict=True))
 
 
+def _kinds(leaf: Leaf, shapes: Collection[Shape]) -> dict[Ask, int]:
+    """The asks of a leaf for these shapes; of those alike in size, user, queue and place the first,
+    with the count of all.
+    """
+    found: dict[Any, Ask] = {}
+    counts = Counter[Ask]()
+    for ask in asks_of(leaf, shapes):
+        app = ask.application
+        where = () if ask.suits_all else (*ask.hosts, *ask.racks, *ask.strict_racks)
+        kind = (
+            app.queue.path, app.user, ask.is_am, ask.size, where, frozenset(ask.attempt.blacklist),
+        )  # fmt: skip
+        counts[found.setdefault(kind, ask)] += ask.count
+    return counts
+
+
 def _queue(leaf: Leaf) -> Queue:
     member = leaf.member
     return member if isinstance(member, Queue) else member.queue
-
-
-def _path(leaf: Leaf) -> Iterator[Child]:
-    node: Child | None = leaf
-    while node is not None:
-        yield node
-        node = node.parent
 
 
 def _name(leaf: Leaf) -> str:

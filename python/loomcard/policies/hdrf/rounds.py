@@ -66,13 +66,13 @@ class Pool:
     def unsaturated(self) -> tuple[bool, ...]:
         """Y of the whole: one flag a resource."""
         free = [sum(column) for column in zip(*self.free, strict=True)]
-        return unsaturated(free, largest_demand(self.running, len(free), self.headroom))
+        return unsaturated(free, self._largest())
 
     def places(self) -> dict[Node, int]:
         """The nodes of which ``can_schedule`` of 2.4 is true; for a leaf the first server on which
         its next task may start.
         """
-        largest = largest_demand(self.running, len(self.capacity), self.headroom)
+        largest = self._largest()
         held = self._held() if self.hold else None
         found: dict[Node, int] = {}
         for leaf in self.running:
@@ -84,6 +84,11 @@ class Pool:
             if place is not None:
                 found |= dict.fromkeys(self._paths[leaf], place)
         return found
+
+    def _largest(self) -> list[float]:
+        """q of the tasks that are wanted."""
+        tasks = [leaf.demand for leaf in self.running if leaf.wants]
+        return largest_demand(tasks, len(self.capacity), self.headroom)
 
     def _fits(
         self, leaf: Node, needs: list[tuple[int, float]], server: int,

@@ -265,7 +265,9 @@ class Recomputed(ShareTree):
             self._attach(self.nodes[leaf.parent], leaf)
         node.used = list(leaf.held)
         node.demand = self.tasks[leaf.wants[0]] if leaf.wants else (0.0,) * self.width
-        node.wants = bool(leaf.wants) and not any(branch.closed for branch in above(leaf))
+        node.wants = bool(leaf.wants) and not any(
+            isinstance(node, Branch) and node.closed for node in upwards(leaf)
+        )
 
     def turned(self, branch: Branch) -> None:
         """What its leaves ask for counts, or does not."""
@@ -309,9 +311,9 @@ class Whole(Shares):
         return min(able, key=lambda c: (self._ranks[nodes[c]], c.order), default=None)
 
 
-def above(leaf: Leaf) -> Iterator[Branch]:
-    """From its parent to the root."""
-    branch: Branch | None = leaf.parent
-    while branch is not None:
-        yield branch
-        branch = branch.parent
+def upwards(child: Child) -> Iterator[Child]:
+    """Itself and all above it, to the root."""
+    node: Child | None = child
+    while node is not None:
+        yield node
+        node = node.parent
