@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.policy import Descent, Leafs
-from loomcard.policies.hdrf.rounds import RULES
+from loomcard.policies.hdrf.rounds import RULES, Recomputed
 from loomcard.policies.hdrf.serve import Server
-from loomcard.policies.hdrf.share_tree import Branch, Recomputed, ShareTree
+from loomcard.policies.hdrf.share_tree import Branch, ShareTree
 from loomcard.policies.registry import register
 
 

@@ -8,8 +8,8 @@ alternate. A structure built anew says the same to the last bit, which a replaye
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from loomcard.policies.hdrf.share_tree import (
     ACTIVE,
     HELD,
     IDLE,
+    NO_CAP,
     POINT,
     Branch,
     Child,
@@ -25,9 +26,11 @@ from loomcard.policies.hdrf.share_tree import (
     Shares,
     ShareTree,
     Standing,
+    Sums,
     Want,
+    add,
+    subtract,
 )
-from loomcard.policies.hdrf.sums import NO_CAP, Place, Sums, add, subtract
 
 TIED = 10.0**-DIGITS
 COPIES = 8
@@ -43,61 +46,53 @@ class FastShares(ShareTree):
     def __init__(self, root: Branch, width: int) -> None:
         super().__init__(root, width)
         self._copies: dict[frozenset[Want], Copy] = {}
-        self._entered = 0
 
     def changed(self, leaf: Leaf) -> None:
         """The leaf leaves the sums of its branch, and enters them with what it holds now."""
         branch = leaf.parent
-        sums: Sums | None = branch.sums
+        sums = branch.sums
         if sums is None:
             sums = branch.sums = Sums(self.width)
         sums.counted.clear()
         there = leaf in branch.children
-        place: Place | None = leaf.place
-        if place is None:
-            place = leaf.place = Place()
-        else:
-            self._leave(sums, place, leaf if there else None)
+        self._leave(sums, leaf, there)
         if there:
-            self._enter(sums, place, leaf)
+            self._enter(sums, leaf)
         for copy in self._copies.values():
             copy.stale[branch] = None
 
-    def _leave(self, sums: Sums, place: Place, leaf: Leaf | None) -> None:
-        """``leaf``: it enters again."""
-        line = place.line
-        place.entry = None
+    def _leave(self, sums: Sums, leaf: Leaf, again: bool) -> None:
+        """``again``: it enters again."""
+        line = leaf.line
         if line is None:
-            if place.vector:
-                subtract(sums.idle, place.vector)
-                place.vector = []
-            return
-        sums.capped.take(place.d, place.vector)
-        sums.moved[line] = None
-        place.vector = []
-        if leaf is None or line.wants is not leaf.wants:
-            place.line = None
-            line.count -= 1
-            if not line.count:
-                del sums.lines[line.wants, line.weight]
+            subtract(sums.idle, leaf.vector)
+        else:
+            sums.capped.take(leaf.d, leaf.vector)
+            sums.moved[line] = None
+            if leaf.entry is not None:
+                del line.leaves[bisect_left(line.leaves, leaf.entry)]
+            if not again or line.wants is not leaf.wants:
+                leaf.line = None
+                line.count -= 1
+                if not line.count:
+                    del sums.lines[line.wants, line.weight]
+        leaf.entry, leaf.vector = None, []
 
-    def _enter(self, sums: Sums, place: Place, leaf: Leaf) -> None:
-        held = leaf.held
-        place.vector = vector = [int(x * POINT) for x in held]
+    def _enter(self, sums: Sums, leaf: Leaf) -> None:
+        leaf.vector = vector = [int(x * POINT) for x in leaf.held]
         if not leaf.wants:
             add(sums.idle, vector)
             return
-        line = place.line
+        line = leaf.line
         if line is None:
-            line = place.line = sums.line(leaf, self)
+            line = leaf.line = sums.line(leaf, self)
             line.count += 1
-        place.d = d = max(held, default=0.0) / leaf.weight
+        leaf.d = d = max(leaf.held, default=0.0) / leaf.weight
         sums.capped.add(d, vector)
         sums.moved[line] = None
         if not leaf.aside:
-            self._entered += 1
-            place.entry = entry = (d, leaf.order, self._entered, leaf)
-            line.push(entry)
+            leaf.entry = (d, leaf.order, leaf)
+            insort(line.leaves, leaf.entry)
 
     def turned(self, branch: Branch) -> None:
         """Its share and those above it are to be found anew."""
@@ -132,8 +127,8 @@ class Copy(Shares):
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
         self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
         self._vectors: dict[Branch, list[int]] = {}  # with which a branch entered them
-        self._ranks: dict[Branch, dict[Branch, Rank]] = {}  # of those in A, by parent
-        self._heaps: dict[Branch, list[Rank]] = {}  # of the same ranks, and of superseded ones
+        self._ranks: dict[Branch, Rank] = {}  # of those in A
+        self._lines: dict[Branch, list[Rank]] = {}  # the same by parent, in order
         self._next: dict[Branch, dict[Branch, float]] = {}  # (s + t)/w of the same
         self._standing: dict[Branch, Standing] = {}
         self._first: dict[Branch, Child | None] = {}
@@ -149,9 +144,9 @@ class Copy(Shares):
     def _enter(self, parent: Branch, child: Branch) -> None:
         status, vector, share, ahead = self._standing[child]
         weight = child.weight
-        if parent not in self._ranks:
-            self._ranks[parent], self._next[parent], self._heaps[parent] = {}, {}, []
+        if parent not in self._sums:
             self._sums[parent] = Sums(self.tree.width)
+            self._lines[parent], self._next[parent] = [], {}
         if parent.parent is not None:  # the root's share is compared with nobody's
             sums = self._sums[parent]
             self._vectors[child] = whole = [int(x * POINT) for x in vector]
@@ -162,8 +157,8 @@ class Copy(Shares):
         if status == ACTIVE:
             then = max([vector[r] for r in self._over], default=0.0)
             even = even_rank(weight, share, then)
-            self._ranks[parent][child] = rank = (*even, child.order, child)
-            heappush(self._heaps[parent], rank)
+            self._ranks[child] = rank = (*even, child.order, child)
+            insort(self._lines[parent], rank)
             self._next[parent][child] = (share + ahead) / weight
 
     def _leave(self, parent: Branch, child: Branch, old: Standing) -> None:
@@ -174,7 +169,8 @@ class Copy(Shares):
             else:
                 sums.capped.take(old.share / child.weight, self._vectors[child])
         if old.status == ACTIVE:
-            del self._ranks[parent][child]
+            line = self._lines[parent]
+            del line[bisect_left(line, self._ranks.pop(child))]
             del self._next[parent][child]
 
     def catch_up(self) -> None:
@@ -198,8 +194,7 @@ class Copy(Shares):
         """Of the leaves of a branch that are in A the rank of the first and its t, and M."""
         best: Rank | None = None
         least, ahead, fitting = NO_CAP, 0.0, self._bits
-        sums: Sums | None = branch.sums
-        for d, order, then, line, leaf in () if sums is None else sums.ordered():
+        for d, order, then, line, leaf in () if branch.sums is None else branch.sums.ordered():
             if best is not None and d >= least and d >= best[0] + TIED:
                 break  # of those that follow none is before these
             if line.bits & fitting:
@@ -215,32 +210,21 @@ class Copy(Shares):
         if branch.closed:
             return _standing_of(IDLE, tuple([x / POINT for x in branch.plain]), 0.0)
         best, ahead, least = self._foremost(branch)  # t and M
-        ranks = self._ranks.get(branch)
-        inner = self._least(branch) if ranks else None
-        if inner is not None and (best is None or inner < best):
-            best, ahead = inner, self.of(inner[3]).ahead
+        inner = self._lines.get(branch)
+        if inner and (best is None or inner[0] < best):
+            best = inner[0]
+            ahead = self.of(best[3]).ahead
         status = ACTIVE if best is not None else HELD if branch.wanted else IDLE
         self._first[branch] = None if best is None else best[3]
         if branch.parent is None:  # its share is compared with nobody's
             return Standing(status, (), 0.0, ahead)
-        if ranks:
+        if inner:
             least = min(least, *self._next[branch].values())
         return _standing_of(status, self._vector(branch, least), ahead)
 
-    def _least(self, branch: Branch) -> Rank | None:
-        """The least rank of its inner children in A."""
-        heap, ranks = self._heaps[branch], self._ranks[branch]
-        if len(heap) > 64 + 4 * len(ranks):
-            self._heaps[branch] = heap = list(ranks.values())
-            heapify(heap)
-        while heap and ranks.get(heap[0][3]) != heap[0]:  # type: ignore[arg-type]
-            heappop(heap)  # superseded
-        return heap[0] if heap else None
-
     def _vector(self, branch: Branch, least: float) -> tuple[float, ...]:
         """Who wants more enters with at most M * w, who does not as it is."""
-        leaves: Sums | None = branch.sums
-        inner = self._sums.get(branch)
+        leaves, inner = branch.sums, self._sums.get(branch)
         if leaves is not None and inner is None:
             found = leaves.counted.get(least)
             if found is None:
@@ -292,14 +276,14 @@ class Copy(Shares):
         """Of the children in A the one that goes first; None: none is in A."""
         if among is None:
             return self._first[branch]
-        able = [self._rank(branch, child) for child in among]
+        able = [self._rank(child) for child in among]
         best = min([rank for rank in able if rank is not None], default=None)
         return None if best is None else best[3]
 
-    def _rank(self, branch: Branch, child: Child) -> Rank | None:
+    def _rank(self, child: Child) -> Rank | None:
         """None: it is not in A."""
         if isinstance(child, Branch):
-            return self._ranks[branch].get(child)
+            return self._ranks.get(child)
         status, _, share, _ = self.of(child)
         even = round(share / child.weight, DIGITS)
         return (even, even, child.order, child) if status == ACTIVE else None

@@ -21,9 +21,9 @@ from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
-from loomcard.policies.hdrf.rounds import RULES
+from loomcard.policies.hdrf.rounds import RULES, Recomputed
 from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, released
-from loomcard.policies.hdrf.share_tree import Branch, Child, Recomputed, ShareTree
+from loomcard.policies.hdrf.share_tree import Branch, Child, ShareTree
 from loomcard.policies.hold import serve_holds
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree

@@ -1,7 +1,8 @@
 """The dynamic scheduler (Algorithms 2 and 4) on plain values, and the baselines' rules beside it.
 
 A round serves one task. The tests, the worked examples and the study of random trees run on these;
-on a cluster the policies do, which follow the same rules on YARN's books.
+on a cluster the policies do, by the same rules: ``Recomputed`` puts what YARN's books say into the
+paper's nodes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,18 @@ from loomcard.policies.hdrf.paper import (
     plain_shares,
     unsaturated,
     update_shares,
+)
+from loomcard.policies.hdrf.share_tree import (
+    ACTIVE,
+    HELD,
+    IDLE,
+    Branch,
+    Child,
+    Leaf,
+    Shares,
+    ShareTree,
+    Standing,
+    Want,
 )
 
 DIGITS = 9
@@ -366,3 +379,57 @@ def churn(pool: Pool, round_: Round, finishing: Iterable[Node]) -> None:
         if pool.running[leaf]:
             pool.finish(leaf)
             fill(pool, round_)
+
+
+class Recomputed(ShareTree):
+    """A cluster's tree by a rule, all worked out anew each time; a leaf of several kinds of task
+    counts by the first of them.
+    """
+
+    def __init__(self, root: Branch, width: int, rule: Rule) -> None:
+        super().__init__(root, width)
+        self.rule = rule
+
+    def at(self, fitting: frozenset[Want], unsaturated: Callable[[], Sequence[bool]]) -> Ranks:
+        """The shares while of all that is wanted only this fits on a server."""
+        return Ranks(self, fitting, unsaturated())
+
+
+class Ranks(Shares):
+    """The ranks of all nodes, worked out once."""
+
+    def __init__(self, tree: Recomputed, fitting: frozenset[Want], y: Sequence[bool]) -> None:
+        self._nodes: dict[Child, Node] = {}
+        self._able: dict[Node, None] = {}
+        root = self._node(tree, tree.root, may=True)
+        for child, node in self._nodes.items():
+            trying = node.wants and isinstance(child, Leaf) and not child.aside
+            if trying and any(want in fitting for want in child.wants):
+                self._able.update(dict.fromkeys(node.path()))
+        self._ranks = tree.rule(root, (1.0,) * tree.width, y, self._able)
+
+    def _node(self, tree: Recomputed, child: Child, *, may: bool) -> Node:
+        """A node of the paper; ``may``: no branch above is closed."""
+        nothing = (0.0,) * tree.width
+        if isinstance(child, Leaf):
+            task = tree.tasks[child.wants[0]] if child.wants else nothing
+            wants = may and bool(child.wants)
+            node = Node("leaf", child.weight, [], task, list(child.held), wants)
+        else:
+            below = [self._node(tree, c, may=may and not child.closed) for c in child.children]
+            node = Node("queue", child.weight, below, nothing, list(nothing), wants=False)
+        self._nodes[child] = node
+        return node
+
+    def of(self, child: Child) -> Standing:
+        """How a node counts; a share is what the descent compares, times the weight."""
+        node = self._nodes[child]
+        rank = self._ranks.get(node, 0.0)
+        share = (rank[0] if isinstance(rank, tuple) else rank) * child.weight
+        status = ACTIVE if node in self._able else HELD if node.demanding else IDLE
+        return Standing(status, (), share)
+
+    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
+        """Of the children in A the one of the least rank, of equals the first."""
+        able = [c for c in among or branch.children if self._nodes[c] in self._able]
+        return min(able, key=lambda c: (self._ranks[self._nodes[c]], c.order), default=None)

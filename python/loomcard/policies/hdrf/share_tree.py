@@ -1,18 +1,17 @@
-"""The tree of what a cluster's leaves hold and want, and the descent through it.
+"""The tree of what a cluster's leaves hold and want, and the descent through it; and sums of what
+children hold of which each counts up to a cap that moves, in integers (fixed point).
 
-How shares are counted is a subclass's: ``Recomputed`` asks the paper's functions each time, for the
-other settings of H-DRF and the baselines; ``fast_shares`` keeps those of ``look_ahead`` up from
-event to event, for many applications.
+How shares are counted is a subclass's: ``rounds.Recomputed`` asks the paper's functions each time,
+for the other settings of H-DRF and the baselines; ``fast_shares`` keeps those of ``look_ahead`` up
+from event to event, for many applications.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
-
-from loomcard.policies.hdrf.paper import Node
-from loomcard.policies.hdrf.rounds import Rank, Rule
 
 POINT = 2.0**64
 """One, in the fixed point of the sums: they neither drift nor depend on the order of events."""
@@ -26,7 +25,10 @@ IDLE, HELD, ACTIVE = 0, 1, 2
 class Leaf:
     """Whatever holds tasks. ``held``: its use, a fraction of the capacity for each resource."""
 
-    __slots__ = ("aside", "held", "member", "order", "parent", "place", "wants", "weight")
+    __slots__ = (
+        "aside", "d", "entry", "held", "line", "member", "order", "parent", "vector", "wants",
+        "weight",
+    )  # fmt: skip
     children = ()
 
     def __init__(self, member: Any, parent: Branch, order: tuple[Any, ...], weight: float = 1.0):
@@ -37,7 +39,10 @@ class Leaf:
         self.held: tuple[float, ...] = ()
         self.wants: tuple[Want, ...] = ()
         self.aside = False  # tried in vain in this call: it counts as blocked
-        self.place: Any = None  # how it entered the sums
+        self.line: Line | None = None  # how it entered the sums of its branch; None: idle
+        self.entry: Entry | None = None  # in its line
+        self.d = 0.0
+        self.vector: list[int] = []
 
 
 class Branch:
@@ -64,7 +69,7 @@ class Branch:
         self.bounded = bounded  # it may be closed: ``plain`` is kept
         self.closed = False
         self.plain: list[int] = []  # in fixed point, what its leaves hold
-        self.sums: Any = None  # how its leaves enter it
+        self.sums: Sums | None = None  # how its leaves enter it
         if parent is not None:
             parent.children[self] = None
 
@@ -133,12 +138,10 @@ class ShareTree(ABC):
         for the rules that ask.
         """
 
-    @abstractmethod
-    def changed(self, leaf: Leaf) -> None:
+    def changed(self, leaf: Leaf) -> None:  # noqa: B027 - nothing, where all is worked out anew
         """What decides how a leaf counts changed; it may have gone."""
 
-    @abstractmethod
-    def turned(self, branch: Branch) -> None:
+    def turned(self, branch: Branch) -> None:  # noqa: B027 - as above
         """A branch was closed or opened."""
 
     def learn(self, want: Want, task: tuple[float, ...]) -> None:
@@ -230,90 +233,155 @@ class ShareTree(ABC):
         leaf.held = held
 
 
-class Recomputed(ShareTree):
-    """The tree also as the paper's nodes; a leaf of several kinds of task by the first of them."""
-
-    def __init__(self, root: Branch, width: int, rule: Rule) -> None:
-        super().__init__(root, width)
-        self.rule = rule
-        self.nodes: dict[Child, Node] = {}
-        self._grow(root)
-
-    def _grow(self, branch: Branch) -> None:
-        node = self.nodes[branch] = Node("queue", branch.weight, wants=False)
-        node.used, node.demand = [0.0] * self.width, (0.0,) * self.width
-        for child in branch.children:
-            if isinstance(child, Branch):
-                self._grow(child)
-                self._attach(node, child)
-
-    def _attach(self, parent: Node, child: Child) -> None:
-        self.nodes[child].parent = parent
-        parent.children.append(self.nodes[child])
-
-    def changed(self, leaf: Leaf) -> None:
-        """The node says what the leaf does."""
-        node = self.nodes.get(leaf)
-        if leaf not in leaf.parent.children:
-            if node is not None:
-                assert node.parent is not None
-                node.parent.children.remove(node)
-                del self.nodes[leaf]
-            return
-        if node is None:
-            node = self.nodes[leaf] = Node("leaf", leaf.weight)
-            self._attach(self.nodes[leaf.parent], leaf)
-        node.used = list(leaf.held)
-        node.demand = self.tasks[leaf.wants[0]] if leaf.wants else (0.0,) * self.width
-        node.wants = bool(leaf.wants) and not any(
-            isinstance(node, Branch) and node.closed for node in upwards(leaf)
-        )
-
-    def turned(self, branch: Branch) -> None:
-        """What its leaves ask for counts, or does not."""
-        for child in branch.children:
-            if isinstance(child, Leaf):
-                self.changed(child)
-            else:
-                self.turned(child)
-
-    def at(self, fitting: frozenset[Want], unsaturated: Callable[[], Sequence[bool]]) -> Whole:
-        """The shares while of all that is wanted only this fits on a server."""
-        able: dict[Node, None] = {}
-        for child, node in self.nodes.items():
-            trying = node.wants and isinstance(child, Leaf) and not child.aside
-            if trying and any(want in fitting for want in child.wants):
-                able.update(dict.fromkeys(node.path()))
-        root = self.nodes[self.root]
-        return Whole(self, able, self.rule(root, (1.0,) * self.width, unsaturated(), able))
-
-
-class Whole(Shares):
-    """The ranks of all nodes, worked out once."""
-
-    def __init__(self, tree: Recomputed, able: Collection[Node], ranks: object) -> None:
-        self._tree = tree
-        self._able = able
-        self._ranks: dict[Node, Rank] = ranks  # type: ignore[assignment]
-
-    def of(self, child: Child) -> Standing:
-        """How a node counts; a share is what the descent compares, times the weight."""
-        node = self._tree.nodes[child]
-        rank = self._ranks.get(node, 0.0)
-        share = (rank[0] if isinstance(rank, tuple) else rank) * child.weight
-        status = ACTIVE if node in self._able else HELD if node.demanding else IDLE
-        return Standing(status, (), share)
-
-    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
-        """Of the children in A the one of the least rank, of equals the first."""
-        nodes = self._tree.nodes
-        able = [c for c in among or branch.children if nodes[c] in self._able]
-        return min(able, key=lambda c: (self._ranks[nodes[c]], c.order), default=None)
-
-
 def upwards(child: Child) -> Iterator[Child]:
     """Itself and all above it, to the root."""
     node: Child | None = child
     while node is not None:
         yield node
         node = node.parent
+
+
+NO_CAP = float("inf")
+
+
+class Capped:
+    """The sum over children of U * min(1, M/d), where d = s/w, for an M that moves.
+
+    Children of one d are a pile: their count and the sum of U. Of the piles in order, the first
+    ``cut`` have d <= ``level``, the M that was asked for last.
+    """
+
+    __slots__ = ("above", "below", "cut", "keys", "level", "piles")
+
+    def __init__(self, width: int) -> None:
+        self.piles: dict[float, tuple[list[int], list[int]]] = {}
+        self.keys: list[float] = []
+        self.cut = 0
+        self.level = NO_CAP
+        self.below = [0] * width  # the sum of U over the piles up to the level
+        self.above = [0] * width  # the sum of U/d over the others
+
+    def add(self, d: float, vector: list[int]) -> None:
+        """A child counts from now on."""
+        pile = self.piles.get(d)
+        if pile is None:
+            pile = self.piles[d] = ([0], [0] * len(vector))
+            self.keys.insert(bisect_left(self.keys, d), d)
+            self.cut += d <= self.level
+        self._change(d, pile, vector, 1)
+
+    def take(self, d: float, vector: list[int]) -> None:
+        """A child counts no more."""
+        pile = self.piles[d]
+        self._change(d, pile, vector, -1)
+        if not pile[0][0]:
+            del self.piles[d]
+            del self.keys[bisect_left(self.keys, d)]
+            self.cut -= d <= self.level
+
+    def _change(
+        self, d: float, pile: tuple[list[int], list[int]], vector: list[int], sign: int
+    ) -> None:
+        count, total = pile
+        count[0] += sign
+        if d <= self.level:
+            below = self.below
+            for r, amount in enumerate(vector):
+                total[r] += sign * amount
+                below[r] += sign * amount
+            return
+        above = self.above
+        for r, amount in enumerate(vector):
+            before = total[r]
+            total[r] = after = before + sign * amount
+            above[r] += int(after / d) - int(before / d)
+
+    def settle(self, level: float) -> None:
+        """Bring ``below`` and ``above`` to M = ``level``."""
+        keys = self.keys
+        if level == self.level:
+            return
+        while self.cut < len(keys) and keys[self.cut] <= level:
+            self._cross(keys[self.cut], 1)
+            self.cut += 1
+        while self.cut and keys[self.cut - 1] > level:
+            self.cut -= 1
+            self._cross(keys[self.cut], -1)
+        self.level = level
+
+    def _cross(self, d: float, sign: int) -> None:
+        for r, amount in enumerate(self.piles[d][1]):
+            self.below[r] += sign * amount
+            self.above[r] -= sign * int(amount / d)  # d > 0: nothing is below 0
+
+
+def add(total: list[int], part: Sequence[int]) -> None:
+    """In place."""
+    for r, amount in enumerate(part):
+        total[r] += amount
+
+
+def subtract(total: list[int], part: Sequence[int]) -> None:
+    """In place."""
+    for r, amount in enumerate(part):
+        total[r] -= amount
+
+
+Entry = tuple[float, tuple[Any, ...], Leaf]
+"""A leaf in its line: s/w, and what breaks ties, which no other has."""
+Top = tuple[float, tuple[Any, ...], float, "Line", Leaf]
+"""The first of a line: its s/w, what breaks ties, its (s + t)/w."""
+
+
+class Line:
+    """Leaves of a branch that want the same and weigh the same, the least share first."""
+
+    __slots__ = ("ahead", "bits", "count", "leaves", "shown", "wants", "weight")
+
+    def __init__(self, wants: tuple[Want, ...], bits: int, weight: float, ahead: float) -> None:
+        self.wants = wants
+        self.bits = bits  # of the wants
+        self.weight = weight
+        self.ahead = ahead  # the share of one task of the largest that they want
+        self.count = 0
+        self.leaves: list[Entry] = []  # in order, but for those that were tried in vain
+        self.shown: Top | None = None  # among the tops of its branch
+
+
+class Sums:
+    """How the leaves of one branch enter it, or its inner children in one copy."""
+
+    __slots__ = ("capped", "counted", "idle", "lines", "moved", "tops")
+
+    def __init__(self, width: int) -> None:
+        self.capped = Capped(width)
+        self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
+        self.idle = [0] * width
+        self.lines: dict[tuple[Any, float], Line] = {}
+        self.tops: list[Top] = []  # in order, but for the lines that moved
+        self.moved: dict[Line, None] = {}
+
+    def line(self, leaf: Leaf, tree: ShareTree) -> Line:
+        """The line of leaves like this."""
+        key = leaf.wants, leaf.weight
+        line = self.lines.get(key)
+        if line is None:
+            ahead = max(max(tree.tasks[want], default=0.0) for want in leaf.wants)
+            line = self.lines[key] = Line(leaf.wants, tree.bits(leaf.wants), leaf.weight, ahead)
+        return line
+
+    def ordered(self) -> list[Top]:
+        """The first of each line, in order."""
+        if self.moved:
+            tops = self.tops
+            for line in self.moved:
+                if line.shown is not None:
+                    del tops[bisect_left(tops, line.shown)]
+            for line in self.moved:
+                line.shown = None
+                if line.leaves:
+                    d, order, leaf = line.leaves[0]
+                    line.shown = (d, order, d + line.ahead / line.weight, line, leaf)
+                    insort(tops, line.shown)
+            self.moved.clear()
+        return self.tops
