@@ -46,10 +46,10 @@ class PerLevelDRF(_Baseline):
         if not self.stop_at_blocked:
             super()._fill(server, partition)
             return
-        servers, root = server.forest.servers, partition.tree.root
+        root = partition.tree.root
         while not server.plan.spent:
-            fitting = partition.look(servers)
-            everybody = partition.shares(servers, frozenset(root.wants))
+            fitting = partition.look()
+            everybody = partition.shares(frozenset(root.wants))
             leaf = everybody.descend(root)
             if leaf is None or not server.serve(partition, leaf, fitting):
                 break

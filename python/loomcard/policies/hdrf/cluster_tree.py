@@ -10,7 +10,7 @@ from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
-from loomcard.policies.hdrf.fit import Gate, Servers, ServersWithHeadroom
+from loomcard.policies.hdrf.fit import Gate, Servers
 from loomcard.policies.hdrf.paper import guarantees
 from loomcard.policies.hdrf.share_tree import Branch, Child, Leaf, Shares, ShareTree
 
@@ -18,9 +18,10 @@ from loomcard.policies.hdrf.share_tree import Branch, Child, Leaf, Shares, Share
 class Partition:
     """The tree of one partition, of whose capacity its shares are, and what is wanted in it."""
 
-    def __init__(self, label: str, capacity: Resource, tree: ShareTree) -> None:
+    def __init__(self, label: str, capacity: Resource, tree: ShareTree, servers: Servers) -> None:
         self.label = label
         self.tree = tree
+        self._servers = servers
         self.types = [r for r, amount in enumerate(capacity) if amount > 0]
         self.capacity = [capacity[r] for r in self.types]
         self.branches: dict[Queue, Branch] = {}
@@ -30,22 +31,23 @@ class Partition:
         self._spots: dict[Shape, Node] = {}  # a server on which each shape fits
         self._fitting: frozenset[Shape] = frozenset()
 
-    def look(self, servers: Servers) -> frozenset[Shape]:
+    def look(self) -> frozenset[Shape]:
         """The wanted shapes for which a server has room now. The others are blocked."""
         if self._version != self.tree.version:
             self._version = self.tree.version
             self.wanted = list(self.tree.root.wants)
-            servers.want(self.label, [size for size, _ in self.wanted])
+            self._servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        self._spots = {s: node for s in self.wanted if (node := servers.first(*s)) is not None}
+        first = self._servers.first
+        self._spots = {s: node for s in self.wanted if (node := first(*s)) is not None}
         self._fitting = frozenset(self._spots)
         return self._fitting
 
-    def look_again(self, servers: Servers, node: Node | None) -> frozenset[Shape]:
+    def look_again(self, node: Node | None) -> frozenset[Shape]:
         """As ``look``, but what it found last and one container more on ``node``; None: on any."""
         if node is None or self._version != self.tree.version:
-            return self.look(servers)
-        room, headroom = node.room, servers.headroom
+            return self.look()
+        room, headroom = node.room, self._servers.headroom
         spots = self._spots
         gone = [
             shape
@@ -53,7 +55,7 @@ class Partition:
             if spot is node and (headroom or not fits(shape[0], room))
         ]
         for shape in gone:
-            spot = servers.first(*shape)
+            spot = self._servers.first(*shape)
             if spot is None:
                 del spots[shape]
             else:
@@ -62,12 +64,12 @@ class Partition:
             self._fitting = frozenset(spots)
         return self._fitting
 
-    def shares(self, servers: Servers, fitting: frozenset[Shape]) -> Shares:
+    def shares(self, fitting: frozenset[Shape]) -> Shares:
         """Algorithms 2 and 3 while this fits."""
-        return self.tree.at(fitting, lambda: self._unsaturated(servers))
+        return self.tree.at(fitting, self._unsaturated)
 
-    def _unsaturated(self, servers: Servers) -> list[bool]:
-        y = servers.unsaturated(self.label)
+    def _unsaturated(self) -> list[bool]:
+        y = self._servers.unsaturated(self.label)
         return [y[r] for r in self.types]
 
     def guarantees(
@@ -111,7 +113,7 @@ class Forest:
         by_queue: bool,
     ) -> None:  # fmt: skip
         self.ledger: Ledger = view._ledger
-        self.servers = (ServersWithHeadroom if headroom else Servers)(self.ledger)
+        self.servers = Servers(self.ledger, headroom)
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
@@ -182,15 +184,13 @@ class Forest:
 
     def update(self) -> None:
         """Follow what changed since the last call."""
+        self.servers.update()
         if self._version != self.ledger.capacity_version:
             self._version = self.ledger.capacity_version
-            self.servers.update()
             self._plant()
             changed: list[Member] = [a for q in self._owner for a in q.applications.values()]
             changed += self._inside
         else:
-            if self.servers.headroom:
-                self.servers.update()
             changed = list(self.changed)
         self.changed.clear()
         again: dict[Queue, None] = {}  # queues as leaves
@@ -209,8 +209,8 @@ class Forest:
         for queue in again:
             self._queue(queue)
         if self._moved:
-            moved = [queue for queue in self._moved if queue in self._bounded]
-            for queue in sorted(moved, key=lambda q: -q.path.count(".")):  # what opens below, first
+            inner_first = sorted(self._moved, key=lambda q: -q.path.count("."))
+            for queue in inner_first:
                 self._close(queue)
             self._moved.clear()
 
@@ -224,14 +224,12 @@ class Forest:
             branches: dict[Queue, Branch] = {}
             for queue in self._governed:
                 above = branches.get(queue.parent) if queue.parent is not None else None
-                bounded = queue.maximum is not None
-                branches[queue] = Branch(queue, above, (queue.number,), queue.weight, bounded)
+                branches[queue] = Branch(queue, above, (queue.number,), queue.weight)
             width = sum(1 for amount in capacity if amount > 0)
             tree = self._make(branches[self._scope], width)
-            partition = self.partitions[label] = Partition(label, capacity, tree)
+            partition = self.partitions[label] = Partition(label, capacity, tree, self.servers)
             partition.branches = branches
-        self._bounded = {queue: None for queue in self._governed if queue.maximum is not None}
-        self._moved.update(self._bounded)
+        self._moved.update((q, None) for q in self._governed if q.maximum is not None)
         for inside in self._inside.values():
             inside.clear()
         for gate in self._gates.values():
@@ -306,7 +304,9 @@ class Forest:
             self._moved.update(dict.fromkeys(parent.capped))
         for label, partition in self.partitions.items():
             mine, tree = self.used(member, label), partition.tree
-            wants = tuple(sorted([s for s in shapes if s[1] == label and self._able(tree, s)]))
+            here = [shape for shape in shapes if shape[1] == label]
+            able = self.servers.can_ever
+            wants = tuple(sorted([s for s in here if s in tree.tasks or able(s)]))
             leaf = partition.leaves.get(member)
             if not wants and not any(mine):
                 if leaf is not None:
@@ -323,18 +323,15 @@ class Forest:
                     tree.learn(shape, partition.fractions(shape[0]))
             tree.put(leaf, partition.fractions(mine), wants)
 
-    def _able(self, tree: ShareTree, shape: Shape) -> bool:
-        """Some server is large enough for it."""
-        return shape in tree.tasks or self.servers.can_ever(shape)
-
     def _close(self, queue: Queue) -> None:
         """At its maximum a queue wants nothing, whatever is asked for in it (specification 6g)."""
         assert queue.maximum is not None
         used, most = queue.used, queue.maximum
         for partition in self.partitions.values():
-            branch = partition.branches[queue]
-            inside = any(room_for(shape[0], used, most) for shape in branch.wanted)
-            partition.tree.close(branch, bool(branch.wanted) and not inside)
+            branch = partition.branches.get(queue)
+            if branch is not None:
+                inside = any(room_for(shape[0], used, most) for shape in branch.wanted)
+                partition.tree.close(branch, bool(branch.wanted) and not inside)
 
 
 def applications_of(member: Member) -> Iterator[Application]:

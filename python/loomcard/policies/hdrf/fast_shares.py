@@ -1,9 +1,10 @@
 """The shares of ``look_ahead`` kept up from event to event (section 2.7 of the specification).
 
 What ``update_shares`` works out for a whole tree, this keeps: a start or a finish costs O(depth *
-(types + log leaves)). What a branch's leaves hold is summed once for all; what follows from it up
-to the root is kept for several sets of wants that fit, because in a full cluster a few such sets
-alternate. A structure built anew says the same to the last bit, which a replayed journal needs.
+(types + log leaves)), but for the entries of sorted lists that move in memory. What a branch's
+leaves hold is summed once for all; what follows from it up to the root is kept for several sets of
+wants that fit, because in a full cluster a few such sets alternate. A structure built anew says the
+same to the last bit, which a replayed journal needs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
 
+from loomcard.model.resource import add_all, subtract_all
 from loomcard.policies.hdrf.rounds import DIGITS, even_rank
 from loomcard.policies.hdrf.share_tree import (
     ACTIVE,
@@ -28,8 +30,6 @@ from loomcard.policies.hdrf.share_tree import (
     Standing,
     Sums,
     Want,
-    add,
-    subtract,
 )
 
 TIED = 10.0**-DIGITS
@@ -65,7 +65,7 @@ class FastShares(ShareTree):
         """``again``: it enters again."""
         line = leaf.line
         if line is None:
-            subtract(sums.idle, leaf.vector)
+            subtract_all([sums.idle], leaf.vector)
         else:
             sums.capped.take(leaf.d, leaf.vector)
             sums.moved[line] = None
@@ -81,7 +81,7 @@ class FastShares(ShareTree):
     def _enter(self, sums: Sums, leaf: Leaf) -> None:
         leaf.vector = vector = [int(x * POINT) for x in leaf.held]
         if not leaf.wants:
-            add(sums.idle, vector)
+            add_all([sums.idle], vector)
             return
         line = leaf.line
         if line is None:
@@ -126,7 +126,6 @@ class Copy(Shares):
         tasks = [tree.tasks[want] for want in fitting]
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
         self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
-        self._vectors: dict[Branch, list[int]] = {}  # with which a branch entered them
         self._ranks: dict[Branch, Rank] = {}  # of those in A
         self._lines: dict[Branch, list[Rank]] = {}  # the same by parent, in order
         self._next: dict[Branch, dict[Branch, float]] = {}  # (s + t)/w of the same
@@ -142,32 +141,28 @@ class Copy(Shares):
         self._standing[branch] = self._stand(branch)
 
     def _enter(self, parent: Branch, child: Branch) -> None:
-        status, vector, share, ahead = self._standing[child]
-        weight = child.weight
+        new = self._standing[child]
         if parent not in self._sums:
             self._sums[parent] = Sums(self.tree.width)
             self._lines[parent], self._next[parent] = [], {}
         if parent.parent is not None:  # the root's share is compared with nobody's
-            sums = self._sums[parent]
-            self._vectors[child] = whole = [int(x * POINT) for x in vector]
-            if status == IDLE:
-                add(sums.idle, whole)
+            sums, whole = self._sums[parent], [int(x * POINT) for x in new.vector]
+            if new.status == IDLE:
+                add_all([sums.idle], whole)
             else:
-                sums.capped.add(share / weight, whole)
-        if status == ACTIVE:
-            then = max([vector[r] for r in self._over], default=0.0)
-            even = even_rank(weight, share, then)
-            self._ranks[child] = rank = (*even, child.order, child)
+                sums.capped.add(new.share / child.weight, whole)
+        if new.status == ACTIVE:
+            self._ranks[child] = rank = self._rank(child, new)
             insort(self._lines[parent], rank)
-            self._next[parent][child] = (share + ahead) / weight
+            self._next[parent][child] = (new.share + new.ahead) / child.weight
 
     def _leave(self, parent: Branch, child: Branch, old: Standing) -> None:
         if parent.parent is not None:
-            sums = self._sums[parent]
+            sums, whole = self._sums[parent], [int(x * POINT) for x in old.vector]
             if old.status == IDLE:
-                subtract(sums.idle, self._vectors[child])
+                subtract_all([sums.idle], whole)
             else:
-                sums.capped.take(old.share / child.weight, self._vectors[child])
+                sums.capped.take(old.share / child.weight, whole)
         if old.status == ACTIVE:
             line = self._lines[parent]
             del line[bisect_left(line, self._ranks.pop(child))]
@@ -208,7 +203,7 @@ class Copy(Shares):
         """How a branch counts; notes which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
-            return _standing_of(IDLE, tuple([x / POINT for x in branch.plain]), 0.0)
+            return _standing_of(IDLE, tuple([x / POINT for x in self._plain(branch)]), 0.0)
         best, ahead, least = self._foremost(branch)  # t and M
         inner = self._lines.get(branch)
         if inner and (best is None or inner[0] < best):
@@ -221,6 +216,15 @@ class Copy(Shares):
         if inner:
             least = min(least, *self._next[branch].values())
         return _standing_of(status, self._vector(branch, least), ahead)
+
+    def _plain(self, branch: Branch) -> list[int]:
+        """What is held below it, whatever it counts with."""
+        total = [0] * self.tree.width if branch.sums is None else branch.sums.plain()
+        if branch in self._sums:
+            for child in branch.children:
+                if isinstance(child, Branch):
+                    add_all([total], self._plain(child))
+        return total
 
     def _vector(self, branch: Branch, least: float) -> tuple[float, ...]:
         """Who wants more enters with at most M * w, who does not as it is."""
@@ -237,9 +241,9 @@ class Copy(Shares):
         for sums in every:
             capped = sums.capped
             capped.settle(least)
-            add(rest, sums.idle)
-            add(rest, capped.below)
-            add(above, capped.above)
+            add_all([rest], sums.idle)
+            add_all([rest], capped.below)
+            add_all([above], capped.above)
         if not any(above):
             return tuple([r / POINT for r in rest])
         return tuple([(least * a + r) / POINT for a, r in zip(above, rest, strict=True)])
@@ -256,7 +260,7 @@ class Copy(Shares):
                 scale = 1.0
                 if status != IDLE and share > least * child.weight:
                     scale = least * child.weight / share
-                add(total, [int(scale * x * POINT) for x in vector])
+                add_all([total], [int(scale * x * POINT) for x in vector])
         return tuple([x / POINT for x in total])
 
     def of(self, child: Child) -> Standing:
@@ -276,17 +280,14 @@ class Copy(Shares):
         """Of the children in A the one that goes first; None: none is in A."""
         if among is None:
             return self._first[branch]
-        able = [self._rank(child) for child in among]
-        best = min([rank for rank in able if rank is not None], default=None)
-        return None if best is None else best[3]
+        able = [self._rank(c, found) for c in among if (found := self.of(c)).status == ACTIVE]
+        return min(able)[3] if able else None
 
-    def _rank(self, child: Child) -> Rank | None:
-        """None: it is not in A."""
+    def _rank(self, child: Child, standing: Standing) -> Rank:
+        then = standing.share
         if isinstance(child, Branch):
-            return self._ranks.get(child)
-        status, _, share, _ = self.of(child)
-        even = round(share / child.weight, DIGITS)
-        return (even, even, child.order, child) if status == ACTIVE else None
+            then = max([standing.vector[r] for r in self._over], default=0.0)
+        return (*even_rank(child.weight, standing.share, then), child.order, child)
 
 
 def _standing_of(status: int, vector: tuple[float, ...], ahead: float) -> Standing:

@@ -17,33 +17,63 @@ from loomcard.model.room import Room, Shape
 from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 
+class Kind:
+    """The servers of one partition and one capacity."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, Node] = {}
+        self.largest: list[int] = []  # q; with headroom
+        self.rooms: dict[Resource, Room[Node]] = {}  # by what must be free; with headroom
+
+    def needs(self, size: Resource) -> Resource:
+        """What must be free for a task: the largest of what it needs."""
+        return Resource(max(s, q) if s else 0 for s, q in zip(size, self.largest, strict=True))
+
+
 class Servers:
-    """The servers of a cluster, without headroom: a task goes where there is room for it."""
+    """The servers of a cluster. With ``headroom`` a task goes only where the component-wise largest
+    of the wanted tasks that an empty server of its kind could run would fit, in what the task needs
+    (specification 2.5-16); else where there is room for it.
+    """
 
-    headroom = False
-
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, headroom: bool) -> None:
+        self.headroom = headroom
         self._ledger = ledger
         self._version = -1
-        self._capacities: dict[str, dict[Resource, None]] = {}  # of the servers of each partition
-        self._wanted: dict[str, list[Resource]] = {}  # what some empty server could run
+        self._changed: dict[Node, None] = {}
+        self._kinds: dict[tuple[str, Resource], Kind] = {}
+        self._wanted: dict[str, Sequence[Resource]] = {}  # by partition
+        if headroom:
+            ledger.node_watchers.append(self._changed)
 
     def update(self) -> None:
         """Follow the servers that changed."""
         if self._version != self._ledger.capacity_version:
             self._version = self._ledger.capacity_version
-            self._capacities.clear()
-            for node in self._ledger.nodes.values():
-                self._capacities.setdefault(node.label, {})[node.capacity] = None
+            self._kinds.clear()
+            for number, node in sorted(self._ledger.nodes.items()):
+                kind = self._kinds.setdefault((node.label, node.capacity), Kind())
+                kind.nodes[number] = node
+        for node in self._changed:
+            if self._ledger.nodes.get(node.number) is node:
+                for room in self._kinds[node.label, node.capacity].rooms.values():
+                    room.touch(node)
+        self._changed.clear()
 
     def can_ever(self, shape: Shape) -> bool:
         """An empty server of some kind has room for it."""
         size, label = shape
-        return any(fits(size, capacity) for capacity in self._capacities.get(label, ()))
+        return any(of == label and fits(size, capacity) for of, capacity in self._kinds)
 
     def want(self, label: str, sizes: Sequence[Resource]) -> None:
-        """From now on tasks of these sizes are wanted in a partition."""
-        self._wanted[label] = [size for size in sizes if self.can_ever((size, label))]
+        """From now on tasks of these sizes are wanted in a partition: the headroom follows."""
+        self._wanted[label] = sizes
+        for (of, capacity), kind in self._kinds.items():
+            if self.headroom and of == label:
+                able = [size for size in sizes if fits(size, capacity)]
+                kind.largest = largest_demand(able, len(capacity))
+                if len(kind.rooms) > 2 * len(sizes):
+                    kind.rooms.clear()
 
     def unsaturated(self, label: str) -> tuple[bool, ...]:
         """Y of a partition."""
@@ -52,78 +82,18 @@ class Servers:
         wanted = self._wanted.get(label, ())
         return unsaturated(free, largest_demand(wanted, len(free), self.headroom))
 
-    def needs(self, size: Resource, node: Node) -> Resource:  # noqa: ARG002 - headroom looks
-        """What must be free on a server for a task."""
-        return size
-
-    def first(self, size: Resource, label: str) -> Node | None:
-        """The server of the lowest number that has room for a task."""
-        return self._ledger.rooms.of(size, label).first()
-
-    def place(self, plan: Plan, ask: Ask) -> Node | None:
-        """As ``plan.place``."""
-        return plan.place(ask)
-
-
-class Kind:
-    """The servers of one partition and one capacity, with headroom."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[int, Node] = {}
-        self.largest: list[int] = []  # q
-        self.rooms: dict[Resource, Room[Node]] = {}  # by what must be free
-
-
-class ServersWithHeadroom(Servers):
-    """A task goes only where the component-wise largest of the wanted tasks that an empty server of
-    its kind could run would fit, in what the task needs (specification 2.5-16).
-    """
-
-    headroom = True
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self._changed: dict[Node, None] = {}
-        ledger.node_watchers.append(self._changed)
-        self._kinds: dict[tuple[str, Resource], Kind] = {}
-
-    def update(self) -> None:
-        """Follow the servers that changed."""
-        if self._version != self._ledger.capacity_version:
-            super().update()
-            self._kinds.clear()
-            for number, node in sorted(self._ledger.nodes.items()):
-                kind = self._kinds.setdefault((node.label, node.capacity), Kind())
-                kind.nodes[number] = node
-            for label in self._capacities:
-                self.want(label, self._wanted.get(label, ()))
-        for node in self._changed:
-            if self._ledger.nodes.get(node.number) is node:
-                for room in self._kinds[node.label, node.capacity].rooms.values():
-                    room.touch(node)
-        self._changed.clear()
-
-    def want(self, label: str, sizes: Sequence[Resource]) -> None:
-        """From now on tasks of these sizes are wanted in a partition: the headroom follows."""
-        super().want(label, sizes)
-        for (of, capacity), kind in self._kinds.items():
-            if of == label:
-                kind.largest = largest_demand(
-                    [size for size in sizes if fits(size, capacity)], len(capacity)
-                )
-                if len(kind.rooms) > 2 * len(sizes):
-                    kind.rooms.clear()
-
     def needs(self, size: Resource, node: Node) -> Resource:
-        """What must be free on a server: the largest of what the task needs."""
-        return _covering(size, self._kinds[node.label, node.capacity])
+        """What must be free on a server for a task."""
+        return self._kinds[node.label, node.capacity].needs(size) if self.headroom else size
 
     def first(self, size: Resource, label: str) -> Node | None:
-        """The server of the lowest number that has room for a task and for the headroom."""
+        """The server of the lowest number that has room for a task, and for the headroom."""
+        if not self.headroom:
+            return self._ledger.rooms.of(size, label).first()
         found: Node | None = None
         for (of, capacity), kind in self._kinds.items():
             if of == label and fits(size, capacity):
-                need = _covering(size, kind)
+                need = kind.needs(size)
                 room = kind.rooms.get(need)
                 if room is None:
                     room = kind.rooms[need] = Room((need, label), kind.nodes)
@@ -134,16 +104,14 @@ class ServersWithHeadroom(Servers):
 
     def place(self, plan: Plan, ask: Ask) -> Node | None:
         """As ``plan.place``, where the headroom is left."""
+        if not self.headroom:
+            return plan.place(ask)
         first = self.first(ask.size, ask.label)
         anywhere = not ask.hosts and not ask.racks and ask.relax_locality
         if first is None or (anywhere and not ask.attempt.blacklist):
             return first
         nodes = plan.nodes_fitting(ask)
         return next((n for n in nodes if fits(self.needs(ask.size, n), n.room)), None)
-
-
-def _covering(size: Resource, kind: Kind) -> Resource:
-    return Resource(max(s, q) if s else 0 for s, q in zip(size, kind.largest, strict=True))
 
 
 class Gate:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 Amount = TypeVar("Amount", int, float)
 Vector = Sequence[float]
 """Amounts, one number a resource type, in an order that a tree and its capacity share."""
 
-SETTINGS = ("look_ahead", "static", "cap", "prose")
+Setting = Literal["look_ahead", "static", "cap", "prose"]
+SETTINGS: tuple[str, ...] = get_args(Setting)
 """How children enter their parent (specification 2.6 and 2.9): ``look_ahead`` is for whole tasks on
 servers, ``prose`` the letter of the paper.
 """

@@ -20,6 +20,7 @@ from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
+from loomcard.policies.hdrf.paper import Setting
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import RULES, Recomputed
 from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, released
@@ -29,7 +30,6 @@ from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
 
 Leafs = Literal["application", "queue"]
-Setting = Literal["look_ahead", "static", "cap", "prose"]
 EACH_MS = 10
 """A queue's state is told once in so many ms for each queue there is, and once a second at most."""
 
@@ -82,7 +82,7 @@ class Descent:
         for task in owed.serve(server):
             memory.preemption.pauses.pop(task.leaf, None)
             forest.update()
-        if serve_holds(plan, forest.governs, review=False):
+        if forest.ledger.holds and serve_holds(plan, forest.governs, review=False):
             forest.update()
         for partition in forest.partitions.values():
             self._fill(server, partition)
@@ -103,16 +103,16 @@ class Descent:
     def _fill(self, server: Server, partition: Partition) -> None:
         forest, plan, tree = server.forest, server.plan, partition.tree
         sooner = partial(below_guaranteed, forest, partition)
-        fitting = partition.look(forest.servers)
+        fitting = partition.look()
         while fitting and not plan.spent:
-            shares = partition.shares(forest.servers, fitting)  # Algorithms 2 and 3
+            shares = partition.shares(fitting)  # Algorithms 2 and 3
             leaf = shares.descend(tree.root, sooner)
             if leaf is None:
                 break
             if not server.serve(partition, leaf, fitting):
                 tree.set_aside(leaf)
             forest.update()
-            fitting = partition.look_again(forest.servers, server.node)
+            fitting = partition.look_again(server.node)
         tree.put_back()
 
     def _followed(self, plan: Plan, memory: Memory) -> Forest:
@@ -163,21 +163,26 @@ class HierarchicalDominantResourceFairness(Descent):
     preempt_cooldown_ms: int = 15_000
 
     def __post_init__(self) -> None:
-        if self.hold_after_ms < 0:
-            raise ValueError("hold_after_ms is at least 0")
+        for name in (
+            "hold_after_ms", "preempt_after_ms", "preempt_grace_ms", "preempt_cooldown_ms"
+        ):  # fmt: skip
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is at least 0")
+        if not 0 < self.preempt_budget <= 1:
+            raise ValueError("preempt_budget is above 0 and at most 1")
         for name, value, known in (("setting", self.setting, Setting), ("leaf", self.leaf, Leafs)):
             if value not in get_args(known):
                 raise ValueError(f"{name} is one of {', '.join(get_args(known))}, not {value!r}")
-        _ = self.preempting
 
     @property
     def preempting(self) -> Rules | None:  # type: ignore[override]
-        """When and how much is taken; None: nothing ever. Raises ValueError."""
-        rules = Rules(
+        """When and how much is taken; None: nothing ever."""
+        if not self.preempt_after_ms:
+            return None
+        return Rules(
             self.preempt_after_ms, self.preempt_grace_ms, self.preempt_budget,
             self.preempt_cooldown_ms,
         )  # fmt: skip
-        return rules if rules.after_ms else None
 
     def tree(self, root: Branch, width: int) -> ShareTree:
         """Shares as ``update_shares`` gives them."""
@@ -214,10 +219,10 @@ def report(plan: Plan, forest: Forest) -> int:
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
     for partition in forest.partitions.values():
-        fitting = partition.look(forest.servers)
+        fitting = partition.look()
         # Where all is taken nobody is compared: shares are told as when some of all were free.
         told = fitting or frozenset(partition.tree.root.wants)
-        shares = partition.shares(forest.servers, told)
+        shares = partition.shares(told)
         plain = {
             child: partition.share(forest.used(child.member, partition.label))
             for child in _queues(partition.tree.root)

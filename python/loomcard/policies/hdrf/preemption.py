@@ -3,11 +3,11 @@ is taken from those that hold most beyond their own guarantee.
 
 It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps
 what it is guaranteed, as far as that is a container, and guarantees never add up to more than the
-whole; a leaf is starved only
-while one more task stays within its guarantee and its limits let it have one; only servers are
-looked at to which that task may go; and the room that is taken for a leaf is held for it. So each
-eviction makes the sum of what leaves lack smaller. Should a leaf not use its room after all (a
-policy inside may hold back), one task at most is taken for it after a pause that doubles each time.
+whole; a leaf is starved only while one more task stays within its guarantee and its limits let it
+have one; only servers are looked at to which that task may go; and the room that is taken for a
+leaf is held for it. So each eviction makes the sum of what leaves lack smaller. Should a leaf not
+use its room after all (a policy inside may hold back), one task at most is taken for it after a
+pause that doubles each time.
 """
 
 from __future__ import annotations
@@ -71,14 +71,6 @@ class Rules:
     budget: float
     cooldown_ms: int
 
-    def __post_init__(self) -> None:
-        if min(self.after_ms, self.grace_ms, self.cooldown_ms) < 0:
-            raise ValueError(
-                "preempt_after_ms, preempt_grace_ms and preempt_cooldown_ms are at least 0"
-            )
-        if not 0 < self.budget <= 1:
-            raise ValueError("preempt_budget is above 0 and at most 1")
-
     @property
     def until_ms(self) -> int:
         """For how long room that is taken is held for its leaf."""
@@ -125,7 +117,7 @@ class Taking:
         for leaf in partition.leaves.values():
             self._note(leaf)
         everything = frozenset(partition.tree.root.wants)
-        self._shares = partition.shares(forest.servers, everything)
+        self._shares = partition.shares(everything)
         self._left = rules.budget
         self._taken = Counter[Ask]()  # in this call, tasks for an ask and those alike
         by_need = sorted(partition.leaves.values(), key=self._need)
@@ -151,10 +143,8 @@ class Taking:
         return container.node.label == self._partition.label
 
     def _charge(self, leaf: Leaf, amounts: Sequence[int], sign: int) -> None:
-        for node in upwards(leaf):
-            sums = self._plain.setdefault(node, [0] * len(amounts))
-            for r, amount in enumerate(amounts):
-                sums[r] += sign * amount
+        sums = [self._plain.setdefault(node, [0] * len(amounts)) for node in upwards(leaf)]
+        (add_all if sign > 0 else subtract_all)(sums, amounts)
 
     def _share(self, child: Child) -> float:
         return self._partition.share(self._plain[child]) if child in self._plain else 0.0
@@ -213,9 +203,9 @@ class Taking:
         asks = list(self._claims(leaf))
         for am_too in (False, True):
             for ask in asks:
-                inside = next(reversed(self._limits.tight(ask)), None)
                 tried: set[Node] = set()
-                for container in self._candidates(leaf, inside, am_too, self._leaf_of):
+                held = (container for app in self._leaf_of for container in app.containers)
+                for container in self._candidates(leaf, ask, am_too, held):
                     node = container.node
                     if node not in tried:
                         tried.add(node)
@@ -235,15 +225,13 @@ class Taking:
             if container.preempting_since is not None:
                 add_all([room], container.size)
         tight = self._limits.tight(ask)
-        inside = next(reversed(tight), None)
-        apps = dict.fromkeys(c.application for c in node.containers)
         found: dict[Container, None] = {}
         while not _enough(ask, need, room, tight):
             short = [n > free for n, free in zip(need, room, strict=True)]
             for left in tight.values():
                 over = [s > most for s, most in zip(ask.size, left, strict=True)]
                 short = [a or b for a, b in zip(short, over, strict=True)]
-            each = self._candidates(leaf, inside, am_too, apps, node)
+            each = self._candidates(leaf, ask, am_too, node.containers)
             of_use = (c for c in each if c not in found and _helps(c, short))
             container = next(of_use, None)  # type: ignore[assignment]
             if container is None:
@@ -264,33 +252,28 @@ class Taking:
         return sizes
 
     def _candidates(
-        self, leaf: Leaf, inside: Queue | None, am_too: bool, apps: Iterable[Application],
-        node: Node | None = None,
-    ) -> Iterator[Container]:  # fmt: skip
-        """What may be taken, by the mirror of the descent: at each queue from the root down the
-        child of the largest s/w; of a leaf's containers the latest first, AMs last. ``inside``:
-        from this queue only.
+        self, leaf: Leaf, ask: Ask, am_too: bool, held: Iterable[Container]
+    ) -> Iterator[Container]:
+        """What of what is held may be taken, by the mirror of the descent: at each queue from the
+        root down the child of the largest s/w; of a leaf's containers the latest first, AMs last.
+        Where maxima are tight for ``ask``, from inside the lowest of those queues only.
         """
-        victims = dict.fromkeys(self._leaf_of[app] for app in apps if app in self._leaf_of)
-        for victim in sorted(victims, key=self._mirrored):
-            if victim is leaf:
-                continue
-            held: Iterable[Container] = (
-                node.containers
-                if node is not None
-                else (c for app in applications_of(victim.member) for c in app.containers)
-            )
-            mine = [
-                container
-                for container in held
-                if self._leaf_of.get(container.application) is victim
+        inside = next(reversed(self._limits.tight(ask)), None)
+        found: dict[Leaf, list[Container]] = {}
+        for container in held:
+            victim = self._leaf_of.get(container.application)
+            if (
+                victim is not None
+                and victim is not leaf
                 and (inside is None or inside in container.application.queue.capped)
                 and self._here(container)
                 and container.number
                 and container.preempting_since is None
                 and (am_too or not container.is_am)
-            ]
-            mine.sort(key=lambda c: (c.is_am, -c.allocated_ms, -c.number))
+            ):
+                found.setdefault(victim, []).append(container)
+        for victim in sorted(found, key=self._mirrored):
+            mine = sorted(found[victim], key=lambda c: (c.is_am, -c.allocated_ms, -c.number))
             yield from (container for container in mine if self._spares(victim, leaf, container))
 
     def _mirrored(self, leaf: Leaf) -> list[Any]:

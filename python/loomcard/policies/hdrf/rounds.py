@@ -177,7 +177,7 @@ def hdrf(
     """
     found = update_shares(root, capacity, y, setting, able)
     if not (setting == "look_ahead" if even is None else even):
-        return {n: a.share / n.weight for n, a in found.items()}
+        return by_weight({n: a.share for n, a in found.items()})
     over = [r for r, room in enumerate(y) if room]
     then = {n: dominant_share(a.vector, capacity, over) for n, a in found.items() if not n.leaf}
     return {n: even_rank(n.weight, a.share, then.get(n, a.share)) for n, a in found.items()}
@@ -188,25 +188,21 @@ def even_rank(weight: float, share: float, then: float) -> tuple[float, float]:
     return round(share / weight, DIGITS), round(then / weight, DIGITS)
 
 
-def per_level_drf(
-    root: Node, capacity: Vector, _: Sequence[bool], __: Collection[Node]
-) -> Mapping[Node, Rank]:
+def per_level_drf(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
     """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
     return by_weight(plain_shares(root, capacity))
 
 
-def rescale_only(
-    root: Node, capacity: Vector, _: Sequence[bool], __: Collection[Node]
-) -> Mapping[Node, Rank]:
+def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
     """Rescaling to the least share among all children that want more, as if nothing were ever
     saturated (section 3.4's first step).
     """
     found = update_shares(root, capacity, (True,) * len(capacity), "prose")
-    return {n: a.share / n.weight for n, a in found.items()}
+    return by_weight({n: a.share for n, a in found.items()})
 
 
 def ignore_blocked_only(
-    root: Node, capacity: Vector, y: Sequence[bool], _: Collection[Node]
+    root: Node, capacity: Vector, y: Sequence[bool], *_: object
 ) -> Mapping[Node, Rank]:
     """Plain sums, compared over the resources that are not saturated: section 3.4 without its
     rescaling.

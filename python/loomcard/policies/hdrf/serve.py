@@ -154,12 +154,8 @@ class Server:
         for app in self.forest.untold:
             for ask in app.asks:
                 if ask.count > 0 and ask.told is None:
-                    self.plan.wait(ask, self.plan.limited(ask) or self._why(ask))
+                    self.plan.wait(ask, self.plan.limited(ask) or self._why_full(ask))
         self.forest.untold.clear()
-
-    def _why(self, ask: Ask) -> Reason | str:
-        ever = self.forest.servers.can_ever((ask.size, ask.label))
-        return self._why_full(ask) if ever else Reason.NODE_FULL
 
 
 def by_submission(app: Any) -> tuple[int, int]:
@@ -216,7 +212,7 @@ def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
     taken = {hold.node.label for hold in holds}
     passed = plan.view._draft.passed_over(after_ms)
     for label, partition in forest.partitions.items():
-        ask = None if label in taken or not passed else _first(plan, forest, partition, passed)
+        ask = None if label in taken or not passed else _first(plan, partition, passed)
         node = None if ask is None else best_server(plan, ask)
         if ask is not None and node is not None:
             plan.hold(ask, node)
@@ -228,16 +224,14 @@ def for_first(forest: Forest, hold: Hold) -> bool:
     return hold.until_ms is None and forest.governs(hold.ask.application.queue)
 
 
-def _first(
-    plan: Plan, forest: Forest, partition: Partition, passed: Collection[Shape]
-) -> Ask | None:
+def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
     """The ask of the leaf that goes first of those that want a shape that was passed over or
     compete with one, if it waits for one that was.
     """
-    fitting = partition.look(forest.servers)
+    fitting = partition.look()
     large = {want for want in partition.wanted if want in passed and want not in fitting}
     racing = large | rivals(partition.wanted, large)
-    shares = partition.shares(forest.servers, frozenset(racing))
+    shares = partition.shares(frozenset(racing))
     leaf = shares.descend(partition.tree.root)
     if leaf is None or any(want in fitting for want in leaf.wants):
         return None

@@ -13,6 +13,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from loomcard.model.resource import add_all
+
 POINT = 2.0**64
 """One, in the fixed point of the sums: they neither drift nor depend on the order of events."""
 
@@ -51,14 +53,12 @@ class Branch:
     """
 
     __slots__ = (
-        "bounded", "children", "closed", "depth", "member", "order", "parent", "plain", "sums",
-        "wanted", "weight",
+        "children", "closed", "depth", "member", "order", "parent", "sums", "wanted", "weight",
     )  # fmt: skip
 
     def __init__(
-        self, member: Any, parent: Branch | None, order: tuple[Any, ...], weight: float = 1.0,
-        bounded: bool = False,
-    ) -> None:  # fmt: skip
+        self, member: Any, parent: Branch | None, order: tuple[Any, ...], weight: float = 1.0
+    ) -> None:
         self.member = member
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
@@ -66,9 +66,7 @@ class Branch:
         self.weight = weight
         self.children: dict[Leaf | Branch, None] = {}
         self.wanted: dict[Want, int] = {}
-        self.bounded = bounded  # it may be closed: ``plain`` is kept
         self.closed = False
-        self.plain: list[int] = []  # in fixed point, what its leaves hold
         self.sums: Sums | None = None  # how its leaves enter it
         if parent is not None:
             parent.children[self] = None
@@ -150,20 +148,15 @@ class ShareTree(ABC):
         self._bit.setdefault(want, 1 << len(self._bit))
 
     def bits(self, wants: Iterable[Want]) -> int:
-        """A bit for each of them, to ask fast which of some are among others."""
-        found = 0
-        for want in wants:
-            found |= self._bit[want]
-        return found
+        """A bit for each of these, which differ, to ask fast which of some are among others."""
+        return sum([self._bit[want] for want in wants])
 
     def put(self, leaf: Leaf, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
         """A leaf comes, or holds and wants something else from now on. Each of ``wants`` was
         learnt.
         """
         parent = leaf.parent
-        if leaf not in parent.children:
-            parent.children[leaf] = None
-            leaf.held = (0.0,) * self.width
+        parent.children[leaf] = None
         if wants != leaf.wants:
             self._want(parent, leaf.wants, -1)
             self._want(parent, wants, 1)
@@ -172,19 +165,18 @@ class ShareTree(ABC):
 
     def hold(self, leaf: Leaf, held: tuple[float, ...]) -> None:
         """A leaf of the tree holds something else from now on."""
-        self._hold(leaf, held)
+        leaf.held = held
         self.changed(leaf)
 
     def remove(self, leaf: Leaf) -> None:
         """A leaf goes."""
         self._want(leaf.parent, leaf.wants, -1)
-        self._hold(leaf, (0.0,) * self.width)
         leaf.wants = ()
         del leaf.parent.children[leaf]
         self.changed(leaf)
 
     def close(self, branch: Branch, closed: bool) -> None:
-        """A branch that is ``bounded`` may have nothing more, or may again."""
+        """A branch may have nothing more, or may again."""
         if closed != branch.closed:
             branch.closed = False
             if branch.parent is not None:
@@ -219,18 +211,6 @@ class ShareTree(ABC):
                 if branch is self.root and (not count or count == change):
                     self.version += 1
             branch = None if branch.closed else branch.parent
-
-    def _hold(self, leaf: Leaf, held: tuple[float, ...]) -> None:
-        branch: Branch | None = leaf.parent
-        while branch is not None:
-            if branch.bounded:
-                was = branch.plain or [0] * self.width
-                branch.plain = [
-                    p - int(a * POINT) + int(b * POINT)
-                    for p, a, b in zip(was, leaf.held, held, strict=True)
-                ]
-            branch = branch.parent
-        leaf.held = held
 
 
 def upwards(child: Child) -> Iterator[Child]:
@@ -315,18 +295,6 @@ class Capped:
             self.above[r] -= sign * int(amount / d)  # d > 0: nothing is below 0
 
 
-def add(total: list[int], part: Sequence[int]) -> None:
-    """In place."""
-    for r, amount in enumerate(part):
-        total[r] += amount
-
-
-def subtract(total: list[int], part: Sequence[int]) -> None:
-    """In place."""
-    for r, amount in enumerate(part):
-        total[r] -= amount
-
-
 Entry = tuple[float, tuple[Any, ...], Leaf]
 """A leaf in its line: s/w, and what breaks ties, which no other has."""
 Top = tuple[float, tuple[Any, ...], float, "Line", Leaf]
@@ -360,6 +328,13 @@ class Sums:
         self.lines: dict[tuple[Any, float], Line] = {}
         self.tops: list[Top] = []  # in order, but for the lines that moved
         self.moved: dict[Line, None] = {}
+
+    def plain(self) -> list[int]:
+        """What they hold in all."""
+        total = list(self.idle)
+        for _, held in self.capped.piles.values():
+            add_all([total], held)
+        return total
 
     def line(self, leaf: Leaf, tree: ShareTree) -> Line:
         """The line of leaves like this."""
