@@ -18,6 +18,7 @@ EVENTS = st.lists(
         st.tuples(st.just("goes"), st.integers(0, 99), st.none()),
         st.tuples(st.just("y"), st.integers(0, 7), st.none()),
         st.tuples(st.just("aside"), st.integers(0, 99), st.none()),
+        st.tuples(st.just("closes"), st.integers(0, 99), st.booleans()),
         st.tuples(st.just("capacity"), st.integers(50, 90), st.none()),
     ),
     max_size=40,
@@ -37,6 +38,7 @@ class Both:
         self.weights = iter(weights)
         self.root = self.grow(shape)
         self.leaves: list[Node] = []
+        self.closed: set[Node] = set()
         self.count = 0
         self.build()
         for parent, demand, tasks, idle in people:
@@ -63,6 +65,8 @@ class Both:
         self.of: dict[Node, Leaf] = {}
         for leaf in self.leaves:
             self.enter(leaf)
+        for node in self.inner:
+            self.tree.close(self.branch[node], node in self.closed)
 
     def enter(self, leaf: Node) -> None:
         order = (1000 + int(leaf.name),)
@@ -88,6 +92,10 @@ class Both:
             self.enter(leaf)
         elif kind == "y":
             self.y = pick
+        elif kind == "closes":
+            node = self.inner[pick % len(self.inner)]
+            (self.closed.add if what else self.closed.discard)(node)
+            self.tree.close(self.branch[node], what)
         elif kind == "capacity":
             self.capacity = [float(pick), 40.0, 100.0 - pick]
             self.build()
@@ -109,17 +117,29 @@ class Both:
 
     def fitting(self) -> frozenset:
         """Of the demands of now those whose kind fits."""
-        return frozenset(w for w in self.branch[self.root].wanted if self.y >> sum(w) % 3 & 1)
+        return frozenset(w for w in self.branch[self.root].wants if self.y >> sum(w) % 3 & 1)
 
     def shares(self) -> fast_shares.Copy:
         return self.tree.at(self.fitting())
 
     def check(self) -> None:
+        """With no leaf below a closed branch demanding: that is what its parent sees."""
+        below = {n for n in self.root.walk() if self.closed.intersection(n.path()[:-1])}
+        shut = [leaf for leaf in self.leaves if leaf in below and leaf.wants]
+        for leaf in shut:
+            leaf.wants = False
+        self.check_open(below)
+        for leaf in shut:
+            leaf.wants = True
+
+    def check_open(self, below) -> None:
         fitting, shares = self.fitting(), self.shares()
         starts = {x: None for x in self.leaves if x.demand in fitting and not self.of[x].aside}
         able = {n: None for x in starts if x.wants for n in x.path()}
         y = [any(want[r] for want in fitting) for r in range(3)]
         for node, right in update_shares(self.root, self.capacity, y, "look_ahead", starts).items():
+            if node in below:
+                continue
             found = shares.of(self.of.get(node) or self.branch[node])
             right_vector = [u / c for u, c in zip(right.vector, self.capacity, strict=True)]
             assert max(abs(a - b) for a, b in zip(found.vector, right_vector, strict=True)) < 1e-9
@@ -147,8 +167,8 @@ SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), ma
 @given(SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
 def test_equal_to_full_recomputation_after_every_event(shape, weights, people, events):
     """Property 13: shares, vectors, M and A are those of the recursion, to 1e-9, after starts,
-    finishes, changes of demand, leaves that come, go or are set aside, other capacities and other
-    wants that fit; and the descent goes where the paper's does.
+    finishes, changes of demand, leaves that come, go or are set aside, branches that close or open,
+    other capacities and other wants that fit; and the descent goes where the paper's does.
     """
     both = Both(shape, weights, people)
     both.check()
