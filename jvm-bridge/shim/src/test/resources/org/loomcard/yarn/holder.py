@@ -36,7 +36,9 @@ class Holder:
                 until_ms = view.now_ms + 50 if self._dice("until", ask, node, view) < 0.3 else None
                 if self._dice("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):
                     plan.hold(ask, node, until_ms)
-        fill(plan, order=by_priority, hold_after_ms=1)
+        # Not at once, which is 1: a round in which nothing happened could then hold room after this
+        # call, and bring no next one to tell of it.
+        fill(plan, order=by_priority, hold_after_ms=2)
         after = _holds(view)
         plan.report(view.queue, {"holds": after})
         if happened or before != told or after != before:
