@@ -9,7 +9,7 @@ import pytest
 from compiled import queue, setup
 from loomcard.model import records as r
 from loomcard.model.plan import Plan
-from loomcard.policies.hold import HOLD_AFTER_MS
+from loomcard.policies.hold import HOLD_AFTER_MS, REVIEW_MS
 from loomcard.policies.registry import register
 from loomcard.testing.cluster import Cluster
 
@@ -117,3 +117,31 @@ def test_at_once_means_before_anybody_else_is_granted_anything():
         made.round(1000)
         made.round(1000)
         assert len(made.held.rows) == held
+
+
+def test_a_hold_moves_where_the_share_forbids_another_one():
+    """As with one node: what ``hold_share`` admits is one hold, and it moves to a better node."""
+    made = wide("fifo", 2, 3, hold_share_ppm=100_000)
+    services = [g.number for g in made.containers.values() if g.node == 1][:2]
+    for step in range(HOLD_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
+        made.complete(min(n for n in made.containers if n not in services))
+        small(made, 2000 + step)
+        for granted in made.round(1000):
+            made.tell(r.ContainerStarted(made.now, granted.number))
+        assert len(made.held.rows) <= 1
+        if not made.asks.get((1, 20, 0)):
+            break
+    assert any(g.app == 1 and g.node == 2 for g in made.containers.values())
+
+
+@pytest.mark.parametrize("policy", ["dress", "hdrf"])
+def test_other_policies_bear_with_several_nodes(policy):
+    """The task is served, nothing raises, and no more is held than may be."""
+    made = wide(policy, 4, 3)
+    most = 0
+    for _ in range(40):
+        flow(made, 1)
+        most = max(most, len(made.held.rows))
+    assert 1 <= most <= 3
+    assert not made.asks.get((1, 20, 0))
+    assert not made.held.rows

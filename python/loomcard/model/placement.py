@@ -39,10 +39,10 @@ def nodes_fitting(ledger: Ledger, ask: Ask) -> Iterator[Node]:
 
 def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
     for table, rows in ((ledger.hosts, ask.hosts), (ledger.racks, ask.racks)):
-        numbers = [
-            number for name, count in rows.items() if count for number in table.get(name, ())
-        ]
-        yield sorted(numbers)
+        # An ask may name more hosts than there are: the shorter of the two is walked.
+        names = rows if len(rows) <= len(table) else table
+        named = [name for name in names if rows.get(name)]
+        yield sorted(number for name in named for number in table.get(name, ()))
     if ask.relax_locality:
         first = ledger.rooms.of(ask.size, ask.label).first()
         if first is not None and _may(ledger, ask, first):

@@ -212,10 +212,15 @@ def _review(draft: Draft, ask: Ask, hold: Hold) -> None:
         here_ms = NEVER
     if found is None and here_ms >= NEVER:
         draft.release_hold(ask, draft.wants[ask])
-    elif found is None or here_ms <= 2 * found[0]:
-        _hold(draft, ask, hold.node)  # to move would give up what is free there already
-    else:
-        _hold(draft, ask, found[1])
+        return
+    node = hold.node  # to move would give up what is free there already
+    if found is not None and here_ms > 2 * found[0]:
+        makes_way = len(ask.holds) >= ask.application.queue.hold_nodes
+        if not makes_way and len(ask.holds) == 1:  # hold_share is what forbids another
+            draft.release_hold(ask, draft.wants[ask])
+            makes_way = True
+        node = found[1] if makes_way else node
+    _hold(draft, ask, node)
 
 
 def _hold(draft: Draft, ask: Ask, node: Node) -> None:

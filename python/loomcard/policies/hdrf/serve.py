@@ -204,11 +204,13 @@ def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
     held moves to a server that has more of the room by now.
     """
     holds = plan.view.holds
-    for hold in holds:
+    for held, hold in {hold.ask: hold for hold in holds}.items():
         if for_first(forest, hold):
-            best = best_server(plan, hold.ask)
-            if best is not None and covered(best, hold.ask) > covered(hold.node, hold.ask):
-                plan.hold(hold.ask, best)
+            best = best_server(plan, held)
+            if best is not None and covered(best, held) > covered(hold.node, held):
+                if held.application.queue.hold_nodes > 1:
+                    plan.release_hold(held)  # one server an ask, whatever the queue allows
+                plan.hold(held, best)
     taken = {hold.node.label for hold in holds}
     passed = plan.view._draft.passed_over(after_ms)
     for label, partition in forest.partitions.items():
@@ -333,8 +335,8 @@ class OwedTasks:
         """Holds for the first in line make way: what is owed is within a guarantee."""
         for hold in self._plan.view.holds:
             in_the_way = hold.node is node or hold.ask.application is ask.application
-            if in_the_way and for_first(self._forest, hold):
-                self._plan.release_hold(hold.ask)
+            if in_the_way and hold in hold.ask.holds and for_first(self._forest, hold):
+                self._plan.release_hold(hold.ask)  # all of its holds
         if ask.hold is None and self._plan.why_no_hold(ask, node) is None:
             self._plan.hold(ask, node, task.until_ms)
 
