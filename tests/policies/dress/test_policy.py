@@ -43,8 +43,10 @@ def test_a_job_grows_large_and_never_small_again():
 
 
 def test_small_jobs_find_what_is_reserved_for_them():
-    """With dmin a tenth, a large job that wants everything gets nine tenths, and is told why."""
-    cluster = dress(dmin=0.1, order="submission")
+    """With dmin a tenth, a large job that wants everything gets nine tenths, and is told why. (When
+    small jobs come the border moves at once, unless ``eager`` is off.)
+    """
+    cluster = dress(dmin=0.1, order="submission", eager=False)
     come(cluster, a1=200)
     assert len(cluster.round()) == 90
     assert cluster.reasons[1, 20, 0] == "RESERVED"

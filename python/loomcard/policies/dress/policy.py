@@ -12,10 +12,16 @@ from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Grant, tell_headroom
 from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.options import Options
-from loomcard.policies.dress.paper import LARGE, Rule, adjust
+from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
 from loomcard.policies.dress.pools import Pools
 from loomcard.policies.dress.state import state_of
 from loomcard.policies.registry import register
+
+EARLY = 100
+"""So many ticks there may be in ``tick_ms``. What ``eager`` serves between two ticks the next one
+does not see, and would reserve nothing for those to come: so a small job's first ask brings the
+tick forward.
+"""
 
 LARGE_KEPT = 1_000
 """Of so many names are large applications read back, the last; for some have ended unseen."""
@@ -46,20 +52,26 @@ class Dress(Options):
         return {"delta": memory.delta, "option": self.delta, "large": sorted(memory.large)}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
-        """Once a tick move the border (Algorithm 3); always grant within the quotas it left."""
+        """Once a tick, and when a small job comes, move the border (Algorithm 3); always grant
+        within the quotas it left.
+        """
         plan, m = Plan(view), memory
         pools = Pools.of(view, self, m)
         due = m.tick_ms is None or view.now_ms >= m.tick_ms + self.tick_ms
+        newcomer = self.eager and not due and has_newcomer(pools)
+        early_ms = (m.tick_ms or 0) + self.tick_ms // EARLY
+        due = due or (newcomer and view.now_ms >= early_ms)
         if due:
             self.tick(view.now_ms, m, pools)
-        grant = Grant(plan, pools, eager=self.eager, hold_after_ms=self.hold_after_ms)
+        eager = self.eager and (due or not newcomer)
+        grant = Grant(plan, pools, eager=eager, hold_after_ms=self.hold_after_ms)
         plan.go_on = grant.run
         grant.run()
         if due:
             tell_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))
         if m.tick_ms is not None and not m.settled:
-            plan.wake_at(m.tick_ms + self.tick_ms)
+            plan.wake_at(early_ms if newcomer and not due else m.tick_ms + self.tick_ms)
         return plan, m
 
     def tick(self, now_ms: int, m: Memory, pools: Pools) -> None:
@@ -80,3 +92,10 @@ class Dress(Options):
         m.settled = m.settled and delta == m.delta and not ages
         m.delta = delta
         pools.divide()
+
+
+def has_newcomer(pools: Pools) -> bool:
+    """A small job has asked for its first tasks since the last tick, and waits for some."""
+    jobs, last_ms = pools.memory.jobs, pools.memory.tick_ms or 0
+    waiting = (jobs[app.number].asked_ms for app in pools.lines[SMALL].entries)
+    return any(asked_ms is not None and asked_ms > last_ms for asked_ms in waiting)
