@@ -125,15 +125,25 @@ def test_a_name_given_by_itself_is_tried_too(tmp_path: Path) -> None:
 
 
 def test_no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither of work that is late, nor of Ctrl-C."""
+    """Neither of work that is late, nor of Ctrl-C. Children of other tests do not count."""
+    fork, children = os.fork, list[int]()
+
+    def counted() -> int:
+        if child := fork():
+            children.append(child)
+        return child
+
+    monkeypatch.setattr(os, "fork", counted)
     with pytest.raises(LostError) as lost:
         try_apart(lambda _: signal.pause(), within_s=0.01)
     assert (lost.value.how, lost.value.told) == (None, None)
     monkeypatch.setattr(apart, "_heard", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         try_apart(lambda _: signal.pause())
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(children) == 2
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
 
 
 def _interrupted(*_: object) -> tuple[bytes, bool]:
