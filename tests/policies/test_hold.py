@@ -17,46 +17,13 @@ from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
 from loomcard.workload.scenario import Fault, Stage
 from scenarios import app, compiled, scenario, stage
-
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+from streams import HOLDING, crowded, flow, small
 
 
 def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
-    """Nodes of 4 slots, full of tasks of one application each, and application 1, which came
-    first, asking for a whole node since then.
-    """
+    """A crowded cluster under a policy with these options."""
     spec = queue("root.default", policy, **({"options": options} if options else {}))
-    made = Cluster(setup(queue("root", "drf"), spec), nodes=[(4096, 4)] * nodes)
-    for number in range(100, 100 + 4 * nodes):
-        small(made, number)
-    made.round()
-    for container in made.containers:
-        made.tell(r.ContainerStarted(made.now, container))
-    made.add_app(1, submitted_ms=-1)
-    made.ask(1, 1, (4096, 4))
-    return made
-
-
-def small(made: Cluster, number: int) -> None:
-    """One more small application, which came later."""
-    made.add_app(number, submitted_ms=number)
-    made.ask(number, 1)
-
-
-def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
-    """The oldest small task ends and the next one comes, round after round; what was granted."""
-    granted, number = [], 1000 + made.now
-    for _ in range(rounds):
-        oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)
-        if oldest is not None:
-            made.complete(oldest)
-        small(made, number := number + 1)
-        granted += made.round(step_ms)
-        for g in made.containers.values():
-            made.tell(r.ContainerStarted(made.now, g.number)) if g.number == max(
-                made.containers
-            ) else None
-    return granted
+    return crowded(setup(queue("root", "drf"), spec), nodes)
 
 
 @pytest.mark.parametrize("policy", HOLDING)

@@ -12,42 +12,16 @@ from loomcard.model.plan import Plan
 from loomcard.policies.hold import HOLD_AFTER_MS, REVIEW_MS
 from loomcard.policies.registry import register
 from loomcard.testing.cluster import Cluster
-
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
-
-
-def small(made: Cluster, number: int) -> None:
-    """One more small application, which came later."""
-    made.add_app(number, submitted_ms=number)
-    made.ask(number, 1)
-
-
-def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> None:
-    """The oldest small task ends and the next one comes, round after round."""
-    for number in range(rounds):
-        made.complete(min(made.containers))
-        small(made, 1000 + made.now + number)
-        for granted in made.round(step_ms):
-            made.tell(r.ContainerStarted(made.now, granted.number))
+from streams import HOLDING, crowded, flow, small
 
 
 def wide(
     policy: str, nodes: int, hold_nodes: int, hold_share_ppm: int = 1_000_000, options: Any = None
 ) -> Cluster:
-    """Nodes of 4 slots, full of small tasks, and application 1, which came first and asks for a
-    whole node; room may be held for it on several.
-    """
+    """A crowded cluster where room may be held on several nodes for one ask."""
     keys = {"hold_share_ppm": hold_share_ppm}
     spec = queue("root.default", policy, hold_nodes=hold_nodes, options=options or {}, **keys)
-    made = Cluster(setup(queue("root", "drf", **keys), spec), nodes=[(4096, 4)] * nodes)
-    for number in range(100, 100 + 4 * nodes):
-        small(made, number)
-    made.round()
-    for container in made.containers:
-        made.tell(r.ContainerStarted(made.now, container))
-    made.add_app(1, submitted_ms=-1)
-    made.ask(1, 1, (4096, 4))
-    return made
+    return crowded(setup(queue("root", "drf", **keys), spec), nodes)
 
 
 @pytest.mark.parametrize("policy", HOLDING)

@@ -90,7 +90,7 @@ class Holds:
 
     def _by_queue(self, apart_from: Hold | None) -> dict[Queue, list[int]]:
         held: dict[Queue, list[int]] = {}
-        for hold in self:
+        for hold in [hold for ask in self._asks.values() for hold in ask.holds]:
             queue: Queue | None = None if hold is apart_from else hold.ask.application.queue
             while queue is not None:
                 add_all([held.setdefault(queue, [0] * len(queue.used))], hold.ask.size)

@@ -15,8 +15,7 @@ import org.loomcard.yarn.queues.Reasons;
 
 /**
  * All holds: for one ask of an application, at most one a node, and of a queue no more than its
- * part.
- * Changed under the scheduler's write lock; read by anybody.
+ * part. Changed under the scheduler's write lock; read by anybody.
  */
 public final class Holds {
   private static final Comparator<Hold> BY_ASK = Comparator
@@ -37,9 +36,14 @@ public final class Holds {
 
   /** All of them, by ask and then by placing. */
   public List<Hold> all() {
+    List<Hold> all = inAnyOrder();
+    all.sort(BY_ASK.thenComparing(BY_PLACING));
+    return all;
+  }
+
+  private List<Hold> inAnyOrder() {
     List<Hold> all = new ArrayList<>();
     byApplication.values().forEach(all::addAll);
-    all.sort(BY_ASK.thenComparing(BY_PLACING));
     return all;
   }
 
@@ -92,7 +96,7 @@ public final class Holds {
     }
     long[] held = new long[size.length];
     boolean any = false;
-    for (Hold hold : all()) {
+    for (Hold hold : inAnyOrder()) {
       if (hold != replaced && hold.attempt.loomcardQueue().isWithin(queue) && !hold.isOver(now)) {
         Amounts.add(held, hold.size());
         any = true;
@@ -168,7 +172,7 @@ public final class Holds {
 
   /** Another configuration governs. */
   public void clear() {
-    all().forEach(this::end);
+    inAnyOrder().forEach(this::end);
   }
 
   /** Something of a plan was refused: the mirror may have other holds, if there are any. */
@@ -184,7 +188,7 @@ public final class Holds {
   /** Ends those that are over. */
   public void sweep() {
     long now = ledger.news().now();
-    for (Hold hold : all()) {
+    for (Hold hold : inAnyOrder()) {
       if (ledger.node(hold.node.number()) != hold.node || hold.isOver(now)) {
         end(hold);
       }
