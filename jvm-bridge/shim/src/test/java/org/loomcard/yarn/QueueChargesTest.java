@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
@@ -27,6 +29,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.junit.Test;
+import org.loomcard.yarn.queues.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /** What a queue was charged for a container is what it gets back, whatever happened in between. */
@@ -34,11 +37,16 @@ public class QueueChargesTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
   private MockAM am;
+  /** What YARN's metrics, which outlive a test, showed of each queue before. */
+  private final Map<String, long[]> before = new HashMap<>();
 
   private void start(String extra) throws Exception {
     ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
         .queue("root.default", 0, true, extra).queue("root.other", 0, true, "").text();
     startRm();
+    for (LoomcardQueue queue : scheduler.queues().queues()) {
+      before.put(queue.path(), counted(queue));
+    }
     nm = node("h1", 8192, 64);
     app = submit(application());
     am = launchAm(app, nm);
@@ -88,6 +96,18 @@ public class QueueChargesTest extends SchedulerTestBase {
     }
   }
 
+  private static long[] counted(LoomcardQueue queue) {
+    return new long[] {queue.getMetrics().getAllocatedMB(),
+        queue.getMetrics().getAllocatedVirtualCores(), queue.getMetrics().getAllocatedContainers()};
+  }
+
+  /** Memory, vcores and containers by which YARN's metrics of this queue differ from before. */
+  private String metrics(String queue) {
+    long[] now = counted(scheduler.queues().find(queue));
+    Amounts.add(now, Amounts.negative(before.get("root." + queue)));
+    return Arrays.toString(now);
+  }
+
   private static String figures(LoomcardQueue queue) {
     return Arrays.toString(queue.used()) + " " + Arrays.toString(queue.usedBy("alice")) + " "
         + Arrays.toString(queue.usedByAms()) + " " + queue.containers();
@@ -106,6 +126,27 @@ public class QueueChargesTest extends SchedulerTestBase {
     assertEquals("[0, 0] [0, 0] [0, 0] 0", figures("default"));
     assertEquals("[1024, 0] [1024, 0] [1024, 0] 1", figures("other"));
     end();
+  }
+
+  /** Nor do YARN's metrics of the two queues, then or afterwards. */
+  @Test
+  public void metricsOfAMoveWithAnOpportunisticContainer() throws Exception {
+    start("");
+    Container guaranteed = runOne();
+    Container opportunistic = opportunistic();
+    assertEquals("[2048, 0, 2]", metrics("default"));
+    scheduler.moveApplication(app.getApplicationId(), "other");
+    assertEquals("[0, 0, 0]", metrics("default"));
+    assertEquals("[2048, 0, 2]", metrics("other"));
+    scheduler.completedContainer(scheduler.getRMContainer(opportunistic.getId()),
+        SchedulerUtils.createAbnormalContainerStatus(opportunistic.getId(), "done"),
+        RMContainerEventType.FINISHED);
+    rm.drainEvents();
+    assertEquals("[2048, 0, 2]", metrics("other"));
+    report(guaranteed, ContainerState.COMPLETE);
+    end();
+    assertEquals("[0, 0, 0]", metrics("default"));
+    assertEquals("[0, 0, 0]", metrics("other"));
   }
 
   private Container opportunistic() {

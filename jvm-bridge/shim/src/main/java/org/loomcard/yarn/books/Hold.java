@@ -106,7 +106,7 @@ public final class Hold {
   }
 
   /** An attempt that room may be held for; YARN's reports call that reserved. */
-  abstract static class Holder extends HadoopLine.Attempt {
+  abstract static class Holder extends MovableAttempt {
     private final AtomicInteger holds = new AtomicInteger();
 
     Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
