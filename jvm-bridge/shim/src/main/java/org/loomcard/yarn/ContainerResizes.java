@@ -2,14 +2,21 @@ package org.loomcard.yarn;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.function.LongSupplier;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.books.Ledger;
 import org.loomcard.yarn.books.LoomcardAttempt;
 import org.loomcard.yarn.books.LoomcardNode;
@@ -20,17 +27,35 @@ import org.loomcard.yarn.queues.Amounts;
  * YARN books these as a second, short-lived container on the same node, which takes the room until
  * the AM fetches the change. The policy is told the outcome: a container of another size, or a new
  * one.
+ *
+ * <p>Changes get their turn one after the other. What its node has no room for is passed over
+ * without YARN's lock; what may fit is tried under it, at most {@link #SLICE} at a time. A round
+ * spends about {@link #BUDGET_NANOS}, and the next one goes on where it stopped.
  */
 final class ContainerResizes {
+  /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
+  static final int SLICE = 32;
+  static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
   private final Ledger ledger;
   private final PlanCommitter committer;
+  private final Lock writeLock;
+  private final LongSupplier nanoTime;
   /** The containers whose change is outstanding, each with the attempt that asked. */
   private final Map<ContainerId, LoomcardAttempt> outstanding = new ConcurrentHashMap<>();
+  /** The same containers, each once, in the order of their turns. */
+  private final Queue<ContainerId> turns = new ConcurrentLinkedQueue<>();
   private volatile boolean fresh;
+  /** How many changes are yet to be looked at since anything happened that may have made room. */
+  private volatile int left;
+  private int looked;
+  private long endNanos;
 
-  ContainerResizes(Ledger ledger, PlanCommitter committer) {
+  /** @param writeLock the scheduler's */
+  ContainerResizes(Ledger ledger, PlanCommitter committer, Lock writeLock, LongSupplier nanoTime) {
     this.ledger = ledger;
     this.committer = committer;
+    this.writeLock = writeLock;
+    this.nanoTime = nanoTime;
   }
 
   /**
@@ -70,15 +95,17 @@ final class ContainerResizes {
   private void asked(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
     if (requests != null) {
       for (UpdateContainerRequest request : requests) {
-        outstanding.put(request.getContainerId(), attempt);
+        if (outstanding.put(request.getContainerId(), attempt) == null) {
+          turns.add(request.getContainerId());
+        }
         fresh = true;
       }
     }
   }
 
-  /** Whether some change was asked for since the last round. */
+  /** Whether some change was asked for since the last round, or did not get its turn in it. */
   boolean areNews() {
-    return fresh;
+    return fresh || left > 0;
   }
 
   /** How many changes are outstanding. */
@@ -86,10 +113,82 @@ final class ContainerResizes {
     return outstanding.size();
   }
 
-  /** Serves what fits. The caller holds the scheduler's write lock. */
-  void serve() {
-    fresh = false;
-    outstanding.entrySet().removeIf(change -> serve(change.getValue(), change.getKey()));
+  /** Serves what fits, as far as the time goes. The caller holds no lock of YARN's. */
+  synchronized void serve() {
+    looked = 0;
+    endNanos = nanoTime.getAsLong() + BUDGET_NANOS;
+    if (fresh || left == 0 || !ledger.news().isEmpty()) {
+      fresh = false;
+      left = outstanding.size();
+    }
+    while (toNextCandidate()) {
+      writeLock.lock();
+      try {
+        serveSlice();
+      } finally {
+        writeLock.unlock();
+      }
+    }
+  }
+
+  /** Without the lock: passes over what has no room. False when time or changes are used up. */
+  private boolean toNextCandidate() {
+    while (left > 0 && !isTimeOver()) {
+      ContainerId next = turns.peek();
+      if (next == null) {
+        left = 0;
+      } else if (mayFit(next)) {
+        return true;
+      } else {
+        turns.add(turns.remove());
+        countLook();
+      }
+    }
+    return false;
+  }
+
+  private void countLook() {
+    left--;
+    looked++;
+  }
+
+  /** A few get their turn however slow the machine is. */
+  private boolean isTimeOver() {
+    return nanoTime.getAsLong() - endNanos >= 0 && looked >= SLICE;
+  }
+
+  /** False when the node has no room for this change; what is over may pass, and is dropped. */
+  private boolean mayFit(ContainerId id) {
+    LoomcardAttempt attempt = outstanding.get(id);
+    RMContainer container = attempt == null ? null : attempt.getRMContainer(id);
+    LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+    if (node == null || attempt.isStopped()) {
+      return true;
+    }
+    PendingAsk ask = attempt.getPendingAsk(key(container), "*");
+    return ask.getCount() <= 0
+        || Resources.fitsIn(ask.getPerAllocationResource(), node.getUnallocatedResource());
+  }
+
+  private void serveSlice() {
+    for (int i = 0; i < SLICE && left > 0 && !isTimeOver(); i++) {
+      ContainerId id = turns.poll();
+      if (id == null) {
+        left = 0;
+        return;
+      }
+      countLook();
+      boolean over = false;
+      try {
+        over = serve(outstanding.get(id), id);
+      } finally {
+        if (over) {
+          outstanding.remove(id);
+        } else {
+          turns.add(id);
+        }
+      }
+    }
   }
 
   /** Returns whether nothing of the change is outstanding any more. */

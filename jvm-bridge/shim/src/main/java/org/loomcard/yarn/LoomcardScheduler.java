@@ -111,7 +111,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     answers = new QueueAnswers(tree);
     capacities = new NodeCapacities(tree);
     PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
-    resizes = new ContainerResizes(ledger, committer);
+    resizes = new ContainerResizes(ledger, committer, writeLock, System::nanoTime);
     FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation, writeLock,
         System::nanoTime);
     books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);

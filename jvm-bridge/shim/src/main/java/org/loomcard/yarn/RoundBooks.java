@@ -64,9 +64,9 @@ final class RoundBooks implements Books {
 
   @Override
   public void close(BatchWriter out, boolean snapshot) {
+    resizes.serve();
     writeLock.lock();
     try {
-      resizes.serve();
       if (snapshot) {
         ledger.writeSnapshot(out);
       } else {
@@ -115,10 +115,10 @@ final class RoundBooks implements Books {
     writeLock.lock();
     try {
       ledger.holds().sweep(); // no batch does it meanwhile
-      resizes.serve();
     } finally {
       writeLock.unlock();
     }
+    resizes.serve();
     return fallback.round();
   }
 
