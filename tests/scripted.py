@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from loomcard import ClusterView, Plan, Reason, Resource, fill, register, shown
 from loomcard.model.events import NodeHeartbeat
@@ -50,6 +51,56 @@ class Broken:
         if any(app.name == self.when for app in view.applications):
             raise RuntimeError("broken on purpose")
         return plan
+
+
+class UnprintableError(Exception):
+    """Its message cannot be read."""
+
+    def __str__(self) -> str:
+        raise RecursionError
+
+
+class Rude(BaseException):
+    """Neither Exception nor SystemExit."""
+
+
+RAISES: dict[str, BaseException] = {
+    "cancelled": asyncio.CancelledError("on purpose"),
+    "generator": GeneratorExit("on purpose"),
+    "rude": Rude("on purpose"),
+    "unprintable": UnprintableError(),
+    "long": ValueError("x" * 3_000_000),
+}
+
+
+@register("test-raises")
+@dataclass(frozen=True)
+class Raises:
+    """Raises one of RAISES: in ``decide``, in ``save`` or in its constructor, there as long as
+    ``cannot_build`` names it.
+    """
+
+    what: str = "rude"
+    where: str = "decide"
+
+    cannot_build: ClassVar[set[str]] = set()
+
+    def __post_init__(self) -> None:
+        if self.where == "build" and self.what in self.cannot_build:
+            raise RAISES[self.what]
+
+    def initial(self, view: ClusterView, saved: object) -> int:  # noqa: ARG002
+        return 0
+
+    def save(self, memory: int) -> int:
+        if self.where == "save":
+            raise RAISES[self.what]
+        return memory
+
+    def decide(self, view: ClusterView, memory: int) -> tuple[Plan, int]:
+        if self.where == "decide":
+            raise RAISES[self.what]
+        return fill(Plan(view), order=lambda app: app.number), memory + 1
 
 
 @register("test-counter")

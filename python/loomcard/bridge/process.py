@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.config import FindingsError, compile_setup
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, Journal
-from loomcard.policies import registry
+from loomcard.policies import raised, registry
 from loomcard.policies.session import Session
 
 
@@ -62,8 +61,8 @@ class PolicyService:
             try:
                 return self._answer(text)
             except BaseException as error:  # even of a policy that calls sys.exit()
-                self._last_failure = shortened(traceback.format_exc(), 20_000)
-                message = shortened(f"{type(error).__name__}: {error}", 2_000)
+                self._last_failure = raised.trace()
+                message = raised.message(error)
                 self._log.error("request failed", error=message, traceback=self._last_failure)
                 return records.write(records.Failure(message))
 
@@ -132,14 +131,6 @@ class PolicyService:
         if self._session is None:
             raise handshake.HandshakeError("expected hello as the first message of a process")
         return self._session
-
-
-def shortened(text: str, most: int) -> str:
-    """``text``, or its beginning and end where it is longer than ``most`` characters: a policy may
-    put anything into the message of an exception.
-    """
-    half = most // 2
-    return text if len(text) <= most else f"{text[:half]} [...] {text[-half:]}"
 
 
 def compile_request(

@@ -149,10 +149,9 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) ->
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # the author's module may raise anything while it is imported
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the author's module may raise anything while it is imported
         message = f"the policy {name!r} cannot be loaded: {type(error).__name__}: {error}"
         document.report(place, message, "see that its module can be imported")
         return _Cast(name, {}, None)

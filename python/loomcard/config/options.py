@@ -55,7 +55,9 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
     if checked is not None:
         try:
             policy(**_plain(checked))
-        except (Exception, SystemExit) as error:  # a third party's __post_init__ may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a third party's __post_init__ may raise anything
             problems.append(_from_author(model, options, error))
     if problems or checked is None:
         raise OptionError(problems)

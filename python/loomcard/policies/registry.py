@@ -207,7 +207,9 @@ def _installed() -> dict[str, EntryPoint]:
 def _load(point: EntryPoint) -> type:
     try:
         cls = point.load()
-    except (Exception, SystemExit) as error:  # a third party's module may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a third party's module may raise anything
         raise PolicyNotFoundError(
             f"policy {point.name!r} ({point.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}",
@@ -280,7 +282,9 @@ def _executed(path: Path, text: bytes) -> ModuleType:
     sys.modules[module_name] = module
     try:
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - what importing is
-    except (Exception, SystemExit) as error:  # as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as above
         raise PolicyNotFoundError(
             f"{path} cannot be loaded: {type(error).__name__}: {error}",
             "run it with python to see where",

@@ -76,20 +76,27 @@ class Session:
         return self._journalled(batch, r.write(batch))[0]
 
     def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
-        if self.journal is not None:
+        journal = self.journal
+        if self._cannot_be_replayed():
+            journal = None
+        if journal is not None:
             if batch.round != self._last_round + 1:
                 # Another process decided in between, and its segment belongs between ours.
-                self.journal.close()
+                journal.close()
             self._last_round = batch.round
-            if self.journal.wants_segment(batch.now_ms):
-                self.journal.open_segment(batch.round, self._header(), batch.now_ms)
+            if journal.wants_segment(batch.now_ms):
+                journal.open_segment(batch.round, self._header(), batch.now_ms)
         plan = self._reply(batch)
         reply = r.write(plan)
-        if self.journal is not None:
-            self.journal.append(text, reply, batch.now_ms)
-            if self.journal.trouble != self._told_trouble:
-                reply = r.write(self._with_trouble(plan, self.journal))
+        if journal is not None and not self._cannot_be_replayed():
+            journal.append(text, reply, batch.now_ms)
+            if journal.trouble != self._told_trouble:
+                reply = r.write(self._with_trouble(plan, journal))
         return plan, reply
+
+    def _cannot_be_replayed(self) -> bool:
+        """A policy is not built yet, or cannot be: a replay could not build it either."""
+        return self.tree is not None and not self.tree.is_built()
 
     def _with_trouble(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
         """The plan as it is sent where the journal's state changed: that is no part of a replay."""
@@ -124,7 +131,10 @@ class Session:
         """
         if self.tree is not None:
             self._save([])
-        self.tree = PolicyTree(self.mirror, self._search, self._copies)
+        # A ResourceManager compiled the set-up before, and must not lose all queues to one policy
+        # that cannot be built any more; anybody else is told at once.
+        later = self._search is not None
+        self.tree = PolicyTree(self.mirror, self._search, self._copies, build_later=later)
 
     def _save(self, faults: list[Fault]) -> dict[str, Any]:
         assert self.tree is not None

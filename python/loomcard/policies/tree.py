@@ -4,8 +4,8 @@ engines.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,10 @@ from loomcard.model.view import (
     Taken,
     asks_below,
 )
-from loomcard.policies import registry
+from loomcard.policies import raised, registry
 from loomcard.policies.entitlement import entitlements
 from loomcard.policies.hold import place_hold
-from loomcard.policies.standin import StandIn
+from loomcard.policies.instance import Instance
 
 Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
@@ -41,41 +41,20 @@ REPORT_EVERY_MS = 1_000
 """How often ``plan.report_due`` is True."""
 
 
-class Instance:
-    """One policy at one queue, with its memory and its face on the cluster."""
-
-    def __init__(self, queue: Queue, policy: Any, mirror: Mirror) -> None:
-        self.queue = queue
-        self.policy = policy
-        self.key = f"{queue.path}:{queue.policy}"
-        self.takes_memory = registry.takes_memory(policy)
-        # One that waits for heartbeats can take at each of them what it left before.
-        hears = "heartbeats" in getattr(policy, "needs", ())
-        self.asks_again = hears or bool(getattr(policy, "asks_again", False))
-        self.stand_in = StandIn()
-        self.memory: Any = None
-        self.has_memory = False
-        self.faulty = False  # it raised in this round
-        self.untried = True  # neither called nor tried
-        self.called = False  # in this round
-        self.sated = False  # its last turn of this round left over some of what it was offered
-        self.plan: Plan | None = None  # of this round, where later turns go on with it
-        self.timer: int | None = None
-        self.reported_ms: int | None = None
-        self.view = ClusterView(mirror.ledger, queue, Draft(mirror.ledger, 0))
-
-    def save(self) -> Any:
-        """The durable part of its memory, or None."""
-        save = getattr(self.policy, "save", None)
-        return save(self.memory) if save is not None and self.has_memory else None
-
-
 class PolicyTree:
     """The instances of a set-up and the order in which a round calls them."""
 
     def __init__(
-        self, mirror: Mirror, search: Sequence[Path] | None, copies: Path | None = None
+        self,
+        mirror: Mirror,
+        search: Sequence[Path] | None,
+        copies: Path | None = None,
+        *,
+        build_later: bool = False,
     ) -> None:
+        """``build_later``: build the policies at the start of a round, where one that cannot be
+        built is a fault of its queue alone; otherwise now, and whatever is raised is the caller's.
+        """
         self.mirror = mirror
         self.instances: dict[int, Instance] = {}
         applied = None
@@ -83,13 +62,21 @@ class PolicyTree:
             applied = registry.Applied(mirror.setup.get("files", {}), copies)
         for queue in mirror.ledger.queues:
             if queue.policy is not None:
-                options = queue.spec["options"]
-                policy = registry.build(queue.policy, options, search=search, applied=applied)
-                instance = self.instances[queue.number] = Instance(queue, policy, mirror)
+                make = partial(
+                    registry.build, queue.policy, queue.spec["options"],
+                    search=search, applied=applied,
+                )  # fmt: skip
+                instance = self.instances[queue.number] = Instance(queue, make, mirror)
+                if not build_later:
+                    instance.build()
                 instance.view._turn = self._turns(instance)
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
         self._draft = Draft(mirror.ledger, 0)
+
+    def is_built(self) -> bool:
+        """Whether every instance has its policy."""
+        return all(instance.policy is not None for instance in self.instances.values())
 
     def save(self, faults: list[Fault]) -> dict[str, Any]:
         """The durable parts, by instance; of one that cannot say its own there is a fault."""
@@ -98,7 +85,9 @@ class PolicyTree:
             try:
                 part = instance.save()
                 msgspec.json.encode(part)
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 faults.append(self._rest(instance, error))
                 continue
             if part is not None:
@@ -128,7 +117,11 @@ class PolicyTree:
         for instance in self.instances.values():
             if not instance.called and self._concerned(instance):
                 self._call(instance, Allowance(0, None, None))
-            if instance.untried and instance.queue.pending_count <= 0:
+            if (
+                instance.untried
+                and instance.policy is not None
+                and instance.queue.pending_count <= 0
+            ):
                 self._try(instance)
             instance.view._unread = []
         self.mirror.ledger.enter(Stage.OVER)
@@ -189,6 +182,13 @@ class PolicyTree:
             instance.timer = None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
+        if instance.policy is None and not instance.stand_in.serves(view.now_ms):
+            try:
+                instance.build()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                draft.faults.append(self._rest(instance, error))
 
     def _concerned(self, instance: Instance) -> bool:
         if instance.queue.number in self.mirror.timers_due:
@@ -214,7 +214,9 @@ class PolicyTree:
             else:
                 self._decide(instance)
                 instance.stand_in.worked()
-        except (Exception, SystemExit) as error:  # it may raise anything; the round goes on
+        except KeyboardInterrupt:  # Ctrl-C ends a simulation
+            raise
+        except BaseException as error:  # it may raise anything; the round goes on
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
@@ -243,7 +245,9 @@ class PolicyTree:
         try:
             plan.go_on()
             instance.stand_in.worked()
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self._fault(instance, error)
         if instance.queue.number in self._draft.reporters:
             instance.reported_ms = instance.view.now_ms
@@ -263,7 +267,9 @@ class PolicyTree:
             plan = instance.policy.decide(view)
             if not isinstance(plan, Plan):
                 raise TypeError(f"decide must return its Plan, and returned {plan!r}")
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self._fault(instance, error)
         draft.drop(instance.queue.number)
         for watchers, before in watched:
@@ -278,9 +284,9 @@ class PolicyTree:
         """It raised: its memory is worth nothing, and its stand-in serves for a while."""
         self.forget([instance.queue.number])
         rest_ms = instance.stand_in.fault(self.mirror.now_ms)
-        message = f"{instance.key}: {type(error).__name__}: {error}"
+        message = f"{instance.key}: {raised.message(error)}"
         rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."
-        return instance.queue.number, message, traceback.format_exc() + rests
+        return instance.queue.number, message, f"{raised.trace()}{rests}"
 
     def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], Taken]:
         def turn(child: Queue, count: int, limit: Resource | None) -> Taken:
