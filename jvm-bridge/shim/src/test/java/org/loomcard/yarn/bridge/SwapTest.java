@@ -213,6 +213,21 @@ public class SwapTest extends BridgeTestBase {
     assertEquals(0, bridge.status().counters.grantedByFallback());
   }
 
+  /** A process that starts again and cannot load a policy goes on without it. */
+  @Test
+  public void aPolicyThatCannotBeLoadedAgainIsReplacedForItsQueue() throws Exception {
+    File worn = new File(folder.getRoot(), "worn");
+    policyFile("import pathlib\nif pathlib.Path('" + worn + "').exists():\n"
+        + "    raise OSError('worn out')\n", "return Plan(view)");
+    start(false);
+    SwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertTrue(result.toString(), result.isApplied());
+    assertTrue(worn.createNewFile());
+    fallsBackAndComesBack("KILL");
+    assertTrue(bridge.status().faults.get(0).message.contains("worn out"));
+    assertEquals("one process alone has failed", 1, bridge.status().counters.failures());
+  }
+
   /** A dry run says what would govern, and changes and keeps nothing. */
   @Test
   public void aDryRunChangesNothing() throws Exception {
