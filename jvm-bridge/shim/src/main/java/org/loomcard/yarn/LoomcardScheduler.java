@@ -42,7 +42,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
-import org.loomcard.yarn.books.AskKeyLimit;
+import org.loomcard.yarn.books.AskLimits;
 import org.loomcard.yarn.books.ContainerEntry;
 import org.loomcard.yarn.books.HadoopLine;
 import org.loomcard.yarn.books.Ledger;
@@ -330,7 +330,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       LOG.error("Heartbeat of attempt {}, which has ended or never was", id);
       return EMPTY_ALLOCATION;
     }
-    AskKeyLimit.check(attempt, asks, config.maxAskKeys);
+    AskLimits.check(attempt, asks, config);
     normalize(asks, attempt.loomcardQueue().path());
     // Who asks for its AM's container must not be given it by the same call: RMAppAttempt drops
     // what comes before it has been scheduled, and the AM would never be launched.

@@ -2,27 +2,20 @@ package org.loomcard.yarn;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
-import static org.junit.Assert.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.List;
 import org.apache.hadoop.yarn.api.records.Container;
-import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
-import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.PlanMessage;
 
 /** What used to reach the policy wrong, or not at all, with all counts equal. */
@@ -34,7 +27,6 @@ public class MirrorDriftTest extends SchedulerTestBase {
   @Override
   void more(YarnConfiguration settings) {
     settings.setBoolean("yarn.scheduler.include-port-in-node-name", true);
-    settings.setInt(BridgeConfig.MAX_ASK_KEYS, 3);
   }
 
   private void start() throws Exception {
@@ -53,14 +45,6 @@ public class MirrorDriftTest extends SchedulerTestBase {
     rm.drainEvents();
     read();
     return container;
-  }
-
-  private ResourceRequest row(int id) {
-    ResourceRequest row = ResourceRequest.newInstance(
-        org.apache.hadoop.yarn.api.records.Priority.newInstance(5), "*",
-        Resource.newInstance(1024, 1), 1);
-    row.setAllocationRequestId(id);
-    return row;
   }
 
   /** Asks and blacklists match nodes by this name; the id alone does not tell it. */
@@ -123,33 +107,5 @@ public class MirrorDriftTest extends SchedulerTestBase {
     assertTrue("preempted", taken.get(14).isIntegralNumber());
     assertEquals(added.get(12), taken.get(12));
     assertEquals(added.get(13), taken.get(13));
-  }
-
-  /**
-   * An attempt that asks under more keys than it may is told so, in its AM and in its
-   * diagnostics, and nothing of the request is taken.
-   */
-  @Test
-  public void tooManyAskKeysAreRefused() throws Exception {
-    start();
-    Container container = running(1024);
-    List<ResourceRequest> rows = new ArrayList<>();
-    for (int id = 1; id <= 4; id++) {
-      rows.add(row(id));
-    }
-    try {
-      am.allocate(rows, Collections.singletonList(container.getId()));
-      fail("four keys were taken");
-    } catch (YarnException e) {
-      assertTrue(e.getMessage(), e.getMessage().contains("loomcard.attempt.max-ask-keys"));
-    }
-    assertTrue(app.getDiagnostics().toString(),
-        app.getDiagnostics().toString().contains("under 4 different pairs"));
-    rm.drainEvents();
-    ScriptedRounds.Batch batch = read();
-    assertTrue("nothing was asked for, nothing released", batch.tags().isEmpty());
-    am.allocate(rows.subList(0, 3), new ArrayList<ContainerId>());
-    rm.drainEvents();
-    assertEquals(3, read().all("ask").size());
   }
 }

@@ -37,6 +37,7 @@ public final class LoomcardAttempt extends Hold.Holder {
   private final int number;
   private final LoomcardApplication application;
   private final Ledger ledger;
+  private final AskRows askRows = new AskRows(this);
   private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
   /**
    * Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them.
@@ -70,6 +71,10 @@ public final class LoomcardAttempt extends Hold.Holder {
   RMAppAttempt appAttempt() {
     RMApp app = rmContext.getRMApps().get(getApplicationId());
     return app == null ? null : app.getCurrentAppAttempt();
+  }
+
+  AskRows askRows() {
+    return askRows;
   }
 
   public int number() {
@@ -108,7 +113,9 @@ public final class LoomcardAttempt extends Hold.Holder {
         labels.add(request.getNodeLabelExpression());
       }
     }
+    askRows.coming(requests.size());
     boolean updated = super.updateResourceRequests(requests);
+    askRows.dropEmpty(requests);
     ledger.changed(this);
     return updated;
   }
@@ -125,6 +132,7 @@ public final class LoomcardAttempt extends Hold.Holder {
 
   @Override
   void asksCameBack(List<ResourceRequest> rows) {
+    askRows.coming(rows.size());
     if (!isStopped()) {
       for (ResourceRequest row : rows) {
         askChanged(SchedulerRequestKey.create(row));
@@ -359,21 +367,10 @@ public final class LoomcardAttempt extends Hold.Holder {
           new long[Amounts.names().length], 0, new AskText.Rows(), true, "");
     }
     told.put(AskKey.of(key), key);
-    AskText.Rows places = new AskText.Rows();
-    for (ResourceRequest row : rows.values()) {
-      String name = row.getResourceName();
-      if (row.getNumContainers() <= 0 || row == any) {
-        continue;
-      }
-      if (name.startsWith("/")) {
-        places.rack(name, row.getNumContainers(), row.getRelaxLocality());
-      } else {
-        places.host(name, row.getNumContainers());
-      }
-    }
     String label = any.getNodeLabelExpression();
     return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(),
         Amounts.of(any.getCapability()),
-        any.getNumContainers(), places, any.getRelaxLocality(), label == null ? "" : label);
+        any.getNumContainers(), AskRows.places(rows), any.getRelaxLocality(),
+        label == null ? "" : label);
   }
 }

@@ -25,6 +25,8 @@ public final class BridgeConfig {
   public static final String PROCESS_MAX_MEMORY_MB = "loomcard.process.max-memory-mb";
   public static final String PROCESS_MAX_REPLY_MB = "loomcard.process.max-reply-mb";
   public static final String MAX_ASK_KEYS = "loomcard.attempt.max-ask-keys";
+  public static final String MAX_KEY_ROWS = "loomcard.attempt.max-key-rows";
+  public static final String MAX_ASK_ROWS = "loomcard.attempt.max-ask-rows";
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
@@ -69,11 +71,16 @@ public final class BridgeConfig {
   public final long processMaxMemoryMb;
   /** A longer reply is a failure of the policy. */
   public final long processMaxReplyMb;
+  /** Keys (priority, allocation request id) with outstanding containers of one attempt. */
+  public final int maxAskKeys;
+  /** Hosts, racks and {@code *} that one attempt may name under one key. */
+  public final int maxKeyRows;
+  /** The same under all its keys together. */
+  public final int maxAskRows;
   /**
    * From then on the fallback serves, although the call is still pending; a plan that comes later
    * is refused whole, LATE.
    */
-  public final int maxAskKeys;
   public final long roundDeadlineMs;
   /** A plan that has not come after this ends the process. */
   public final long roundHardDeadlineMs;
@@ -135,6 +142,8 @@ public final class BridgeConfig {
     processMaxMemoryMb = number(conf, PROCESS_MAX_MEMORY_MB, 0, 0, 1 << 24);
     processMaxReplyMb = number(conf, PROCESS_MAX_REPLY_MB, 32, 1, 1024);
     maxAskKeys = (int) number(conf, MAX_ASK_KEYS, 2000, 1, 1_000_000);
+    maxKeyRows = (int) number(conf, MAX_KEY_ROWS, 10_000, 1, 10_000_000);
+    maxAskRows = (int) number(conf, MAX_ASK_ROWS, 200_000, 1, 10_000_000);
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);

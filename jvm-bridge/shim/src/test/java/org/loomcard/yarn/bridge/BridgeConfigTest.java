@@ -45,6 +45,8 @@ public class BridgeConfigTest {
     refused(BridgeConfig.PROCESS_MAX_MEMORY_MB, "8g", "expected an integer from 0");
     refused(BridgeConfig.JOURNAL_MAX_MB, "0", "expected an integer from 1");
     refused(BridgeConfig.MAX_ASK_KEYS, "0", "expected an integer from 1");
+    refused(BridgeConfig.MAX_KEY_ROWS, "0", "expected an integer from 1");
+    refused(BridgeConfig.MAX_ASK_ROWS, "0", "expected an integer from 1");
     refused(BridgeConfig.APPLY_ANY_ADMIN, "yes", "expected true or false");
     refused(BridgeConfig.STATE_DIR, "var/state", "expected an absolute path");
     refused(BridgeConfig.POLICY_PATH, "/a:b", "expected absolute paths");
