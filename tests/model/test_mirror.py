@@ -41,6 +41,10 @@ def spoil_outcomes(engine: Cluster) -> None:
     engine.outcomes = r.Outcomes(0, 77, 1, [], [])
 
 
+def spoil_free(engine: Cluster) -> None:
+    engine.nodes[1] = (8192, 4)
+
+
 def forget_outcomes(engine: Cluster) -> None:
     engine.outcomes = None
 
@@ -49,7 +53,7 @@ def forget_outcomes(engine: Cluster) -> None:
     ("spoil", "says"),
     [
         (spoil_sequence, "expected"), (spoil_count, "counts"), (spoil_name, "4711"),
-        (spoil_outcomes, "77"), (forget_outcomes, "no outcomes"),
+        (spoil_outcomes, "77"), (forget_outcomes, "no outcomes"), (spoil_free, "counts"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):

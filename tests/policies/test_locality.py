@@ -1,5 +1,6 @@
 """Where a container goes: node, rack, anywhere; strict asks, blacklists, partitions."""
 
+import msgspec
 import pytest
 
 from compiled import flat
@@ -65,6 +66,26 @@ def test_blacklisted_hosts_and_racks_are_left_out():
     plan = engine.exchange()
     assert [(d.node, d.count) for d in plan.decisions] == [(3, 2)]
     assert plan.waits == [(1, 20, 0, "BLACKLISTED")]
+
+
+def test_nodes_of_one_host_are_told_apart_by_their_names():
+    """Where names have ports, two NodeManagers of one host are two places to an ask or a blacklist,
+    and the host alone is the name of neither.
+    """
+    engine = Cluster(flat())
+    for number, port in ((1, 4001), (2, 4002)):
+        engine.add_node(number, 2048, 2, rack="/a", host=f"h:{port}")
+        engine.waiting[-1] = msgspec.structs.replace(engine.waiting[-1], id=f"h:{port}")
+    engine.add_app(1)
+    strict = {"racks": {"/a": 3}, "strict_racks": ["/a"], "relax": False}
+    engine.ask(1, 3, hosts={"h": 3}, **strict)
+    assert engine.round() == []
+    engine.ask(1, 1, hosts={"h:4002": 1}, **strict)
+    assert [g.node for g in engine.round()] == [2]
+    engine.add_app(2)
+    engine.blacklist(2, "h:4001")
+    engine.ask(2, 3)
+    assert [g.node for g in engine.round()] == [2]
 
 
 def test_a_partition_takes_only_asks_of_its_label():

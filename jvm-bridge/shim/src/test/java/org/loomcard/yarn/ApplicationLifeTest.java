@@ -84,6 +84,29 @@ public class ApplicationLifeTest extends SchedulerTestBase {
     assertTrue(nm.getNodeId() != null);
   }
 
+  /** While the fallback serves nobody reads the counts; an attempt that ends is not kept for it. */
+  @Test
+  public void endedAttemptsWantNothing() throws Exception {
+    startRm();
+    node("h1", 2048, 8);
+    read();
+    assertFalse("nobody asks", scheduler.ledger().hasDemand());
+    for (int i = 0; i < 3; i++) {
+      RMApp app = submit(application());
+      until("the AM", () -> rounds.fallbackRound() == 1);
+      rm.drainEvents();
+      MockAM am = rm.sendAMLaunched(app.getCurrentAppAttempt().getAppAttemptId());
+      am.registerAppAttempt();
+      am.allocate("*", 2048, 4, Collections.emptyList());
+      assertEquals("no room for more", 0, rounds.fallbackRound());
+      assertTrue("it waits", scheduler.ledger().hasDemand());
+      rm.killApp(app.getApplicationId());
+      rm.waitForState(app.getApplicationId(), RMAppState.KILLED);
+      rm.drainEvents();
+      assertFalse("nobody asks any more", scheduler.ledger().hasDemand());
+    }
+  }
+
   /** A heartbeat without news is not told and starts no round. */
   @Test
   public void anIdleHeartbeatIsNoNews() throws Exception {

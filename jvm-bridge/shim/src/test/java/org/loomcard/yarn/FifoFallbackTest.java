@@ -36,17 +36,23 @@ public class FifoFallbackTest extends SchedulerTestBase {
     settings.setInt(YarnConfiguration.RM_SCHEDULER_MAXIMUM_ALLOCATION_VCORES, 1000);
   }
 
-  /** Counts how often the lock is taken, and the grants under each hold. */
+  /** Counts how often the lock is taken, and the grants under each hold; can note the time. */
   private final class CountingLock extends ReentrantLock {
     private static final long serialVersionUID = 1L;
     private int holds;
     private long mostGrants;
     private long before;
+    private AtomicLong clock;
+    private long firstNanos;
 
     @Override
     public void lock() {
       super.lock();
       holds++;
+      if (clock != null) {
+        firstNanos = clock.get();
+        clock = null;
+      }
       before = scheduler.metrics().grantedByFallback();
     }
 
@@ -149,6 +155,40 @@ public class FifoFallbackTest extends SchedulerTestBase {
     }
     assertEquals(5, granted);
     assertEquals(5, collect(modest).size());
+  }
+
+  /** However little a round had to do, the next one does not begin at once. */
+  @Test
+  public void aShortRoundIsFollowedByAPause() throws Exception {
+    startRm();
+    first = node("big", 65_536, 64);
+    MockAM am = master();
+    AtomicLong clock = new AtomicLong();
+    FifoFallback fallback = fallback(clock, TimeUnit.MICROSECONDS.toNanos(100));
+    assertEquals("nothing is asked for", 0, fallback.round());
+    long ended = clock.get();
+    asks(am, 1, 1024);
+    lock.clock = clock;
+    assertEquals(10, fallback.round());
+    long pause = lock.firstNanos - ended;
+    assertTrue(pause + " ns", pause >= TimeUnit.MILLISECONDS.toNanos(2));
+  }
+
+  /** A round that ran out of time leaves the lock to others for as long as it took itself. */
+  @Test
+  public void aLongRoundIsFollowedByAPauseOfItsLength() throws Exception {
+    startRm();
+    first = node("big", 1_000_000, 1000);
+    asks(master(), 40, 1024);
+    AtomicLong clock = new AtomicLong();
+    FifoFallback fallback = fallback(clock, TimeUnit.MILLISECONDS.toNanos(1));
+    assertTrue(fallback.round() > 0);
+    assertTrue("there is more to grant", fallback.isUnfinished());
+    long ended = clock.get();
+    lock.clock = clock;
+    assertTrue(fallback.round() > 0);
+    long pause = lock.firstNanos - ended;
+    assertTrue(pause + " ns", pause >= FifoFallback.BUDGET_NANOS);
   }
 
   /** An ask for one host alone is served there or not at all; a blacklist is respected. */

@@ -90,6 +90,20 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals(3, scheduler.queues().root().applications());
   }
 
+  /** Queue mappings are not read; without a name the queue is YARN's default, if there is one. */
+  @Test
+  public void theSubmitterNamesTheQueue() throws Exception {
+    conf.set("yarn.scheduler.capacity.queue-mappings", "u:alice:root.b");
+    conf.setBoolean("yarn.scheduler.capacity.queue-mappings-override.enable", true);
+    start("", "");
+    assertEquals("root.a", accepted("a", "alice").getQueue());
+    assertEquals("root.a", accepted("root.a", "alice").getQueue());
+    rejected(null, "alice", "to unknown queue: default. Applications go to one of: root.a, root.b");
+    rounds.apply(new SetupText().queue("root", -1, false, "").queue("root.a", 0, true, "")
+        .queue("root.b", 0, false, "").queue("root.b.default", 2, true, "").text());
+    assertEquals("root.b.default", accepted(null, "alice").getQueue());
+  }
+
   /** A stopped queue takes no application, nor does one below it; those there run to their end. */
   @Test
   public void stoppedQueues() throws Exception {

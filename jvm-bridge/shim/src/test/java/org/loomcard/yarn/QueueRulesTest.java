@@ -9,8 +9,17 @@ import static org.junit.Assert.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
+import org.apache.hadoop.security.GroupMappingServiceProvider;
+import org.apache.hadoop.security.Groups;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
@@ -23,6 +32,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.CommitReport;
 
@@ -82,6 +92,65 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertNull(scheduler.getAppsInQueue("nowhere"));
     assertEquals(1, scheduler.getAppsInQueue("root.lab").size());
     assertEquals(0, scheduler.getAppsInQueue("root.open").size());
+  }
+
+  /** Everybody is in wheel; notes who was looked up, and who under YARN's lock. */
+  public static final class SlowGroups implements GroupMappingServiceProvider {
+    private static final Set<String> ASKED = ConcurrentHashMap.newKeySet();
+    private static final Set<String> ASKED_UNDER_LOCK = ConcurrentHashMap.newKeySet();
+    private static volatile ScriptedScheduler watched;
+
+    @Override
+    public List<String> getGroups(String user) {
+      ASKED.add(user);
+      if (watched.isLockedByCaller()) {
+        ASKED_UNDER_LOCK.add(user);
+      }
+      return Collections.singletonList("wheel");
+    }
+
+    @Override
+    public void cacheGroupsRefresh() {
+    }
+
+    @Override
+    public void cacheGroupsAdd(List<String> groups) {
+    }
+  }
+
+  /** The look-up of a user's groups may take seconds: nobody waits for it at YARN's lock. */
+  @Test
+  public void groupsAreLookedUpWithoutTheLock() throws Exception {
+    ScriptedScheduler.setup = tree().text();
+    startRm();
+    SlowGroups.watched = scheduler;
+    Configuration slow = new Configuration(conf);
+    slow.setClass(CommonConfigurationKeysPublic.HADOOP_SECURITY_GROUP_MAPPING, SlowGroups.class,
+        GroupMappingServiceProvider.class);
+    useGroups(slow);
+    try {
+      scheduler.handle(new AppAddedSchedulerEvent(id(1), "lab.b", "frank"));
+      assertEquals(1, scheduler.queues().find("lab.b").applications());
+      assertTrue("at a submission", SlowGroups.ASKED.contains("frank"));
+      scheduler.handle(new AppAddedSchedulerEvent(id(2), "open", "grace"));
+      assertFalse("everybody may", SlowGroups.ASKED.contains("grace"));
+      assertEquals("root.lab.b", scheduler.moveApplication(id(2), "lab.b"));
+      assertTrue("at a move", SlowGroups.ASKED.contains("grace"));
+      assertEquals(Collections.emptySet(), SlowGroups.ASKED_UNDER_LOCK);
+    } finally {
+      useGroups(new Configuration());
+      SlowGroups.watched = null;
+    }
+  }
+
+  private static ApplicationId id(int number) {
+    return ApplicationId.newInstance(1, number);
+  }
+
+  private static void useGroups(Configuration from) {
+    UserGroupInformation.reset();
+    Groups.getUserToGroupsMappingServiceWithLoadedConfiguration(from);
+    UserGroupInformation.setConfiguration(from);
   }
 
   /**

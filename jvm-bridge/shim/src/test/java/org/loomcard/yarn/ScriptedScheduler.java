@@ -10,6 +10,11 @@ public final class ScriptedScheduler extends LoomcardScheduler {
   static String setup = SetupText.oneQueue();
   ScriptedRounds scripted;
 
+  /** Whether the thread that calls holds YARN's lock for writing. */
+  boolean isLockedByCaller() {
+    return writeLock.isHeldByCurrentThread();
+  }
+
   @Override
   Rounds createRounds(Books books, BridgeConfig config, EngineClock clock) {
     scripted = new ScriptedRounds(books, clock, setup);

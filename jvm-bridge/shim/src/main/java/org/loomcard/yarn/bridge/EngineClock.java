@@ -1,17 +1,26 @@
 package org.loomcard.yarn.bridge;
 
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /** Milliseconds since the engine's zero, the start of the ResourceManager; never runs backwards. */
 public final class EngineClock {
   private static final AtomicLong LAST_ZERO = new AtomicLong();
   private final long epochMs;
   private final long offsetNanos;
+  private final LongSupplier nanoTime;
 
   /** @param epochMs the ResourceManager's cluster timestamp, in wall-clock milliseconds */
   public EngineClock(long epochMs) {
+    this(epochMs, System::nanoTime);
+  }
+
+  /** @param nanoTime what counts the nanoseconds */
+  EngineClock(long epochMs, LongSupplier nanoTime) {
     this.epochMs = epochMs;
-    this.offsetNanos = (System.currentTimeMillis() - epochMs) * 1_000_000L - System.nanoTime();
+    this.nanoTime = nanoTime;
+    this.offsetNanos =
+        (System.currentTimeMillis() - epochMs) * 1_000_000L - nanoTime.getAsLong();
   }
 
   /**
@@ -25,7 +34,7 @@ public final class EngineClock {
   }
 
   public long nowMs() {
-    return (System.nanoTime() + offsetNanos) / 1_000_000L;
+    return (nanoTime.getAsLong() + offsetNanos) / 1_000_000L;
   }
 
   /**
