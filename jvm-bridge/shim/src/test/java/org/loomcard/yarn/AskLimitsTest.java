@@ -157,6 +157,20 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(0, read().one("ask").get(7).asInt());
   }
 
+  /** An AM that never takes back what it was granted goes on for as long as it likes. */
+  @Test
+  public void hostsOfGrantedAsksMakeRoom() throws Exception {
+    start();
+    for (int id = 1; id <= 4; id++) {
+      List<ResourceRequest> rows = hosts(0, 9_000, id, 1);
+      rows.add(row("*", id, 1));
+      taken(rows);
+      rounds.commit(ScriptedRounds.allocate(read().one("ask"), node(nm), 1));
+      assertEquals(1, collect(am).size());
+      read();
+    }
+  }
+
   @Test
   public void anAskForFiveThousandHostsIsTaken() throws Exception {
     start();

@@ -71,7 +71,12 @@ public final class AskLimits {
     for (ResourceRequest ask : asks) {
       asked.computeIfAbsent(SchedulerRequestKey.create(ask), key -> new ArrayList<>()).add(ask);
     }
-    long all = attempt.askRows().atMost(limits.maxAskRows - asks.size());
+    long enough = limits.maxAskRows - asks.size();
+    long all = attempt.askRows().atMost(enough);
+    if (all > enough) {
+      attempt.askRows().dropServed();
+      all = attempt.askRows().atMost(enough);
+    }
     boolean allFit = all + asks.size() <= limits.maxAskRows;
     long more = 0;
     for (Map.Entry<SchedulerRequestKey, List<ResourceRequest>> key : asked.entrySet()) {

@@ -2,6 +2,8 @@ package org.loomcard.yarn.books;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
@@ -12,6 +14,8 @@ final class AskRows {
   private final LoomcardAttempt attempt;
   /** Never less than there are; that spares the heartbeats of ordinary AMs a count. */
   private final AtomicLong bound = new AtomicLong();
+  /** Asks that were granted in full; the hosts that they name are of no use any more. */
+  private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
 
   AskRows(LoomcardAttempt attempt) {
     this.attempt = attempt;
@@ -28,9 +32,19 @@ final class AskRows {
     return counted;
   }
 
-  /** As many rows are about to be added, or fewer. */
-  void coming(int rows) {
-    bound.addAndGet(rows);
+  /** These rows are about to be added, or to take the place of others. */
+  void coming(List<ResourceRequest> rows) {
+    bound.addAndGet(rows.size());
+    for (ResourceRequest row : rows) {
+      served.remove(SchedulerRequestKey.create(row));
+    }
+  }
+
+  /** A container of this ask was granted. */
+  void granted(SchedulerRequestKey key) {
+    if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0) {
+      served.add(key);
+    }
   }
 
   /**
@@ -47,6 +61,17 @@ final class AskRows {
           rows.computeIfPresent(name, (same, row) -> row.getNumContainers() > 0 ? row : null);
         }
       }
+    }
+  }
+
+  /**
+   * Drops the hosts and racks of asks that were granted in full. YARN keeps them, and an AM that
+   * asks under a pair of its own for each container and takes none back would meet the limit.
+   */
+  void dropServed() {
+    for (SchedulerRequestKey key : served) {
+      served.remove(key);
+      HadoopLine.rows(attempt, key).clear();
     }
   }
 

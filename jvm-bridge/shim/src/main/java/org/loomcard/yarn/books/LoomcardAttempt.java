@@ -113,7 +113,7 @@ public final class LoomcardAttempt extends Hold.Holder {
         labels.add(request.getNodeLabelExpression());
       }
     }
-    askRows.coming(requests.size());
+    askRows.coming(requests);
     boolean updated = super.updateResourceRequests(requests);
     askRows.dropEmpty(requests);
     ledger.changed(this);
@@ -132,7 +132,7 @@ public final class LoomcardAttempt extends Hold.Holder {
 
   @Override
   void asksCameBack(List<ResourceRequest> rows) {
-    askRows.coming(rows.size());
+    askRows.coming(rows);
     if (!isStopped()) {
       for (ResourceRequest row : rows) {
         askChanged(SchedulerRequestKey.create(row));
@@ -203,6 +203,7 @@ public final class LoomcardAttempt extends Hold.Holder {
       addToNewlyAllocatedContainers(node, granted);
       liveContainers.put(container.getId(), granted);
       HadoopLine.serve(appSchedulingInfo, type, node, key, granted);
+      askRows.granted(key);
       attemptResourceUsage.incUsed(node.getPartition(), container.getResource());
       granted.handle(new RMContainerEvent(container.getId(), RMContainerEventType.START));
       return granted;
