@@ -239,6 +239,7 @@ public class QueueChargesTest extends SchedulerTestBase {
     report(container, ContainerState.COMPLETE);
     assertEquals("[1024, 0] [1024, 0] [1024, 0] 1", figures("root"));
     end();
+    assertEquals("YARN's metrics too", "[0, 0, 0]", metrics("default"));
   }
 
   /** An application that moves between the grant of an increase and its end takes it along. */

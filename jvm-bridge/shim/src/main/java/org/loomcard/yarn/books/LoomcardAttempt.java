@@ -25,6 +25,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.bridge.AskText;
 import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.queues.Amounts;
@@ -252,6 +253,9 @@ public final class LoomcardAttempt extends Hold.Holder {
   @Override
   public synchronized void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
     ledger.updateBegun(id, second);
+    // its end takes one container off the metrics, and YARN has not counted it as begun
+    queue.getMetrics().allocateResources(second.getNodeLabelExpression(), getUser(), 1,
+        Resources.none(), false);
     super.addToNewlyDecreasedContainers(id, second);
   }
 
