@@ -70,6 +70,7 @@ RAISES: dict[str, BaseException] = {
     "rude": Rude("on purpose"),
     "unprintable": UnprintableError(),
     "long": ValueError("x" * 3_000_000),
+    "surrogate": ValueError("cannot read \udcff.csv"),
 }
 
 

@@ -1,7 +1,8 @@
 """Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster."""
 
+from loomcard.model.checked import PlanError
 from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
-from loomcard.model.plan import Plan, PlanError
+from loomcard.model.plan import Plan
 from loomcard.model.reasons import Reason
 from loomcard.model.report import shown
 from loomcard.model.resource import Resource

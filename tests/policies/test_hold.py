@@ -7,7 +7,8 @@ import pytest
 
 from compiled import flat, queue, setup
 from loomcard.model import records as r
-from loomcard.model.plan import Plan, PlanError
+from loomcard.model.checked import PlanError
+from loomcard.model.plan import Plan
 from loomcard.policies.fifo import by_priority
 from loomcard.policies.fill import fill
 from loomcard.policies.hold import HOLD_AFTER_MS, REVIEW_MS

@@ -2,10 +2,13 @@
 not notice.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from compiled import queue, setup
-from loomcard.policies.session import Session
+from loomcard.model.journal import read_segment, segments
+from loomcard.policies.session import JOURNAL, NOT_BUILT, Session, replay
 from loomcard.testing.cluster import Cluster
 from scripted import RAISES, Raises
 
@@ -82,3 +85,37 @@ def test_elsewhere_it_is_said_at_once(cannot_build):
     engine = Cluster(setup(queue("root", "test-raises", options={"where": "build"})))
     with pytest.raises(BaseException, match="on purpose"):
         engine.round()
+
+
+@pytest.mark.parametrize("where", ["build", "decide", "save"])
+def test_an_interrupt_of_its_own_is_a_fault_too(where, cannot_build, monkeypatch):
+    """A policy process decides in a thread that Ctrl-C does not reach."""
+    monkeypatch.setitem(RAISES, "interrupt", KeyboardInterrupt("on purpose"))
+    cannot_build.add("interrupt")
+    engine = resource_manager("interrupt", where)
+    engine.ask(1, 2)
+    engine.ask(2, 2)
+    with ThreadPoolExecutor(1) as thread:
+        plan = thread.submit(engine.exchange, 5_000).result()
+    [(instance, message, _)] = plan.faults
+    assert (instance, "KeyboardInterrupt: on purpose" in message) == (1, True)
+    assert {each.attempt for each in plan.decisions} >= {2}
+
+
+def test_rounds_without_a_policy_are_missed_in_the_journal(tmp_path, cannot_build):
+    """The plan says how many rounds are missing and why, and when they are kept again."""
+    engine = resource_manager("rude", "build")
+    engine.session = Session(engine.hello, tmp_path)
+    told = []
+    for turn in range(5):
+        if turn == 2:
+            cannot_build.clear()
+        engine.ask(1, 1)
+        plan = engine.exchange(600)
+        engine.commit(plan)
+        told.append(plan.reports.get(JOURNAL))
+    missing = {"trouble": NOT_BUILT, "lost_rounds": 1}
+    assert told == [missing, None, {"trouble": None, "lost_rounds": 3}, None, None]
+    engine.session.journal.close()
+    assert [len(read_segment(path).rounds) for path in segments(tmp_path)] == [0, 2]
+    assert replay(tmp_path) == []

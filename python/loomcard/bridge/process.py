@@ -18,9 +18,10 @@ import structlog
 from loomcard.bridge import gateway, handshake, limits
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.config import FindingsError, compile_setup
+from loomcard.document import raised
 from loomcard.model import records
 from loomcard.model.journal import RETRY_MS, Journal
-from loomcard.policies import raised, registry
+from loomcard.policies import registry
 from loomcard.policies.session import Session
 
 

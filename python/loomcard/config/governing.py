@@ -9,6 +9,7 @@ from typing import Any, Final
 from loomcard.config.apart import REMEDY, LostError, ended_while_loaded, try_apart
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
+from loomcard.document import raised
 from loomcard.document.findings import nearest
 from loomcard.document.reading import Document
 from loomcard.document.reading import Path as Place
@@ -149,10 +150,10 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) ->
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # the author's module may raise anything while it is imported
-        message = f"the policy {name!r} cannot be loaded: {type(error).__name__}: {error}"
+        if raised.is_interrupt(error):
+            raise
+        message = f"the policy {name!r} cannot be loaded: {raised.message(error)}"
         document.report(place, message, "see that its module can be imported")
         return _Cast(name, {}, None)
     if getattr(kind, "leaf_only", False) and not branch.leaf:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticUndefined
 
+from loomcard.document import raised
 from loomcard.document.findings import describe, expectation, nearest
 from loomcard.document.reading import Path
 
@@ -55,9 +56,9 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
     if checked is not None:
         try:
             policy(**_plain(checked))
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # a third party's __post_init__ may raise anything
+            if raised.is_interrupt(error):
+                raise
             problems.append(_from_author(model, options, error))
     if problems or checked is None:
         raise OptionError(problems)
@@ -139,8 +140,9 @@ def _remedy(model: type[BaseModel], path: Path) -> str:
 
 def _from_author(model: type[BaseModel], options: dict[str, Any], error: BaseException) -> Problem:
     """Place a policy's own complaint at the first option that it names, else at ``options``."""
-    words = re.findall(r"\w+", str(error))
-    path = tuple(word for word in words if word in options)[:1]
-    text = str(error) or type(error).__name__
-    text = text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+    said = raised.words(error)
+    path = tuple(word for word in re.findall(r"\w+", said) if word in options)[:1]
+    text = (
+        (said or type(error).__name__) if isinstance(error, ValueError) else raised.message(error)
+    )
     return Problem(path, text, _remedy(model, path))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from loomcard.model import placement
+from loomcard.model.checked import PlanError, amounts, whole, word
 from loomcard.model.cluster import Application, Ask, Container, Member, Node, Queue
 from loomcard.model.draft import as_decision
 from loomcard.model.reasons import Reason
@@ -19,10 +20,6 @@ from loomcard.model.records import Decision
 from loomcard.model.report import FROM_ABOVE, ReportError, as_json
 from loomcard.model.resource import Resource, share
 from loomcard.model.view import ClusterView, Taken, asks_below
-
-
-class PlanError(Exception):
-    """A policy tried what a plan may not do; the message names the decision and the reason."""
 
 
 class Plan:
@@ -78,7 +75,8 @@ class Plan:
             raise PlanError(f"{container!r}: only a confirmed, live container can be preempted")
         if container.preempting_since is not None:
             raise PlanError(f"{container!r}: is being preempted already")
-        self._draft.preempt(container, grace_ms, reason, self._instance)
+        grace_ms = whole(grace_ms, "preempt, grace_ms")
+        self._draft.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
@@ -88,6 +86,7 @@ class Plan:
         What is free there, and what becomes free, is withheld from all other asks, up to the ask's
         size. Raises PlanError, with the reason, where ``why_no_hold`` has one.
         """
+        until_ms = None if until_ms is None else whole(until_ms, "hold, until_ms")
         if until_ms is not None and until_ms <= self.view.now_ms:
             raise PlanError(f"hold until {until_ms} at {self.view.now_ms}: not in the future")
         reason = self.why_no_hold(ask, node)
@@ -118,6 +117,7 @@ class Plan:
 
     def wake_at(self, at_ms: int) -> None:
         """Call the policy again at ``at_ms`` at the latest; the earliest of a round counts."""
+        at_ms = whole(at_ms, "wake_at")
         if at_ms <= self.view.now_ms:
             raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
         known = self._draft.wakes.get(self._instance)
@@ -127,7 +127,7 @@ class Plan:
 
     def wait(self, ask: Ask, reason: Reason | str) -> None:
         """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
-        self._draft.wait(ask, reason)
+        self._draft.wait(ask, reason if type(reason) is Reason else word(reason, "wait"))
 
     def report(self, queue: Queue, state: object) -> None:
         """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
@@ -159,7 +159,8 @@ class Plan:
         """Tell the application's AM that it may still obtain ``resource``, in place of the engine's
         own figure.
         """
-        self._draft.headroom[application.number] = tuple(resource)
+        width = len(self._ledger.capacity)
+        self._draft.headroom[application.number] = amounts(resource, width, "headroom")
 
     # What may be
 

@@ -30,6 +30,10 @@ TYPED: Final = "typed"
 """The key by which a typed report is told from a plain one; its value is the form's version."""
 FORM: Final = 1
 _METADATA: Final = "loomcard.shown"
+LARGEST: Final = 8 << 20
+"""Bytes that a report may have as JSON: a reply that is longer than the ResourceManager reads would
+cost every queue its round.
+"""
 _SCALARS: Final = (bool, int, float, str, type(None))
 
 
@@ -136,9 +140,13 @@ def _row(hint: Any) -> type | None:
 
 def _plain(state: object, name: str) -> Any:
     try:
-        return msgspec.to_builtins(state, str_keys=True)
-    except TypeError as error:
+        plain = msgspec.to_builtins(state, str_keys=True)
+        length = len(msgspec.json.encode(plain))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ReportError(f"{name}: {error}; a report is made of plain data") from error
+    if length > LARGEST:
+        raise ReportError(f"{name}: {length} bytes as JSON; a report has at most {LARGEST}")
+    return plain
 
 
 def _figure(value: Any, cls: type, place: str) -> Any:

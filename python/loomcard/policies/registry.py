@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from loomcard.document import raised
+
 GROUP = "loomcard.policies"
 """The entry point group in which a third party's package names its policies."""
 
@@ -207,12 +209,11 @@ def _installed() -> dict[str, EntryPoint]:
 def _load(point: EntryPoint) -> type:
     try:
         cls = point.load()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # a third party's module may raise anything
+        if raised.is_interrupt(error):
+            raise
         raise PolicyNotFoundError(
-            f"policy {point.name!r} ({point.value}) cannot be loaded: "
-            f"{type(error).__name__}: {error}",
+            f"policy {point.name!r} ({point.value}) cannot be loaded: {raised.message(error)}",
             "mend or uninstall the package that offers it",
         ) from error
     return _checked(cls, point.value)
@@ -282,11 +283,11 @@ def _executed(path: Path, text: bytes) -> ModuleType:
     sys.modules[module_name] = module
     try:
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - what importing is
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # as above
+        if raised.is_interrupt(error):
+            raise
         raise PolicyNotFoundError(
-            f"{path} cannot be loaded: {type(error).__name__}: {error}",
+            f"{path} cannot be loaded: {raised.message(error)}",
             "run it with python to see where",
         ) from error
     return module

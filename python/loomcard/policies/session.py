@@ -28,6 +28,7 @@ from loomcard.policies.tree import Fault, PolicyTree
 SAVED_EVERY_MS = 5_000
 JOURNAL = "journal"
 """Under this name a plan reports a journal that cannot be written; no queue is called so."""
+NOT_BUILT = "a policy cannot be built, and a replay could not build it either"
 
 
 class Session:
@@ -53,6 +54,7 @@ class Session:
         rounds: int = settings.get("journal_segment_rounds") or 1000
         self.journal: Journal | None = None
         self._told_trouble: str | None = None
+        self._unkept_rounds = 0  # in which a policy was not built
         self._last_round = 0
         if journal_dir is not None:
             max_mb: int | None = settings.get("journal_max_mb")
@@ -90,9 +92,15 @@ class Session:
         reply = r.write(plan)
         if journal is not None and not self._cannot_be_replayed():
             journal.append(text, reply, batch.now_ms)
-            if journal.trouble != self._told_trouble:
-                reply = r.write(self._with_trouble(plan, journal))
+        elif self.journal is not None:
+            self._unkept_rounds += 1
+        if self.journal is not None and self._trouble(self.journal) != self._told_trouble:
+            reply = r.write(self._with_trouble(plan, self.journal))
         return plan, reply
+
+    def _trouble(self, journal: Journal) -> str | None:
+        """Why rounds are missing in the journal; None: none is."""
+        return NOT_BUILT if self._cannot_be_replayed() else journal.trouble
 
     def _cannot_be_replayed(self) -> bool:
         """A policy is not built yet, or cannot be: a replay could not build it either."""
@@ -100,8 +108,9 @@ class Session:
 
     def _with_trouble(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
         """The plan as it is sent where the journal's state changed: that is no part of a replay."""
-        self._told_trouble = journal.trouble
-        state = {"trouble": journal.trouble, "lost_rounds": journal.lost_rounds}
+        self._told_trouble = self._trouble(journal)
+        lost = journal.lost_rounds + self._unkept_rounds
+        state = {"trouble": self._told_trouble, "lost_rounds": lost}
         return msgspec.structs.replace(plan, reports={**plan.reports, JOURNAL: state})
 
     def _reply(self, batch: r.Batch) -> r.PlanReply:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from loomcard.document import raised
 from loomcard.model.cluster import Ask, Queue
 from loomcard.model.draft import Draft
 from loomcard.model.holds import Holds
@@ -29,7 +30,7 @@ from loomcard.model.view import (
     Taken,
     asks_below,
 )
-from loomcard.policies import raised, registry
+from loomcard.policies import registry
 from loomcard.policies.entitlement import entitlements
 from loomcard.policies.hold import place_hold
 from loomcard.policies.instance import Instance
@@ -85,9 +86,9 @@ class PolicyTree:
             try:
                 part = instance.save()
                 msgspec.json.encode(part)
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if raised.is_interrupt(error):
+                    raise
                 faults.append(self._rest(instance, error))
                 continue
             if part is not None:
@@ -185,9 +186,9 @@ class PolicyTree:
         if instance.policy is None and not instance.stand_in.serves(view.now_ms):
             try:
                 instance.build()
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if raised.is_interrupt(error):
+                    raise
                 draft.faults.append(self._rest(instance, error))
 
     def _concerned(self, instance: Instance) -> bool:
@@ -214,9 +215,9 @@ class PolicyTree:
             else:
                 self._decide(instance)
                 instance.stand_in.worked()
-        except KeyboardInterrupt:  # Ctrl-C ends a simulation
-            raise
         except BaseException as error:  # it may raise anything; the round goes on
+            if raised.is_interrupt(error):
+                raise
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
@@ -245,9 +246,9 @@ class PolicyTree:
         try:
             plan.go_on()
             instance.stand_in.worked()
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if raised.is_interrupt(error):
+                raise
             self._fault(instance, error)
         if instance.queue.number in self._draft.reporters:
             instance.reported_ms = instance.view.now_ms
@@ -267,9 +268,9 @@ class PolicyTree:
             plan = instance.policy.decide(view)
             if not isinstance(plan, Plan):
                 raise TypeError(f"decide must return its Plan, and returned {plan!r}")
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if raised.is_interrupt(error):
+                raise
             self._fault(instance, error)
         draft.drop(instance.queue.number)
         for watchers, before in watched:
