@@ -47,6 +47,29 @@ def test_a_large_job_that_waited_too_long_is_not_delayed_further():
     assert deltas == pytest.approx([0.09, 0.0])
 
 
+def test_a_large_job_without_a_task_is_not_delayed_further_either():
+    """As above, of one that had tasks before: it asked long ago, and has none now."""
+    deltas = []
+    for age_ms in (0, 5 * SECOND):
+        cluster = dress(reading="printed", age_ms=age_ms)
+        come(cluster, a3=40)
+        for each in cluster.round():
+            cluster.complete(each.number)
+        come(cluster, a1=120)
+        cluster.round()
+        cluster.round(SECOND)
+        come(cluster, a2=9)
+        cluster.round(SECOND)
+        cluster.ask(3, 40)
+        for _ in range(6):
+            cluster.round(SECOND)
+        for number in sorted(cluster.containers)[:19]:
+            cluster.complete(number)
+        cluster.round(SECOND)
+        deltas.append(memory(cluster).delta)
+    assert deltas[1] == 0.0 < deltas[0]
+
+
 @register("dress-unchecked")
 class Unchecked(Dress):
     """Options that no set-up may have."""

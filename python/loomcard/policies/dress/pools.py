@@ -15,7 +15,7 @@ from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Line
-from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
+from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts, tasks_held
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
@@ -256,14 +256,14 @@ class Pools:
         return found
 
     def age(self, now_ms: int, age_ms: int) -> bool:
-        """Note which jobs have waited so long and have no task yet, and put them first in their
-        line; whether one of them is large.
+        """Note which jobs asked so long ago and have no task, and put them first in their line;
+        whether one of them is large.
         """
         large = False
         for number, job in self.memory.jobs.items():
             app = self.applications.get(number)
             old = job.asked_ms is not None and now_ms - job.asked_ms >= age_ms
-            if app is not None and old and not job.served and app.pending_count > 0:
+            if app is not None and old and app.pending_count > 0 and not tasks_held(app):
                 if not job.aged:
                     job.aged = True
                     self.lines[self.line_of[app]].stale[app] = None
