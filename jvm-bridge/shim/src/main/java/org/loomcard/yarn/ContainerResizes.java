@@ -47,6 +47,8 @@ final class ContainerResizes {
   private volatile boolean fresh;
   /** How many changes are yet to be looked at since anything happened that may have made room. */
   private volatile int left;
+  /** How many news there had been when the last look began, and those that it wrote itself. */
+  private volatile long seen;
   private int looked;
   private long endNanos;
 
@@ -115,6 +117,7 @@ final class ContainerResizes {
 
   /** Serves what fits, as far as the time goes. The caller holds no lock of YARN's. */
   synchronized void serve() {
+    seen = ledger.news().written(); // first: a node's room is free before that is news
     looked = 0;
     endNanos = nanoTime.getAsLong() + BUDGET_NANOS;
     if (fresh || left == 0 || !ledger.news().isEmpty()) {
@@ -123,11 +126,23 @@ final class ContainerResizes {
     }
     while (toNextCandidate()) {
       writeLock.lock();
+      long before = ledger.news().written();
       try {
         serveSlice();
       } finally {
+        seen += ledger.news().written() - before; // nobody else writes meanwhile
         writeLock.unlock();
       }
+    }
+  }
+
+  /**
+   * The news are about to be told, under the write lock. What was written since the look began may
+   * have made room, and nobody would look for it again: that is done in another round.
+   */
+  void newsGo() {
+    if (ledger.news().written() != seen && !outstanding.isEmpty()) {
+      fresh = true;
     }
   }
 

@@ -67,6 +67,7 @@ final class RoundBooks implements Books {
     resizes.serve();
     writeLock.lock();
     try {
+      resizes.newsGo();
       if (snapshot) {
         ledger.writeSnapshot(out);
       } else {

@@ -1,12 +1,14 @@
 package org.loomcard.yarn;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
@@ -18,7 +20,12 @@ import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.junit.Test;
+import org.loomcard.yarn.books.LoomcardAttempt;
+import org.loomcard.yarn.bridge.EngineClock;
 
 /** Running containers that grow and shrink; there is nothing to decide, but everything to book. */
 public class ContainerResizeTest extends SchedulerTestBase {
@@ -99,6 +106,55 @@ public class ContainerResizeTest extends SchedulerTestBase {
     rm.drainEvents();
     ScriptedRounds.Batch batch = read();
     assertEquals(Arrays.asList("container_completed", "container_resized"), batch.tags());
+  }
+
+  /** Room that is freed after the look at the changes, and told by that same batch, is found. */
+  @Test
+  public void roomThatIsFreedWhileABatchIsClosed() throws Exception {
+    start();
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 6), node(nm), 6));
+    ContainerId other = collect(am).get(0).getId();
+    BeforeLock lock = new BeforeLock();
+    PlanCommitter committer = new PlanCommitter(scheduler.ledger(), lock, null,
+        scheduler.metrics());
+    ContainerResizes resizes = new ContainerResizes(scheduler.ledger(), committer, lock,
+        System::nanoTime);
+    ScriptedRounds others = new ScriptedRounds(new RoundBooks(scheduler.ledger(),
+        scheduler.queues(), committer, null, resizes, lock, () -> true),
+        EngineClock.ofALife(scheduler.startedAtMs()), ScriptedScheduler.setup);
+    ContainerUpdates updates = new ContainerUpdates();
+    updates.getIncreaseRequests().add(UpdateContainerRequest.newInstance(container.getVersion(),
+        container.getId(), ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(2048, 1),
+        null));
+    LoomcardAttempt attempt = scheduler.getApplicationAttempt(am.getApplicationAttemptId());
+    scheduler.allocate(am.getApplicationAttemptId(), new ArrayList<>(), null,
+        new ArrayList<ContainerId>(), null, null, updates);
+    resizes.asked(attempt, updates);
+    lock.first = () -> scheduler.completedContainer(scheduler.getRMContainer(other),
+        SchedulerUtils.createAbnormalContainerStatus(other, "done"),
+        RMContainerEventType.RELEASED);
+    ScriptedRounds.Batch batch = others.batch();
+    assertEquals("the batch told it", 1, batch.all("container_completed").size());
+    assertTrue(batch.all("container_resized").isEmpty());
+    assertTrue("a further round is wanted", others.hasNews());
+    assertEquals(Arrays.asList("container_resized"), others.batch().tags());
+    assertFalse("and no third", others.hasNews());
+  }
+
+  /** Lets something happen just before the lock is taken for the first time. */
+  private static final class BeforeLock extends ReentrantLock {
+    private static final long serialVersionUID = 1L;
+    private transient Runnable first;
+
+    @Override
+    public void lock() {
+      Runnable now = first;
+      first = null;
+      if (now != null) {
+        now.run();
+      }
+      super.lock();
+    }
   }
 
   /** YARN's metrics count an increase that another change replaces no more than any other. */

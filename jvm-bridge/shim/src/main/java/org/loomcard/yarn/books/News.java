@@ -4,6 +4,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.bridge.EngineClock;
 
@@ -22,6 +23,7 @@ public final class News {
 
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
   private final Set<LoomcardAttempt> changed = ConcurrentHashMap.newKeySet();
+  private final AtomicLong written = new AtomicLong();
   private final EngineClock clock;
 
   public News(EngineClock clock) {
@@ -38,11 +40,18 @@ public final class News {
 
   void add(Event event) {
     events.add(event);
+    written.incrementAndGet();
   }
 
   /** Asks or the blacklist of {@code attempt} changed. */
   void changed(LoomcardAttempt attempt) {
     changed.add(attempt);
+    written.incrementAndGet();
+  }
+
+  /** How many news there have been so far, with those that were told. */
+  public long written() {
+    return written.get();
   }
 
   public boolean isEmpty() {
