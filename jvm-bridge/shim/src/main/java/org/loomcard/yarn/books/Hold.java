@@ -110,8 +110,8 @@ public final class Hold {
     private final AtomicInteger holds = new AtomicInteger();
 
     Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
-        RMContext context) {
-      super(id, user, queue, users, context);
+        Ledger ledger, RMContext context) {
+      super(id, user, queue, users, ledger, context);
     }
 
     private void countHeld(String label, Resource amounts, boolean more) {

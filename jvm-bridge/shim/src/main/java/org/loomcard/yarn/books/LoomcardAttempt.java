@@ -25,7 +25,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.bridge.AskText;
 import org.loomcard.yarn.bridge.BatchWriter;
 import org.loomcard.yarn.queues.Amounts;
@@ -37,7 +36,6 @@ import org.loomcard.yarn.queues.LoomcardQueue;
 public final class LoomcardAttempt extends Hold.Holder {
   private final int number;
   private final LoomcardApplication application;
-  private final Ledger ledger;
   private final AskRows askRows = new AskRows(this);
   private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
   /**
@@ -62,10 +60,9 @@ public final class LoomcardAttempt extends Hold.Holder {
   LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
       Ledger ledger, RMContext context) {
     super(id, application.user(), application.queue(),
-        application.queue().getAbstractUsersManager(), context);
+        application.queue().getAbstractUsersManager(), ledger, context);
     this.number = number;
     this.application = application;
-    this.ledger = ledger;
   }
 
   /** The ResourceManager's own view of this attempt; null for one that it does not know. */
@@ -248,15 +245,6 @@ public final class LoomcardAttempt extends Hold.Holder {
       attemptResourceUsage.incUsed(to, container.getContainer().getResource());
     }
     application.charges().relabel(container.getContainerId(), to);
-  }
-
-  @Override
-  public synchronized void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
-    ledger.updateBegun(id, second);
-    // its end takes one container off the metrics, and YARN has not counted it as begun
-    queue.getMetrics().allocateResources(second.getNodeLabelExpression(), getUser(), 1,
-        Resources.none(), false);
-    super.addToNewlyDecreasedContainers(id, second);
   }
 
   @Override

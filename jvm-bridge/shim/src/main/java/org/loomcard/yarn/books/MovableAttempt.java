@@ -1,6 +1,7 @@
 package org.loomcard.yarn.books;
 
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
@@ -8,12 +9,19 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
+import org.apache.hadoop.yarn.util.resource.Resources;
 
-/** An attempt that takes what the metrics of its queue count for it along to another queue. */
+/**
+ * An attempt that takes what the metrics of its queue count for it along to another queue, its
+ * containers that shrink just then included.
+ */
 abstract class MovableAttempt extends HadoopLine.Attempt {
+  final Ledger ledger;
+
   MovableAttempt(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
-      RMContext context) {
+      Ledger ledger, RMContext context) {
     super(id, user, queue, users, context);
+    this.ledger = ledger;
   }
 
   /**
@@ -28,7 +36,7 @@ abstract class MovableAttempt extends HadoopLine.Attempt {
         ((RMContainerImpl) container).setQueueName(target.getQueueName());
         if (container.getExecutionType() == ExecutionType.GUARANTEED) {
           Resource size = container.getContainer().getResource();
-          String label = container.getNodeLabelExpression();
+          String label = partition(container);
           queue.getMetrics().releaseResources(label, getUser(), 1, size);
           target.getMetrics().allocateResources(label, getUser(), 1, size, false);
         }
@@ -40,5 +48,30 @@ abstract class MovableAttempt extends HadoopLine.Attempt {
     } finally {
       writeLock.unlock();
     }
+  }
+
+  /** Where the metrics count a container: its label is empty where YARN made it for a change. */
+  private String partition(RMContainer container) {
+    LoomcardNode node = ledger.node(container.getContainer().getNodeId());
+    return node == null ? "" : node.getPartition();
+  }
+
+  /**
+   * A container is to shrink: YARN made a second one, which takes over what is given back and ends
+   * when the AM has fetched the change. Not synchronized as a whole, since YARN's own lock of the
+   * attempt is taken within.
+   */
+  @Override
+  public final void addToNewlyDecreasedContainers(ContainerId id, RMContainer second) {
+    // YARN has entered the first one under this id too, and would move, report and count it twice.
+    removeRMContainer(second.getContainerId());
+    addRMContainer(second.getContainerId(), second);
+    if (second.getExecutionType() == ExecutionType.GUARANTEED) {
+      // Its end takes one container off the metrics, and YARN has not counted it as begun.
+      queue.getMetrics().allocateResources(partition(second), getUser(), 1, Resources.none(),
+          false);
+    }
+    ledger.updateBegun(id, second); // last: from now on it ends with the first one
+    super.addToNewlyDecreasedContainers(id, second);
   }
 }
