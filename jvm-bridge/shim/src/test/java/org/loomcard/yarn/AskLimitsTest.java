@@ -8,16 +8,22 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
+import org.apache.commons.lang3.reflect.FieldUtils;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeConfig;
 
@@ -169,6 +175,64 @@ public class AskLimitsTest extends SchedulerTestBase {
       assertEquals(1, collect(am).size());
       read();
     }
+  }
+
+  private Set<SchedulerRequestKey> notedAsGranted() throws Exception {
+    Object rows = FieldUtils.readField(scheduler.getApplicationAttempt(
+        am.getApplicationAttemptId()), "askRows", true);
+    @SuppressWarnings("unchecked")
+    Set<SchedulerRequestKey> served =
+        (Set<SchedulerRequestKey>) FieldUtils.readField(rows, "served", true);
+    return served;
+  }
+
+  /** Of an ask that named no host nothing is kept once it is granted. */
+  @Test
+  public void nothingIsNotedOfAsksWithoutHosts() throws Exception {
+    start();
+    for (int id = 1; id <= 3; id++) {
+      taken(Collections.singletonList(row("*", id, 1)));
+      rounds.commit(ScriptedRounds.allocate(read().one("ask"), node(nm), 1));
+      assertEquals(1, collect(am).size());
+      read();
+    }
+    assertEquals(Collections.emptySet(), notedAsGranted());
+  }
+
+  /** What came back with a lost container is kept, whoever was first to look. */
+  @Test
+  public void hostsOfAsksThatAreOutstandingAgainAreKept() throws Exception {
+    start();
+    List<ResourceRequest> rows = hosts(0, 6_000, 1, 1);
+    rows.add(row("*", 1, 1));
+    taken(rows);
+    assertEquals(6_000, read().one("ask").get(8).size());
+    notedAsGranted().add(SchedulerRequestKey.create(rows.get(0)));
+    refused(hosts(0, 6_000, 2, 1), IN_ALL, "names 12001 hosts and racks");
+    taken(Collections.singletonList(row("n1", 1, 2)));
+    assertEquals(6_000, read().one("ask").get(8).size());
+  }
+
+  /** YARN keeps rows of its own for a container that is to grow: those are not the AM's. */
+  @Test
+  public void growingContainersCountForNothing() throws Exception {
+    start();
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 1), node(nm), 1));
+    Container container = collect(am).get(0);
+    nm.nodeHeartbeat(container.getId().getApplicationAttemptId(),
+        container.getId().getContainerId(), ContainerState.RUNNING);
+    rm.drainEvents();
+    am.sendContainerResizingRequest(Collections.singletonList(UpdateContainerRequest.newInstance(
+        container.getVersion(), container.getId(), ContainerUpdateType.INCREASE_RESOURCE,
+        Resource.newInstance(8192, 1), null)));
+    rm.drainEvents();
+    read();
+    assertEquals("no room for it", 1, scheduler.resizes.count());
+    taken(hosts(0, 6_000, 1, 1));
+    taken(hosts(0, 6_000, 1, 2));
+    taken(hosts(0, 6_000, 2, 1));
+    read();
+    refused(hosts(0, 1, 3, 1), IN_ALL, "names 12001 hosts and racks");
   }
 
   @Test

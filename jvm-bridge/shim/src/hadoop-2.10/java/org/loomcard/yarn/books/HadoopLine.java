@@ -2,7 +2,6 @@ package org.loomcard.yarn.books;
 
 import com.google.common.util.concurrent.SettableFuture;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
@@ -36,6 +35,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.SchedulingPlacementSet;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
@@ -144,16 +144,21 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
     ((RMContainerImpl) container).setResourceRequests(null);
   }
 
-  /** The rows of an ask by host, rack and {@code *}; empty when it is gone. */
+  /**
+   * The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the
+   * write lock.
+   */
   public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
       SchedulerRequestKey key) {
-    Map<String, ResourceRequest> rows = new HashMap<>();
-    for (ResourceRequest row : attempt.getAppSchedulingInfo().getAllResourceRequests()) {
-      if (SchedulerRequestKey.create(row).equals(key)) {
-        rows.put(row.getResourceName(), row);
-      }
-    }
-    return rows;
+    SchedulingPlacementSet<LoomcardNode> places =
+        attempt.getAppSchedulingInfo().getSchedulingPlacementSet(key);
+    return places == null ? Collections.<String, ResourceRequest>emptyMap()
+        : places.getResourceRequests();
+  }
+
+  /** Drops whatever YARN keeps of an ask; nothing of it is outstanding. */
+  static void dropRows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    attempt.getAppSchedulingInfo().removePlacementSets(key);
   }
 
   /** None: this line knows no scheduling properties. */

@@ -180,6 +180,11 @@ public abstract class HadoopLine extends AbstractYarnScheduler<LoomcardAttempt, 
         : allocator.getResourceRequests();
   }
 
+  /** Drops whatever YARN keeps of an ask; nothing of it is outstanding. */
+  static void dropRows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    attempt.getAppSchedulingInfo().removeAppPlacement(key);
+  }
+
   /**
    * What the submission says to the scheduler. YARN's own {@code getApplicationSchedulingEnvs} adds
    * the AM's whole environment, secrets included, which must not reach a journal.

@@ -12,9 +12,11 @@ import org.loomcard.yarn.bridge.AskText;
 /** The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. */
 final class AskRows {
   private final LoomcardAttempt attempt;
-  /** Never less than there are; that spares the heartbeats of ordinary AMs a count. */
+  /**
+   * Never less than there are, of the AM's own; that spares the heartbeats of ordinary AMs a count.
+   */
   private final AtomicLong bound = new AtomicLong();
-  /** Asks that were granted in full; the hosts that they name are of no use any more. */
+  /** Asks that were granted in full, while YARN keeps hosts of theirs, of no use any more. */
   private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
 
   AskRows(LoomcardAttempt attempt) {
@@ -27,9 +29,20 @@ final class AskRows {
     if (before <= enough) {
       return before;
     }
-    long counted = attempt.getAppSchedulingInfo().getAllResourceRequests().size();
+    long counted = attempt.getAppSchedulingInfo().getAllResourceRequests().size() - ofYarn();
     bound.addAndGet(counted - before); // rows may have come in between
     return counted;
+  }
+
+  /** Rows by which YARN lets containers grow: the AM names no hosts by those. */
+  private long ofYarn() {
+    long rows = 0;
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      if (key.getContainerToUpdate() != null) {
+        rows += HadoopLine.rows(attempt, key).size();
+      }
+    }
+    return rows;
   }
 
   /** These rows are about to be added, or to take the place of others. */
@@ -42,7 +55,8 @@ final class AskRows {
 
   /** A container of this ask was granted. */
   void granted(SchedulerRequestKey key) {
-    if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0) {
+    if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0
+        && !HadoopLine.rows(attempt, key).isEmpty()) {
       served.add(key);
     }
   }
@@ -71,7 +85,7 @@ final class AskRows {
   void dropServed() {
     for (SchedulerRequestKey key : served) {
       served.remove(key);
-      HadoopLine.rows(attempt, key).clear();
+      attempt.dropServed(key);
     }
   }
 

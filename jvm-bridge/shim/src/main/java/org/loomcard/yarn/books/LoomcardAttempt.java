@@ -183,6 +183,21 @@ public final class LoomcardAttempt extends Hold.Holder {
   }
 
   /**
+   * Drops the hosts and racks of an ask of which nothing is outstanding. Under the attempt's lock,
+   * as YARN's own changes are: the rows of a lost container may come back at any time.
+   */
+  void dropServed(SchedulerRequestKey key) {
+    writeLock.lock();
+    try {
+      if (getOutstandingAsksCount(key) <= 0) {
+        HadoopLine.dropRows(this, key);
+      }
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /**
    * Books a new container of one ask. The caller holds the scheduler's write lock and has checked
    * that the ask is outstanding and may be served so.
    */
