@@ -220,10 +220,13 @@ public class SwapTest extends BridgeTestBase {
     policyFile("import pathlib\nif pathlib.Path('" + worn + "').exists():\n"
         + "    raise OSError('worn out')\n", "return Plan(view)");
     start(false);
+    Until.waitUntil("no start is under way that would end the fallback's time too early",
+        () -> bridge.status().state == BridgeStatus.State.UP);
     SwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertTrue(worn.createNewFile());
     fallsBackAndComesBack("KILL");
+    Until.waitUntil("the fault is known", () -> !bridge.status().faults.isEmpty());
     assertTrue(bridge.status().faults.get(0).message.contains("worn out"));
     assertEquals("one process alone has failed", 1, bridge.status().counters.failures());
   }
