@@ -127,18 +127,43 @@ def test_applications_of_one_queue_that_complement_each_other_do_not_starve():
         assert held(made) == want
 
 
-def test_a_late_queue_gets_its_half_from_applications_that_want_no_more():
-    """Two hold 10 of 20 CPUs each; a queue's guarantee protects them together, not each of them."""
-    made = grown("hdrf", AB, (1000, 20, 0), **{**QUICK, "preempt_budget": 0.5})
+def timing(after_ms, **rest):
+    """The options of preemption."""
+    return {f"preempt_{name}": value for name, value in {"after_ms": after_ms, **rest}.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        (timing(1_000, grace_ms=500, budget=0.5, cooldown_ms=1_000), {2_500: 0.5}),
+        (timing(1_000, grace_ms=500, budget=0.2, cooldown_ms=1_000),
+         {2_500: 0.2, 3_500: 0.4, 4_500: 0.5}),
+        (timing(20_000, grace_ms=5_000, budget=0.3, cooldown_ms=0), {26_000: 0.3, 27_000: 0.5}),
+        ({"preempt_after_ms": 20_000},
+         {36_000: 0.1, 51_000: 0.2, 66_000: 0.3, 81_000: 0.4, 96_000: 0.5}),
+    ],
+    ids=["at once", "in three steps", "without a rest", "as options are by default"],
+)  # fmt: skip
+def test_a_late_queue_gets_its_half_from_applications_that_want_no_more(options, want):
+    """Two hold 10 of 20 CPUs each; a queue's guarantee protects them together, not each of them.
+    ``want`` is the late queue's share by ms since it came: it has waited, the wait is seen within a
+    second, and the victims have had their grace. Nothing changes thereafter.
+    """
+    made = grown("hdrf", AB, (1000, 20, 0), **options)
     for app in (1, 2):
         wants(made, app, "a", CPU, 10)
     made.round()
     wants(made, 3, "b", CPU)
-    grace_rounds = QUICK["preempt_after_ms"] // 500 + 2 * 2
-    evictions(made, grace_rounds + 4)
-    print("the late queue holds", held(made)[3])
+    shares, taken = {0: 0.0}, 0
+    for ms in range(500, 120_001, 500):
+        taken += len(evictions(made, ms=500))
+        share = held(made).get(3, 0) / 20
+        if share != list(shares.values())[-1]:
+            shares[ms] = share
+    print("the late queue's shares", shares)
+    assert shares == {0: 0.0, **want}
     assert held(made) == {1: 5, 2: 5, 3: 10}
-    assert evictions(made, 40) == []
+    assert taken == 10
 
 
 def test_many_small_leaves_do_not_protect_more_than_their_queue_is_guaranteed():
