@@ -1,7 +1,7 @@
 """Room that is held on one server: for whom, where, against whom, and when it ends."""
 
 from hdrf_clusters import grown, held, wants
-from preempting import CPU
+from preempting import CPU, evictions
 
 AB = {"a": {}, "b": {}}
 LARGE = (0, 4, 0)
@@ -128,3 +128,30 @@ def test_a_server_on_which_the_task_may_not_run_is_not_held():
     for _ in range(6):
         ends(made)
     assert line(made) == [(2, 2)]
+
+
+def test_a_hold_for_the_first_in_line_makes_way_for_what_is_taken_for_the_same_application():
+    """A task of 8 CPUs is more than b's third of 16, one of 4 is not: room is held for the first,
+    then four containers are taken for the second. They end one by one, and nobody collects.
+    """
+    preempting = {"preempt_after_ms": 1_000, "preempt_grace_ms": 20_000, "preempt_budget": 0.3}
+    queues = {"a": {}, "b": {}, "c": {}}
+    servers = [(1000, 8, 0), (1000, 8, 0)]
+    made = grown("hdrf", queues, *servers, hold_after_ms=1_000, **preempting)
+    wants(made, 1, "a", CPU)
+    wants(made, 3, "c", CPU)
+    made.round()
+    wants(made, 2, "b", (0, 8, 0), 1)
+    while not line(made):
+        ends(made)
+    ((app, node),) = line(made)
+    assert (app, held(made)) == (2, {1: 8, 3: 8})
+    made.ask(2, 1, (0, 4, 0), priority=30)
+    taken = evictions(made, 4)
+    assert {made.containers[each.container].node for each in taken} == {node}
+    assert line(made) == [(2, node)]
+    for number, each in enumerate(taken, 1):
+        made.complete(each.container)
+        got = made.round(1000)
+        assert [(g.app, g.size) for g in got] == ([(2, (0, 4, 0))] if number == 4 else [])
+    assert len(taken) == 4
