@@ -110,6 +110,22 @@ def test_only_what_the_starved_leaf_lacks_is_taken():
     assert held(made) == {1: 4, 2: 4, 3: 8}
 
 
+def test_of_leaves_that_lack_as_much_who_came_first_is_helped_first():
+    """In the order of queues, and in a queue of submission: the ninth application came before the
+    tenth, and the eighth after both. Room for one task is taken at a time.
+    """
+    tree = {"a": {}, "b": {}, "c": {}}
+    made = grown("hdrf", tree, (1000, 12, 0), **{**QUICK, "preempt_budget": 0.01})
+    wants(made, 1, "c", CPU)
+    made.round()
+    for number, queue in ((9, "b"), (10, "b"), (8, "b"), (11, "a")):
+        wants(made, number, queue, CPU)
+    reasons = [each.reason for each in evictions(made, 20)]
+    helped = [int(reason.split(" in root.")[0].split("_")[-1]) for reason in reasons]
+    assert helped[:4] == [11, 9, 10, 8]
+    assert held(made) == {1: 5, 8: 1, 9: 1, 10: 1, 11: 4}
+
+
 QUEUES = ["p.x", "p.y", "q"]
 TREE = {"p": {"weight": 2, "x": {}, "y": {"weight": 3}}, "q": {}}
 COMES = st.tuples(

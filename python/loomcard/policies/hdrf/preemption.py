@@ -137,7 +137,8 @@ class Taking:
 
     def _need(self, leaf: Leaf) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
-        return self._share(leaf) / least if least else float("inf"), word_of(leaf)
+        part = self._share(leaf) / least if least else float("inf")
+        return part, [node.order for node in upwards(leaf)][::-1]  # of equals the first child
 
     def _here(self, container: Container) -> bool:
         return container.node.label == self._partition.label
