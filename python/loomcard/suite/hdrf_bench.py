@@ -1,13 +1,15 @@
 """The bench of H-DRF: CPU microseconds of one whole decision, by applications, queues and shapes.
 
 A decision is one container that ends and the policy's choice of what follows it, in a full cluster
-of ten servers: everything that ``decide`` does, but for the records that cross the wire.
+of ten servers: everything that ``decide`` does, but for the records that cross the wire. In some
+cells a second passes between two, so that queues are told their states and preemption looks.
 docs/bench.md says what is measured. Run it with `make bench-hdrf`.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import lcm
@@ -36,45 +38,64 @@ ASKED = 1_000_000
 """What an application asks for: more than it ever gets."""
 DECISIONS = 150
 """A repeat has so many."""
+WATCHED = {"preempt_after_ms": 1_000, "preempt_grace_ms": 1_000, "preempt_cooldown_ms": 0}
+"""Options of the cells in which preemption looks."""
+NAP_EVERY, NAPPING = 10, 3
+"""There so many applications let go of all they hold, once in so many decisions, and ask again a
+second later: they are starved then.
+"""
 
 
 @dataclass(frozen=True)
 class Cell:
     """A cluster: its applications, its leaf queues, how many shapes of task there are, and how many
-    levels of queues.
+    levels of queues. ``watched``: decisions are a second apart, not a millisecond, and preemption
+    is on.
     """
 
     applications: int
     queues: int = 10
     shapes: int = 3
     depth: int = 1
+    watched: bool = False
 
 
 CELLS = (
     Cell(100), Cell(1_000), Cell(10_000), Cell(1_000, 100), Cell(1_000, 1_000), Cell(300, 10, 3),
-    Cell(300, 10, 30), Cell(1_000, 100, 3, 2),
+    Cell(300, 10, 30), Cell(1_000, 100, 3, 2), Cell(100, watched=True), Cell(1_000, watched=True),
+    Cell(1_000, 100, watched=True), Cell(300, 10, 30, watched=True),
 )  # fmt: skip
-CELLS_QUICK = (Cell(100), Cell(1_000), Cell(100, 100), Cell(100, 10, 30))
+CELLS_QUICK = (
+    Cell(100), Cell(1_000), Cell(100, 100), Cell(100, 10, 30), Cell(100, watched=True),
+)  # fmt: skip
 
 
 class Load:
     """A full cluster of ``cell``, with churn by a seeded generator."""
 
     def __init__(self, cell: Cell, seed: int = 1) -> None:
+        self.cell = cell
         self.random = Random(seed)  # noqa: S311 - no secret
         paths = list(_paths(cell))
         turn = lcm(cell.queues, cell.shapes)  # so that each queue sees all shapes in time
         kinds = [(n + n // turn) % cell.shapes for n in range(cell.applications)]
         self.size = [(1 + kind, 1 + kind % 2) for kind in kinds]
         each = [sum(s[r] for s in self.size) * TASKS // SERVERS + 1 for r in (0, 1)]
-        text = json.dumps({"version": 1, "policy": "hdrf", "queues": _queues(paths)})
-        compiled = compile_setup(text, "bench.yml")
+        setup = {"version": 1, "policy": "hdrf", "options": WATCHED if cell.watched else {}}
+        compiled = compile_setup(json.dumps(setup | {"queues": _queues(paths)}), "bench.yml")
         numbers = {spec["path"]: number for number, spec in enumerate(compiled["queues"])}
         settings = {"round_containers": 10**6, "saved_every_ms": 10**9}
         types = ["memory_mb", "vcores"]
         self.session = Session(r.Hello(r.SCHEMA, 1, "bench", "3.4.2", types, [], settings))
-        self.running: list[tuple[int, tuple[int, int]]] = []  # number and size
-        self.pending = ASKED * cell.applications
+        self.running: dict[int, int] = {}  # by container its application
+        self.left = dict.fromkeys(range(1, cell.applications + 1), ASKED)  # what each asks for
+        self.napping: list[int] = []
+        self.taken: dict[int, int] = {}  # when a container that is preempted is killed
+        self.counts = Counter[str]()
+        """What there was since the start: containers given out and taken, decisions in which queues
+        were told their states, and in which preemption looked.
+        """
+        self.step_ms, self.look_ms = 1_000 if cell.watched else 1, 0
         self.free = [amount * SERVERS for amount in each]
         self.now, self.rounds, self.records, self.next = 0, 0, 0, 1
         self.waiting: list[Any] = [
@@ -89,26 +110,65 @@ class Load:
 
     def decide(self) -> int:
         """One batch and its plan, which is carried out; how many containers it started."""
-        self.now, self.rounds = self.now + 1, self.rounds + 1
+        self.now, self.rounds = self.now + self.step_ms, self.rounds + 1
+        for number in [n for n, at_ms in self.taken.items() if at_ms <= self.now]:
+            self.end(number, "preempted")
         applications, free = len(self.size), tuple(self.free)
-        check = r.Check(SERVERS, applications, len(self.running), self.pending, free)
+        pending = sum(self.left.values())
+        check = r.Check(SERVERS, applications, len(self.running), pending, free)
         records, self.waiting = self.waiting, []
         batch = r.Batch(self.rounds, self.records + 1, self.now, check, records)
         self.records += len(records)
         plan = self.session.answer(batch)
         assert plan.resync is None, plan.resync
         assert not plan.faults, plan.faults
-        sizes = [self.size[d.attempt - 1] for d in plan.decisions if isinstance(d, r.Allocate)
+        given = [d.attempt for d in plan.decisions if isinstance(d, r.Allocate)
                  for _ in range(d.count)]  # fmt: skip
-        numbers = list(range(self.next, self.next + len(sizes)))
-        self.running += zip(numbers, sizes, strict=True)
-        self.next += len(sizes)
-        self.pending -= len(sizes)
-        for size in sizes:
-            subtract_all([self.free], size)
-        if sizes:
+        numbers = list(range(self.next, self.next + len(given)))
+        self.running.update(zip(numbers, given, strict=True))
+        self.next += len(given)
+        for application in given:
+            self.left[application] -= 1
+            subtract_all([self.free], self.size[application - 1])
+        taken = [d for d in plan.decisions if isinstance(d, r.Preempt)]
+        self.taken.update((d.container, self.now + d.grace_ms) for d in taken)
+        self.counts.update(
+            given=len(given), taken=len(taken), told=bool(plan.reports), looked=self._looked()
+        )
+        if given:
             self.waiting.append(r.Outcomes(self.now, self.rounds, numbers[0], numbers, []))
-        return len(sizes)
+        return len(given)
+
+    def _looked(self) -> bool:
+        """Whether preemption looked who is starved in this decision."""
+        tree: Any = self.session.tree
+        before, self.look_ms = self.look_ms, tree.instances[0].memory.preemption.look_ms
+        return before != self.look_ms
+
+    def end(self, number: int, kind: str = "completed") -> None:
+        """A container ends."""
+        add_all([self.free], self.size[self.running.pop(number) - 1])
+        self.taken.pop(number, None)
+        self.waiting.append(r.ContainerCompleted(self.now, number, kind, 0))
+
+    def ask(self, application: int, count: int) -> None:
+        """From now on it asks for so many."""
+        self.left[application] = count
+        self.waiting.append(_asked(application, self.size[application - 1], count))
+
+    def nap(self) -> None:
+        """Some applications hold and ask for nothing."""
+        self.napping = self.random.sample(list(self.left), NAPPING)
+        for application in self.napping:
+            self.ask(application, 0)
+        for number in [n for n, application in self.running.items() if application in self.napping]:
+            self.end(number)
+
+    def wake(self) -> None:
+        """They ask again."""
+        for application in self.napping:
+            self.ask(application, ASKED)
+        self.napping = []
 
     def churn(self, ends: int) -> float:
         """So many containers end, one after the other; CPU microseconds of one decision."""
@@ -124,12 +184,11 @@ class Load:
             return draft
 
         tree.run = timed
-        for _ in range(ends):
-            pick = self.random.randrange(len(self.running))
-            self.running[pick], self.running[-1] = self.running[-1], self.running[pick]
-            number, size = self.running.pop()
-            add_all([self.free], size)
-            self.waiting.append(r.ContainerCompleted(self.now, number, "completed", 0))
+        for turn in range(ends):
+            self.wake()
+            if self.cell.watched and turn % NAP_EVERY == 0:
+                self.nap()
+            self.end(self.random.choice(list(self.running)))
             self.decide()
         tree.run = run
         return spent / ends * 1e6
@@ -141,8 +200,12 @@ def _application(number: int, queue: int, size: tuple[int, int]) -> list[Any]:
         r.ApplicationAdded(0, number, id_, queue, "user", "", "", [], 0, 0, {}),
         r.AttemptAdded(0, number, number, 1, True),
         r.AttemptRegistered(0, number),
-        r.AskChanged(0, number, 20, 0, False, size, ASKED, {}, {}, True, "", []),
+        _asked(number, size, ASKED),
     ]
+
+
+def _asked(number: int, size: tuple[int, int], count: int) -> Any:
+    return r.AskChanged(0, number, 20, 0, False, size, count, {}, {}, True, "", [])
 
 
 def _paths(cell: Cell) -> Iterator[str]:
@@ -194,20 +257,25 @@ def measure(cells: tuple[Cell, ...], repeats: int, decisions: int) -> list[dict[
     for cell in cells:
         load = Load(cell)
         load.churn(decisions)
+        load.counts.clear()
         each = [load.churn(decisions) for _ in range(repeats)]
         spread = {"min": min(each), "median": median(each), "max": max(each)}
-        found.append(asdict(cell) | {"us": {k: round(v) for k, v in spread.items()}})
+        us = {name: round(value) for name, value in spread.items()}
+        found.append(asdict(cell) | {"us": us, "counts": dict(load.counts)})
     return found
 
 
 def table(cells: list[dict[str, Any]]) -> Table:
-    """Minimum / median / maximum over repeats."""
+    """Minimum / median / maximum over repeats, and how often queues were told their states and
+    preemption looked, and what it took, in all of them.
+    """
     result = Table(title="CPU microseconds a decision: minimum / median / maximum over repeats")
-    for name in ("applications", "queues", "shapes", "levels", "us"):
+    for name in ("applications", "queues", "shapes", "levels", "told", "looked", "taken", "us"):
         result.add_column(name, justify="right")
     for cell in cells:
         keys = ("applications", "queues", "shapes", "depth")
         words = [f"{cell[key]:,}" for key in keys]
+        words += [f"{cell['counts'][key]:,}" for key in ("told", "looked", "taken")]
         result.add_row(*words, " / ".join(f"{v:,}" for v in cell["us"].values()))
     return result
 
