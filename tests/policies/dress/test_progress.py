@@ -1,20 +1,25 @@
 """A queue never deadlocks: whatever AMs, sizes and arrivals, some job gets a task."""
 
+from operator import add
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dressed import SECOND, begin, come, dress, of
+from loomcard.model.resource import fits
 from loomcard.testing import Clause, check_contract
-from loomcard.testing.cluster import Cluster, Granted
+from loomcard.testing.cluster import Cluster, Demand, Granted
 
 NODE = (8192, 8)
-AMS = [(512, 1), (1024, 1), (2048, 2)]
-TASKS = [(512, 1), (1024, 1), (2048, 2), (4096, 1), (4096, 4)]
-"""At most half a node: AMs leave that much on some node."""
+AMS = [(512, 1), (1024, 1), (2048, 2), (4096, 4), (2048, 7), (8192, 8)]
+TASKS = [(512, 1), (1024, 1), (2048, 2), (4096, 1), (4096, 4), (7168, 7), (1024, 8), NODE]
+"""Up to a whole node: beside an AM some fit on no node."""
 PATIENCE = 4
-"""So many ticks may pass before somebody is served."""
+"""So many ticks may pass before a task is served."""
+WINDOW = 12
+"""So many before an AM is, where others wait in vain: one that is new is given ten to ask."""
 
 
 def masters(cluster: Cluster) -> dict[int, Granted]:
@@ -28,20 +33,43 @@ def tasks(cluster: Cluster) -> list[Granted]:
 
 
 def waits(cluster: Cluster) -> set[int]:
-    """Applications whose AM runs and asks for a task; where none runs, those that ask for one."""
-    with_am = masters(cluster)
-    asked = {key[0] for key, ask in cluster.asks.items() if ask.count}
-    return asked & set(with_am) if with_am else asked
+    """Applications whose AM runs and asks for a task."""
+    asked = {app for (app, _, _), ask in cluster.asks.items() if ask.count}
+    return asked & set(masters(cluster))
+
+
+def fitting(cluster: Cluster) -> list[Demand]:
+    """The asks that some node has room for."""
+    free = dict(cluster.nodes)
+    for each in cluster.containers.values():
+        free[each.node] = tuple(f - s for f, s in zip(free[each.node], each.size, strict=True))
+    asked = [ask for ask in cluster.asks.values() if ask.count]
+    return [ask for ask in asked if any(fits(ask.record.size, f) for f in free.values())]
+
+
+def patience(cluster: Cluster) -> int:
+    """For how many ticks nobody may be served: while no task runs, and one fits, a few; where none
+    does, some more, if an AM could start that leaves half of the queue to tasks. 0: for ever.
+    """
+    could = fitting(cluster)
+    ams = masters(cluster)
+    if any(not ask.record.is_am and ask.record.attempt in ams for ask in could):
+        return PATIENCE
+    sums = [sum(each) for each in zip((0, 0), *(am.size for am in ams.values()), strict=True)]
+    whole = [sum(each) for each in zip(*cluster.nodes.values(), strict=True)]
+    for ask in could:
+        with_it = map(add, sums, ask.record.size)
+        if not ams or all(2 * a <= most for a, most in zip(with_it, whole, strict=True)):
+            return WINDOW
+    return 0
 
 
 def is_deadlocked(cluster: Cluster) -> bool:
     """No task runs, some job could be served, and nobody is for several ticks."""
-    for _ in range(PATIENCE):
-        if tasks(cluster) or not waits(cluster):
-            return False
+    for _ in range(0 if tasks(cluster) else patience(cluster)):
         if cluster.round(SECOND):
             return False
-    return True
+    return not tasks(cluster) and patience(cluster) > 0
 
 
 class Queue(RuleBasedStateMachine):
@@ -109,7 +137,7 @@ class Queue(RuleBasedStateMachine):
         assert not is_deadlocked(self.cluster)
 
 
-Queue.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+Queue.TestCase.settings = settings(max_examples=100, stateful_step_count=20, deadline=None)
 TestAQueueNeverDeadlocks = Queue.TestCase
 
 
@@ -151,6 +179,41 @@ def test_sessions_that_ask_for_nothing_do_not_keep_others_from_starting():
     for _ in range(10):
         cluster.round(SECOND)
     assert len(masters(cluster)) == 10
+
+
+def test_idle_sessions_do_not_keep_the_third_am_from_starting_at_ticks_alone():
+    """Found by the machine: with ``eager: false`` the border shrank below what two AMs held."""
+    cluster = dress([NODE], eager=False, defer_releases=False)
+    begin_line(cluster, (512, 1), 3)
+    for _ in range(3 * WINDOW):
+        cluster.round(SECOND)
+    assert sorted(masters(cluster)) == [1, 2, 3]
+
+
+def test_a_job_whose_task_fits_beside_no_am_does_not_keep_others_from_starting():
+    """Found by the machine: an AM on the only node, and its job asks for the whole node. The next
+    AM starts and its job is served; while that runs no third one starts, as ever.
+    """
+    cluster = dress([NODE])
+    begin_line(cluster, (2048, 2), 1)
+    cluster.round(SECOND)
+    cluster.ask(1, 1, NODE)
+    begin_line(cluster, (1024, 1), 20, first=10)
+    cluster.round(SECOND)
+    assert sorted(masters(cluster)) == [1, 10]
+    cluster.ask(10, 3)
+    for _ in range(PATIENCE):
+        cluster.round(SECOND)
+    assert [each.app for each in tasks(cluster)] == [10] * 3
+    assert sorted(masters(cluster)) == [1, 10]
+
+
+def begin_line(cluster: Cluster, am: tuple[int, int], count: int, first: int = 1) -> None:
+    """So many jobs ask for their AMs."""
+    for app in range(first, first + count):
+        cluster.now += 1
+        cluster.add_app(app)
+        cluster.ask(app, 1, am, priority=0, is_am=True)
 
 
 def test_all_ams_leave_half_of_the_queue_to_tasks():

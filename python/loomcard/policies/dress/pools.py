@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from math import inf
 from operator import sub
 
-from loomcard.model.cluster import Application, Container, Member
+from loomcard.model.cluster import Application, Ask, Container, Member
+from loomcard.model.holds import why_never
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
@@ -65,6 +66,7 @@ class Pools:
         self.charged: dict[Application, tuple[list[int], Resource]] = {}
         """What each application counts for in LARGE: all that it holds, and its AM."""
         self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
+        self._in_vain: dict[Application, None] = {}  # whose AMs would be, if AMs left them room
         self._quotas: dict[str, list[float]] = {}
         self._view = view
         self.options = options
@@ -114,7 +116,10 @@ class Pools:
                 if isinstance(app, Application):
                     self._see(app)
             self._stale.clear()
-        for app in [app for app, at in self.new_ams.items() if at <= self._view.now_ms]:
+        again = [app for app, at in self.new_ams.items() if at <= self._view.now_ms]
+        if self._in_vain or not self.runs_task():
+            again += [*self._in_vain, *self._waiting]
+        for app in again:
             self._see(app)
         self.arrange()
 
@@ -127,6 +132,7 @@ class Pools:
 
     def _see(self, app: Application) -> None:
         """Read anew what an application holds and asks for, and in which line it stands."""
+        self._in_vain.pop(app, None)
         before = self.line_of.pop(app, None)
         if self.applications.get(app.number) is not app:
             self._charge(app, None, None)
@@ -196,11 +202,17 @@ class Pools:
             self.waiting_ams = self.waiting_ams.plus(am.size)
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
-        """An AM waits for a task that it has asked for; one that is new may be about to ask."""
+        """An AM waits for a task that it has asked for; one that is new may be about to ask. Where
+        AMs alone are in the way of all that it asks for it waits in vain, and for no task's end.
+        """
         until_ms = am.allocated_ms + self.options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:
             self.new_ams.pop(app, None)
-            return job.asked_ms is not None and app.pending_count > 0
+            if job.asked_ms is None or app.pending_count <= 0:
+                return False
+            if not self.runs_task() and not any(map(self._fits_beside_ams, app.asks)):
+                self._in_vain[app] = None
+            return app not in self._in_vain
         self.new_ams[app] = until_ms
         return True
 
@@ -213,6 +225,9 @@ class Pools:
         elif job.kind == LARGE:
             sums = [self.large, self.charged[app][0], self.memory.large_at_tick]
             add_all(sums if self.memory.large_at_tick else sums[:2], container.size)
+        if not container.is_am:
+            for other in list(self._in_vain):  # now it may be a task that it waits for
+                self._see(other)
         self._stale.pop(app, None)
 
     def want(self) -> None:
@@ -254,6 +269,18 @@ class Pools:
             found = any(fits(size, node.capacity) for node in nodes)
             self._possible[size, label] = found
         return found
+
+    def _fits_beside_ams(self, ask: Ask) -> bool:
+        """Whether some node could hold a container of ``ask`` if it held AMs alone."""
+        for node in self._view.nodes if ask.count > 0 else ():
+            if why_never(ask, node) is None:
+                room = list(node.capacity)
+                for container in node.containers:
+                    if container.is_am:
+                        subtract_all([room], container.size)
+                if fits(ask.size, room):
+                    return True
+        return False
 
     def age(self, now_ms: int, age_ms: int) -> bool:
         """Note which jobs asked so long ago and have no task, and put them first in their line;
@@ -324,9 +351,14 @@ class Pools:
             return self.large != list(self.large_ams)
         return self.held(SMALL) != less(self._queue.am_used, self.large_ams)
 
+    def runs_task(self) -> bool:
+        """The queue holds more than AMs."""
+        return self.has_task(SMALL) or self.has_task(LARGE)
+
     def may(self, line: str, size: Sequence[int]) -> bool:
         """Whether a line's members may have a container of ``size``: the category has its first
-        task by it, or is then above its quota by at most half of the container.
+        task by it, or is then above its quota by at most half of the container. An AM passes the
+        quota while nobody has a task.
 
         While small jobs wait, what large ones released since the last tick counts as held by them
         still: Algorithm 3 has not seen it yet.
@@ -343,7 +375,9 @@ class Pools:
             return not waits and self._beside_reserve(size)
         if self.lifted or within(size, self.held(SMALL), self._quotas[SMALL]):
             return True
-        return not any(self.held(SMALL)) if line == UNKNOWN else not self.has_task(SMALL)
+        if line == UNKNOWN:
+            return not any(self.held(SMALL)) or not self.runs_task()
+        return not self.has_task(SMALL)
 
     def _beside_reserve(self, size: Sequence[int]) -> bool:
         """Others leave so much that SMALL's quota stays free beside a container of ``size``."""
