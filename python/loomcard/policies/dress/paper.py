@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from loomcard.policies.dress.phases import Phase
@@ -188,6 +189,12 @@ def plus(a: Vector, b: Vector) -> list[float]:
 def less(a: Vector, b: Vector) -> list[float]:
     """The difference of two vectors."""
     return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def filled(held: Vector, quota: Vector, total: Vector) -> float:
+    """The part of its quota that a category holds, of the resource that it holds most of."""
+    rows = zip(held, quota, total, strict=True)
+    return max((h / q if q else inf for h, q, whole in rows if h and whole), default=0.0)
 
 
 def within(size: Vector, held: Vector, quota: Vector) -> bool:

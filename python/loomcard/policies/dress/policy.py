@@ -10,7 +10,7 @@ from typing import Any
 from loomcard.model.plan import Plan
 from loomcard.model.view import ClusterView
 from loomcard.policies.dress.grant import Grant, tell_headroom
-from loomcard.policies.dress.jobs import Memory
+from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
 from loomcard.policies.dress.pools import Pools
@@ -79,7 +79,7 @@ class Dress(Options):
         pools.jobs.evaluate(now_ms)
         pools.measure()
         pools.update()
-        hungry = self.age_ms > 0 and pools.age(now_ms, self.age_ms)
+        hungry = self.age_ms > 0 and age(pools, now_ms, self.age_ms)
         m.tick_ms, m.large_at_tick = now_ms, list(pools.held(LARGE))
         m.settled = not m.live and not pools.new_ams
         releases, counts = pools.jobs.releases(now_ms, len(m.large_at_tick))
@@ -99,3 +99,19 @@ def has_newcomer(pools: Pools) -> bool:
     jobs, last_ms = pools.memory.jobs, pools.memory.tick_ms or 0
     waiting = (jobs[app.number].asked_ms for app in pools.lines[SMALL].entries)
     return any(asked_ms is not None and asked_ms > last_ms for asked_ms in waiting)
+
+
+def age(pools: Pools, now_ms: int, age_ms: int) -> bool:
+    """Note which jobs asked so long ago and have no task, and put them first in their line; whether
+    one of them is large.
+    """
+    large = False
+    for number, job in pools.memory.jobs.items():
+        app = pools.applications.get(number)
+        old = job.asked_ms is not None and now_ms - job.asked_ms >= age_ms
+        if app is not None and old and app.pending_count > 0 and not tasks_held(app):
+            if not job.aged:
+                job.aged = True
+                pools.lines[pools.line_of[app]].stale[app] = None
+            large = large or job.kind == LARGE
+    return large

@@ -7,16 +7,15 @@ lost node or a snapshot needs no care of its own; the memory keeps what that sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from operator import sub
 
-from loomcard.model.cluster import Application, Ask, Container, Member
-from loomcard.model.holds import why_never
+from loomcard.model.cluster import Application, Container, Member
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
+from loomcard.policies.dress.beside import fits_beside_ams
 from loomcard.policies.dress.grant import Line
-from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts, tasks_held
+from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
@@ -26,6 +25,7 @@ from loomcard.policies.dress.paper import (
     Vector,
     classify,
     dominant,
+    filled,
     less,
     plus,
     split,
@@ -210,7 +210,8 @@ class Pools:
             self.new_ams.pop(app, None)
             if job.asked_ms is None or app.pending_count <= 0:
                 return False
-            if not self.runs_task() and not any(map(self._fits_beside_ams, app.asks)):
+            nodes = self._view.nodes
+            if not self.runs_task() and not any(fits_beside_ams(a, nodes) for a in app.asks):
                 self._in_vain[app] = None
             return app not in self._in_vain
         self.new_ams[app] = until_ms
@@ -269,33 +270,6 @@ class Pools:
             found = any(fits(size, node.capacity) for node in nodes)
             self._possible[size, label] = found
         return found
-
-    def _fits_beside_ams(self, ask: Ask) -> bool:
-        """Whether some node could hold a container of ``ask`` if it held AMs alone."""
-        for node in self._view.nodes if ask.count > 0 else ():
-            if why_never(ask, node) is None:
-                room = list(node.capacity)
-                for container in node.containers:
-                    if container.is_am:
-                        subtract_all([room], container.size)
-                if fits(ask.size, room):
-                    return True
-        return False
-
-    def age(self, now_ms: int, age_ms: int) -> bool:
-        """Note which jobs asked so long ago and have no task, and put them first in their line;
-        whether one of them is large.
-        """
-        large = False
-        for number, job in self.memory.jobs.items():
-            app = self.applications.get(number)
-            old = job.asked_ms is not None and now_ms - job.asked_ms >= age_ms
-            if app is not None and old and app.pending_count > 0 and not tasks_held(app):
-                if not job.aged:
-                    job.aged = True
-                    self.lines[self.line_of[app]].stale[app] = None
-                large = large or job.kind == LARGE
-        return large
 
     # Who is small
 
@@ -411,15 +385,10 @@ class Pools:
         """LARGE holds less of its quota than SMALL does of its, each of the resource that it holds
         most of.
         """
-        filled_small = filled_large = 0.0
-        small, large = self._quotas[SMALL], self._quotas[LARGE]
-        for r, of_large in enumerate(self.large):
-            of_small = self._queue.used[r] - of_large
-            if of_large and self.total[r]:
-                filled_large = max(filled_large, of_large / large[r] if large[r] else inf)
-            if of_small and self.total[r]:
-                filled_small = max(filled_small, of_small / small[r] if small[r] else inf)
-        return filled_large < filled_small
+        of_large, of_small = (
+            filled(self.held(kind), self._quotas[kind], self.total) for kind in (LARGE, SMALL)
+        )
+        return of_large < of_small
 
     def left(self, pool: str) -> list[float]:
         """What a category's quota leaves it, by resource type."""

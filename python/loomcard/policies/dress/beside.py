@@ -1,0 +1,22 @@
+"""Whether AMs leave room for tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from loomcard.model.cluster import Ask, Node
+from loomcard.model.holds import why_never
+from loomcard.model.resource import fits, subtract_all
+
+
+def fits_beside_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
+    """Whether some node could hold a container of ``ask`` if it held AMs alone."""
+    for node in nodes if ask.count > 0 else ():
+        if why_never(ask, node) is None:
+            room = list(node.capacity)
+            for container in node.containers:
+                if container.is_am:
+                    subtract_all([room], container.size)
+            if fits(ask.size, room):
+                return True
+    return False
