@@ -146,6 +146,20 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
     end();
   }
 
+  /** A node that changes its label takes along what runs on it; YARN leaves it with the old one. */
+  @Test
+  public void onANodeThatChangesItsLabel() throws Exception {
+    start();
+    Container container = runOne(gpu);
+    rm.getRMContext().getNodeLabelManager().replaceLabelsOnNode(Collections.singletonMap(
+        NodeId.newInstance("h2", 0), Collections.<String>emptySet()));
+    rm.drainEvents();
+    assertEquals("[4096, 0, 2] [0, 0, 0]", metrics("default"));
+    report(gpu, container, ContainerState.COMPLETE);
+    assertEquals("[1024, 0, 1] [0, 0, 0]", metrics("default"));
+    end();
+  }
+
   /** An opportunistic container is no queue's, however often it shrinks. */
   @Test
   public void ofAnOpportunisticContainer() throws Exception {

@@ -258,6 +258,7 @@ public final class LoomcardAttempt extends Hold.Holder {
     if (liveContainers.containsKey(container.getContainerId())) {
       attemptResourceUsage.decUsed(from, container.getContainer().getResource());
       attemptResourceUsage.incUsed(to, container.getContainer().getResource());
+      count(container, queue, from, queue, to);
     }
     application.charges().relabel(container.getContainerId(), to);
   }

@@ -34,12 +34,8 @@ abstract class MovableAttempt extends HadoopLine.Attempt {
     try {
       for (RMContainer container : liveContainers.values()) {
         ((RMContainerImpl) container).setQueueName(target.getQueueName());
-        if (container.getExecutionType() == ExecutionType.GUARANTEED) {
-          Resource size = container.getContainer().getResource();
-          String label = partition(container);
-          queue.getMetrics().releaseResources(label, getUser(), 1, size);
-          target.getMetrics().allocateResources(label, getUser(), 1, size, false);
-        }
+        String label = partition(container);
+        count(container, queue, label, target, label);
       }
       if (!isStopped()) {
         appSchedulingInfo.move(target);
@@ -47,6 +43,15 @@ abstract class MovableAttempt extends HadoopLine.Attempt {
       queue = target;
     } finally {
       writeLock.unlock();
+    }
+  }
+
+  /** The metrics count a container elsewhere from now on; an opportunistic one nowhere. */
+  final void count(RMContainer container, Queue from, String label, Queue to, String newLabel) {
+    if (container.getExecutionType() == ExecutionType.GUARANTEED) {
+      Resource size = container.getContainer().getResource();
+      from.getMetrics().releaseResources(label, getUser(), 1, size);
+      to.getMetrics().allocateResources(newLabel, getUser(), 1, size, false);
     }
   }
 
