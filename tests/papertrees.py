@@ -2,8 +2,9 @@
 
 from itertools import chain, cycle, islice
 
+from loomcard.policies.hdrf.baselines import ROUNDS
 from loomcard.policies.hdrf.paper import Node
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
+from loomcard.policies.hdrf.rounds import Pool, churn, fill
 
 
 def tree(spec: dict, weights: dict[str, float] | None = None, name: str = "root") -> Node:
@@ -33,7 +34,7 @@ class Running:
         hold: bool = False,
     ) -> None:  # fmt: skip
         self.rule, self.pool = ROUNDS[rule], Pool(root, servers, headroom, hold)
-        self.leaves = {leaf.name: leaf for leaf in root.leaves()}
+        self.leaves = {leaf.member: leaf for leaf in root.leaves()}
         self.fill()
 
     @property

@@ -1,13 +1,13 @@
 """The structure that keeps shares up: equal to the paper's recursion after every event."""
 
+from dataclasses import dataclass
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.hdrf import fast_shares
-from loomcard.policies.hdrf.fast_shares import COPIES, FastShares
+from loomcard.policies.hdrf.fast_shares import COPIES, Copy, FastShares
 from loomcard.policies.hdrf.paper import Node, update_shares
-from loomcard.policies.hdrf.rounds import RULES
-from loomcard.policies.hdrf.share_tree import ACTIVE, Branch, Leaf
+from loomcard.policies.hdrf.rounds import alloc, hdrf
 
 DEMANDS = st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any)
 EVENTS = st.lists(
@@ -29,16 +29,28 @@ PEOPLE = st.lists(
 WEIGHTS = st.sampled_from([1.0, 2.0, 0.5, 3.0])
 
 
-class Both:
-    """One tree twice: as plain nodes for the paper's recursion, and as the structure."""
+@dataclass
+class Row:
+    """A leaf, in units."""
+
+    name: int
+    parent: int
+    weight: float
+    demand: tuple[int, ...]
+    used: list[int]
+    wants: bool = True
+
+
+class Kept:
+    """A tree of which the structure is told what happens."""
 
     def __init__(self, shape, weights, people):
         self.capacity, self.y = [60.0, 40.0, 50.0], 7
-        self.inner: list[Node] = []
         self.weights = iter(weights)
-        self.root = self.grow(shape)
-        self.leaves: list[Node] = []
-        self.closed: set[Node] = set()
+        self.inner: list[tuple[int | None, float]] = []  # parent and weight
+        self.grow(shape, None)
+        self.rows: list[Row] = []
+        self.closed: set[int] = set()
         self.count = 0
         self.build()
         for parent, demand, tasks, idle in people:
@@ -46,118 +58,109 @@ class Both:
             self.happen(("task", self.count - 1, tasks))
             self.happen(("wants", self.count - 1, not idle or tasks % 2 == 0))
 
-    def grow(self, shape) -> Node:
-        node = Node(f"q{len(self.inner)}", next(self.weights, 1.0), [], (0, 0, 0), wants=False)
-        self.inner.append(node)
+    def grow(self, shape, parent) -> None:
+        number = len(self.inner)
+        self.inner.append((parent, next(self.weights, 1.0)))
         for child in shape:
-            below = self.grow(child)
-            below.parent = node
-            node.children.append(below)
-        return node
+            self.grow(child, number)
 
     def build(self) -> None:
-        """The structure anew, from what the nodes say: another capacity, or a comparison."""
-        self.branch: dict[Node, Branch] = {}
-        for number, node in enumerate(self.inner):
-            above = self.branch.get(node.parent)
-            self.branch[node] = Branch(node, above, (number,), node.weight)
-        self.tree = FastShares(self.branch[self.root], 3)
-        self.of: dict[Node, Leaf] = {}
-        for leaf in self.leaves:
-            self.enter(leaf)
-        for node in self.inner:
-            self.tree.close(self.branch[node], node in self.closed)
+        """Tree and structure anew, from the rows: another capacity, or a comparison."""
+        self.branches: list[Node] = []
+        for number, (parent, weight) in enumerate(self.inner):
+            node = Node(number, weight, (), order=(number,))
+            if parent is not None:
+                self.branches[parent].add(node)
+            self.branches.append(node)
+        self.root = self.branches[0]
+        self.tree = FastShares(self.root, 3)
+        self.leaves: list[Node] = []
+        for row in self.rows:
+            self.enter(row)
+        for number, node in enumerate(self.branches):
+            self.tree.close(node, number in self.closed)
 
-    def enter(self, leaf: Node) -> None:
-        order = (1000 + int(leaf.name),)
-        self.of[leaf] = Leaf(leaf, self.branch[leaf.parent], order, leaf.weight)
+    def enter(self, row: Row) -> None:
+        leaf = Node(row, row.weight, order=(1000 + row.name,))
+        self.branches[row.parent].add(leaf)
+        self.leaves.append(leaf)
         self.put(leaf)
 
     def put(self, leaf: Node) -> None:
-        task = tuple(t / c for t, c in zip(leaf.demand, self.capacity, strict=True))
-        self.tree.learn(leaf.demand, task)
-        held = tuple(u / c for u, c in zip(leaf.used, self.capacity, strict=True))
-        self.tree.put(self.of[leaf], held, (leaf.demand,) if leaf.wants else ())
+        row = leaf.member
+        self.tree.learn(row.demand, self.fractions(row.demand))
+        self.tree.put(leaf, self.fractions(row.used), (row.demand,) if row.wants else ())
+
+    def fractions(self, amounts) -> tuple[float, ...]:
+        return tuple(a / c for a, c in zip(amounts, self.capacity, strict=True))
 
     def happen(self, event) -> None:
         kind, pick, what = event
         leaf = self.leaves[pick % len(self.leaves)] if self.leaves else None
         if kind == "comes":
             self.count += 1
-            parent = self.inner[pick % len(self.inner)]
-            leaf = Node(str(self.count), next(self.weights, 1.0), [], tuple(what), [0.0] * 3)
-            leaf.parent = parent
-            parent.children.append(leaf)
-            self.leaves.append(leaf)
-            self.enter(leaf)
+            weight = next(self.weights, 1.0)
+            row = Row(self.count, pick % len(self.inner), weight, tuple(what), [0] * 3)
+            self.rows.append(row)
+            self.enter(row)
         elif kind == "y":
             self.y = pick
         elif kind == "closes":
-            node = self.inner[pick % len(self.inner)]
-            (self.closed.add if what else self.closed.discard)(node)
-            self.tree.close(self.branch[node], what)
+            number = pick % len(self.inner)
+            (self.closed.add if what else self.closed.discard)(number)
+            self.tree.close(self.branches[number], what)
         elif kind == "capacity":
             self.capacity = [float(pick), 40.0, 100.0 - pick]
             self.build()
         elif leaf is not None and kind == "goes":
             self.leaves.remove(leaf)
-            leaf.parent.children.remove(leaf)
-            self.tree.remove(self.of.pop(leaf))
+            self.rows.remove(leaf.member)
+            self.tree.remove(leaf)
+        elif leaf is not None and kind == "aside":
+            if not leaf.aside:
+                self.tree.set_aside(leaf)
         elif leaf is not None:
+            row = leaf.member
             if kind == "wants":
-                leaf.wants = what
-            elif kind == "aside":
-                if not self.of[leaf].aside:
-                    self.tree.set_aside(self.of[leaf])
-                return
+                row.wants = what
             else:
-                tasks = [u + what * t for u, t in zip(leaf.used, leaf.demand, strict=True)]
-                leaf.used = tasks if min(tasks) >= 0 else leaf.used
+                tasks = [u + what * t for u, t in zip(row.used, row.demand, strict=True)]
+                row.used = tasks if min(tasks) >= 0 else row.used
             self.put(leaf)
 
     def fitting(self) -> frozenset:
         """Of the demands of now those whose kind fits."""
-        return frozenset(w for w in self.branch[self.root].wants if self.y >> sum(w) % 3 & 1)
+        return frozenset(w for w in self.tree.wanted if self.y >> sum(w) % 3 & 1)
 
-    def shares(self) -> fast_shares.Copy:
+    def shares(self) -> Copy:
         return self.tree.at(self.fitting())
 
     def check(self) -> None:
-        """With no leaf below a closed branch demanding: that is what its parent sees."""
-        below = {n for n in self.root.walk() if self.closed.intersection(n.path()[:-1])}
-        shut = [leaf for leaf in self.leaves if leaf in below and leaf.wants]
-        for leaf in shut:
-            leaf.wants = False
-        self.check_open(below)
-        for leaf in shut:
-            leaf.wants = True
-
-    def check_open(self, below) -> None:
+        """But for what is below a closed node: it counts for nobody above."""
         fitting, shares = self.fitting(), self.shares()
-        starts = {x: None for x in self.leaves if x.demand in fitting and not self.of[x].aside}
-        able = {n: None for x in starts if x.wants for n in x.path()}
-        y = [any(want[r] for want in fitting) for r in range(3)]
-        for node, right in update_shares(self.root, self.capacity, y, "look_ahead", starts).items():
-            if node in below:
+        may = [x for x in self.leaves if x.demanding and not x.aside]
+        able = {n: None for x in may if x.member.demand in fitting for n in x.path()}
+        y, whole = [any(want[r] for want in fitting) for r in range(3)], (1.0, 1.0, 1.0)
+        for node, right in update_shares(self.root, whole, y, "look_ahead", able).items():
+            if any(n.closed for n in node.path()[1:]):
                 continue
-            found = shares.of(self.of.get(node) or self.branch[node])
-            right_vector = [u / c for u, c in zip(right.vector, self.capacity, strict=True)]
-            assert max(abs(a - b) for a, b in zip(found.vector, right_vector, strict=True)) < 1e-9
+            found = shares.of(node)
+            assert max(abs(a - b) for a, b in zip(found.vector, right.vector, strict=True)) < 1e-9
             assert abs(found.share - right.share) < 1e-9
             assert abs(found.ahead - right.ahead) < 1e-9
-            assert (found.status == ACTIVE) == right.active
-        self.check_choice(shares, RULES["look_ahead"](self.root, self.capacity, y, able), able)
+            assert (found.active, found.demanding) == (right.active, right.demanding)
+        self.check_choice(shares, hdrf(self.root, whole, y, able), able)
 
     def check_choice(self, shares, ranks, able) -> None:
         """The descent takes, at each node, a child of the least rank."""
         node = self.root
-        while node.children and node in able:
-            child = shares.first(self.branch[node]).member
+        while not node.leaf and node in able:
+            child = shares.first(node)
             least = min(ranks[c] for c in node.children if c in able)
             assert all(abs(a - b) < 1e-8 for a, b in zip(ranks[child], least, strict=True))
             node = child
         if node is self.root:
-            assert shares.descend(self.branch[self.root]) is None
+            assert alloc(self.root, shares.first) is None
 
 
 SHAPES = st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=6)
@@ -170,12 +173,12 @@ def test_equal_to_full_recomputation_after_every_event(shape, weights, people, e
     finishes, changes of demand, leaves that come, go or are set aside, branches that close or open,
     other capacities and other wants that fit; and the descent goes where the paper's does.
     """
-    both = Both(shape, weights, people)
-    both.check()
+    kept = Kept(shape, weights, people)
+    kept.check()
     for event in events:
-        both.happen(event)
-        both.check()
-        assert len(both.tree._copies) <= COPIES
+        kept.happen(event)
+        kept.check()
+        assert len(kept.tree._copies) <= COPIES
 
 
 @settings(deadline=None)
@@ -184,16 +187,16 @@ def test_what_happened_before_leaves_no_trace(shape, weights, people, events):
     """Built anew from the state it is in, the structure says the same to the last bit: a replay
     that begins in the middle decides alike.
     """
-    both = Both(shape, weights, people)
+    kept = Kept(shape, weights, people)
     for event in events:
-        both.happen(event)
-        both.shares()
+        kept.happen(event)
+        kept.shares()
 
     def said():
-        shares = both.shares()
-        return [shares.of(each) for each in (*both.branch.values(), *both.of.values())]
+        shares = kept.shares()
+        return [shares.of(each) for each in (*kept.branches, *kept.leaves)]
 
-    both.tree.put_back()
+    kept.tree.put_back()
     lived = said()
-    both.build()
+    kept.build()
     assert said() == lived

@@ -8,7 +8,7 @@ import pytest
 from hdrf_clusters import churn, grown, held, wants
 from loomcard.config import compile_setup
 from loomcard.model.report import values_of
-from loomcard.policies.hdrf import Node, guarantees
+from loomcard.policies.hdrf.paper import Node, guarantees
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 from preempting import CPU, QUICK, evictions
@@ -188,13 +188,13 @@ def test_guarantees_add_up_whatever_siblings_hold_or_are_promised():
     leaves = [Node(n, w, wants=n != "idle") for n, w in (("idle", 1), ("x", 1), ("y", 2))]
     root = Node("r", children=[Node("q", children=leaves), Node("s", demand=(1,))])
     held_now = {"idle": 0.05, "x": 0.0, "y": 0.0}
-    due = guarantees(root, held=lambda n: held_now.get(n.name, 0.0))
-    by = {n.name: round(g, 9) for n, g in due.items()}
+    due = guarantees(root, held=lambda n: held_now.get(n.member, 0.0))
+    by = {n.member: round(g, 9) for n, g in due.items()}
     assert by == {"r": 1, "q": 0.5, "s": 0.5, "idle": 0.05, "x": 0.15, "y": 0.3}
-    due = guarantees(root, promised=lambda n: {"q": 0.8, "x": 0.4}.get(n.name, 0.0))
-    by = {n.name: round(g, 9) for n, g in due.items()}
+    due = guarantees(root, promised=lambda n: {"q": 0.8, "x": 0.4}.get(n.member, 0.0))
+    by = {n.member: round(g, 9) for n, g in due.items()}
     assert by == {"r": 1, "q": 0.8, "s": 0.2, "idle": 0, "x": 0.4, "y": 0.4}
-    due = guarantees(root, promised=lambda n: {"q": 0.8, "s": 0.8}.get(n.name, 0.0))
+    due = guarantees(root, promised=lambda n: {"q": 0.8, "s": 0.8}.get(n.member, 0.0))
     assert [due[n] for n in root.children] == [0.5, 0.5]
 
 

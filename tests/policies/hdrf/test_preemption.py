@@ -180,9 +180,10 @@ def _plain(ledger, leaf):
     """The tree as it will be when all that is being taken is gone."""
     nodes = {}
     for queue in ledger.queues:
-        nodes[queue] = Node(queue.path, queue.weight, wants=False, used=[0, 0, 0])
+        below = None if queue.leaf and leaf == "queue" else ()
+        nodes[queue] = Node(queue.path, queue.weight, below, used=[0, 0, 0], wants=False)
         if queue.parent is not None:
-            _under(nodes[queue.parent], nodes[queue])
+            nodes[queue.parent].add(nodes[queue])
         for each in queue.applications.values() if queue.leaf else ():
             kept = [c.size for c in each.containers if c.preempting_since is None]
             used = [sum(size[i] for size in kept) for i in range(3)]
@@ -192,13 +193,8 @@ def _plain(ledger, leaf):
                 nodes[queue].wants = wanted
             else:
                 nodes[each] = Node(each.id, used=used, wants=each.pending_count > 0)
-                _under(nodes[queue], nodes[each])
+                nodes[queue].add(nodes[each])
     return nodes[ledger.queues[0]], nodes
-
-
-def _under(parent, child):
-    child.parent = parent
-    parent.children.append(child)
 
 
 def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():

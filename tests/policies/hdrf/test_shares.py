@@ -2,11 +2,10 @@
 
 import pytest
 
-from loomcard.policies.hdrf import (
+from loomcard.policies.hdrf.baselines import collapsed_target, collapsed_weights
+from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Node,
-    collapsed_target,
-    collapsed_weights,
     dominant_share,
     largest_demand,
     plain_shares,
@@ -26,7 +25,7 @@ def fig4(*tasks: int) -> tuple[Node, dict[str, Node]]:
     """10 CPU and 10 GPU; n1{n1,1 (1,0)}, n2{n2,1 (1,0), n2,2 (0,1)}."""
     leaves = [leaf(n, d, t) for n, d, t in zip("abc", ((1, 0), (1, 0), (0, 1)), tasks, strict=True)]
     root = Node("r", children=[Node("n1", children=leaves[:1]), Node("n2", children=leaves[1:])])
-    return root, {n.name: n for n in root.walk()}
+    return root, {n.member: n for n in root.walk()}
 
 
 @pytest.mark.parametrize("setting", LETTER)
@@ -92,9 +91,9 @@ def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
     leaves = [leaf("a", (2, 0), 0), leaf("b", (1, 0), 3), leaf("c", (1, 0), 1)]
     root = Node("r", children=[Node("n", children=leaves)])
     found = update_shares(root, (10, 10), (True, True), "look_ahead")
-    assert found[root.children[0]].minimum == pytest.approx(0.2)
-    assert found[root.children[0]].vector == pytest.approx((3, 0))
-    assert found[root.children[0]].ahead == pytest.approx(0.2)
+    assert found[next(iter(root.children))].minimum == pytest.approx(0.2)
+    assert found[next(iter(root.children))].vector == pytest.approx((3, 0))
+    assert found[next(iter(root.children))].ahead == pytest.approx(0.2)
 
 
 def test_blocked_is_who_fits_nowhere_now_whatever_is_free_in_sum():
@@ -123,8 +122,8 @@ def test_weights_divide_what_is_compared(setting):
     a, b = leaf("a", (1, 0), 2, weight=1), leaf("b", (0, 1), 9, weight=3)
     root = Node("r", children=[Node("n", 5, children=[a, b])])
     found = update_shares(root, (10, 10), (True, True), setting)
-    assert found[root.children[0]].vector == pytest.approx((2, 6))
-    assert found[root.children[0]].minimum == pytest.approx(0.2)
+    assert found[next(iter(root.children))].vector == pytest.approx((2, 6))
+    assert found[next(iter(root.children))].minimum == pytest.approx(0.2)
     assert found[root].minimum == pytest.approx(0.6 / 5)
 
 

@@ -4,9 +4,15 @@ from functools import partial
 
 import pytest
 
-from loomcard.policies.hdrf import SETTINGS, dominant_share
-from loomcard.policies.hdrf.paper import guarantees, static_hdrf, static_hdrf_tasks
-from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill, hdrf, hdrf_round
+from loomcard.policies.hdrf.baselines import ROUNDS
+from loomcard.policies.hdrf.paper import (
+    SETTINGS,
+    dominant_share,
+    guarantees,
+    static_hdrf,
+    static_hdrf_tasks,
+)
+from loomcard.policies.hdrf.rounds import Pool, churn, fill, hdrf, hdrf_round
 from papertrees import (
     BOTH_FULL,
     BOTH_FULL_WEIGHTS,
@@ -122,7 +128,7 @@ def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
         running = Running(rule, tree(FIG_4_BOTH), (12, 12))
         assert running.tasks == [8, 4, 4]
         running.churn(20)
-        n2 = running.pool.root.children[1]
+        _, n2 = running.pool.root.children
         assert running.pool.shares()[n2] == pytest.approx(1 / 3)
         assert guarantees(running.pool.root)[n2] == 0.5
 
@@ -312,11 +318,11 @@ def test_room_is_held_on_one_server_alone():
 def test_guarantees_count_demanding_siblings_alone():
     """Fig 1 of the paper's kind: weights by level; who wants nothing is guaranteed nothing."""
     root = tree(SLOTS, SLOT_WEIGHTS)
-    g = {n.name: v for n, v in guarantees(root).items()}
+    g = {n.member: v for n, v in guarantees(root).items()}
     assert g == pytest.approx(
         {"root": 1, "n1": 0.5, "n1,1": 0.5, "n2": 0.5, "n2,1": 0.1, "n2,2": 0.2, "n2,3": 0.2}
     )
-    without = guarantees(root, lambda n: n.name not in ("n2,3", "n1", "n1,1"))
+    without = guarantees(root, lambda n: n.member not in ("n2,3", "n1", "n1,1"))
     assert [without[n] for n in root.leaves()] == pytest.approx([0, 1 / 3, 2 / 3, 0])
 
 

@@ -10,9 +10,9 @@ from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
+from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import Gate, Servers
-from loomcard.policies.hdrf.paper import guarantees
-from loomcard.policies.hdrf.share_tree import Branch, Child, Leaf, Shares, ShareTree
+from loomcard.policies.hdrf.rounds import Shares, ShareTree
 
 
 class Partition:
@@ -24,8 +24,8 @@ class Partition:
         self._servers = servers
         self.types = [r for r, amount in enumerate(capacity) if amount > 0]
         self.capacity = [capacity[r] for r in self.types]
-        self.branches: dict[Queue, Branch] = {}
-        self.leaves: dict[Member, Leaf] = {}
+        self.branches: dict[Queue, paper.Node] = {}
+        self.leaves: dict[Member, paper.Node] = {}
         self.wanted: list[Any] = []  # shapes
         self._version = -1
         self._spots: dict[Shape, Node] = {}  # a server on which each shape fits
@@ -35,7 +35,7 @@ class Partition:
         """The wanted shapes for which a server has room now. The others are blocked."""
         if self._version != self.tree.version:
             self._version = self.tree.version
-            self.wanted = list(self.tree.root.wants)
+            self.wanted = list(self.tree.wanted)
             self._servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
         first = self._servers.first
@@ -73,21 +73,24 @@ class Partition:
         return [y[r] for r in self.types]
 
     def guarantees(
-        self, whole: Resource, held: Callable[[Child], float],
-        children: Callable[[Any], Iterable[Child]] = lambda n: n.children,
-    ) -> dict[Child, float]:  # fmt: skip
+        self, whole: Resource, held: Callable[[paper.Node], float],
+        children: Callable[[Any], Iterable[paper.Node]] = lambda n: n.children,
+    ) -> dict[paper.Node, float]:  # fmt: skip
         """What each node is guaranteed now: what ``held`` says that it has is the most that is due
         to one that wants no more. A queue's ``guaranteed`` is its largest part of a resource of the
         ``whole`` cluster.
         """
 
-        def promised(child: Child) -> float:
+        def promised(child: paper.Node) -> float:
             if not isinstance(child.member, Queue):
                 return 0.0
             pairs = zip(child.member.guaranteed, whole, strict=True)
             return max((amount / all_ for amount, all_ in pairs if all_), default=0.0)
 
-        return guarantees(self.tree.root, lambda c: bool(c.wants), held, promised, children)
+        def demanding(child: paper.Node) -> bool:
+            return bool(child.wanted) and not child.closed
+
+        return paper.guarantees(self.tree.root, demanding, held, promised, children)
 
     def fractions(self, amounts: Sequence[int]) -> tuple[float, ...]:
         """Amounts as parts of what the partition has, of each resource that it has at all."""
@@ -97,7 +100,7 @@ class Partition:
         """The largest of these parts."""
         return max(self.fractions(amounts), default=0.0)
 
-    def child(self, queue: Queue) -> Child | None:
+    def child(self, queue: Queue) -> paper.Node | None:
         """A queue in the tree, if it is there."""
         return self.branches.get(queue) or self.leaves.get(queue)
 
@@ -109,7 +112,7 @@ class Forest:
     """
 
     def __init__(
-        self, view: ClusterView, make: Callable[[Branch, int], ShareTree], headroom: bool,
+        self, view: ClusterView, make: Callable[[paper.Node, int], ShareTree], headroom: bool,
         by_queue: bool,
     ) -> None:  # fmt: skip
         self.ledger: Ledger = view._ledger
@@ -221,10 +224,13 @@ class Forest:
         self.promising = {queue: children for queue, children in promised.items() if children}
         for label, nodes in sorted(self.ledger.partitions.items()):
             capacity = nodes.capacity
-            branches: dict[Queue, Branch] = {}
+            branches: dict[Queue, paper.Node] = {}
             for queue in self._governed:
                 above = branches.get(queue.parent) if queue.parent is not None else None
-                branches[queue] = Branch(queue, above, (queue.number,), queue.weight)
+                branch = paper.Node(queue, queue.weight, (), order=(queue.number,))
+                branches[queue] = branch
+                if above is not None:
+                    above.add(branch)
             width = sum(1 for amount in capacity if amount > 0)
             tree = self._make(branches[self._scope], width)
             partition = self.partitions[label] = Partition(label, capacity, tree, self.servers)
@@ -240,10 +246,10 @@ class Forest:
         but what it holds is another; most changes are such. Whether it is so.
         """
         leaf, asks, queue = partition.leaves.get(app), app.asks, app.queue
-        if leaf is None or len(asks) != 1 or len(leaf.wants) != 1 or not asks[0].count:
+        if leaf is None or len(asks) != 1 or len(leaf.wanted) != 1 or not asks[0].count:
             return False
-        ask, (size, label) = asks[0], leaf.wants[0]
-        if ask.size != size or ask.label != label or leaf.parent.member is not queue:
+        ask, (size, label) = asks[0], leaf.wanted[0]
+        if ask.size != size or ask.label != label or leaf.path()[1].member is not queue:
             return False
         if queue in self._gates or queue.capped or app.number not in queue.applications:
             return False
@@ -260,10 +266,10 @@ class Forest:
             leaf = partition.leaves.get(app)
             if leaf is None:
                 continue
-            branch = None if owner is not None else partition.branches.get(queue)
-            if not here or leaf.parent is not branch:
+            branch, above = partition.branches.get(queue), leaf.path()[1]
+            if not here or owner is not None or above is not branch:
                 partition.tree.remove(partition.leaves.pop(app))
-                self._moved.update(dict.fromkeys(leaf.parent.member.capped))
+                self._moved.update(dict.fromkeys(above.member.capped))
         old = self._held_by.get(app)
         if old is not None and (old is not owner or not here):
             del self._held_by[app]
@@ -317,7 +323,8 @@ class Forest:
                 app = isinstance(member, Application)
                 order = (member.submitted_ms, number) if app else (number,)
                 branch = partition.branches[parent]
-                leaf = partition.leaves[member] = Leaf(member, branch, order, member.weight)
+                leaf = partition.leaves[member] = paper.Node(member, member.weight, order=order)
+                branch.add(leaf)
             for shape in wants:
                 if shape not in tree.tasks:
                     tree.learn(shape, partition.fractions(shape[0]))

@@ -10,99 +10,82 @@ same to the last bit, which a replayed journal needs.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from loomcard.model.resource import add_all, subtract_all
-from loomcard.policies.hdrf.rounds import DIGITS, even_rank
-from loomcard.policies.hdrf.share_tree import (
-    ACTIVE,
-    HELD,
-    IDLE,
-    NO_CAP,
-    POINT,
-    Branch,
-    Child,
-    Leaf,
-    Shares,
-    ShareTree,
-    Standing,
-    Sums,
-    Want,
-)
+from loomcard.policies.hdrf.paper import Attributed, Node
+from loomcard.policies.hdrf.rounds import DIGITS, ShareTree, Want, even_rank, hdrf
 
+POINT = 2.0**64
+"""One, in the fixed point of the sums: they neither drift nor depend on the order of events."""
 TIED = 10.0**-DIGITS
 COPIES = 8
 """For how many sets of wants that fit the shares of inner nodes are kept."""
 
-Rank = tuple[float, float, tuple[Any, ...], Child]
+Rank = tuple[float, float, tuple[Any, ...], Node]
 """What siblings are compared by: ``even_rank``, what breaks ties, the child."""
 
 
 class FastShares(ShareTree):
     """Shares as ``update_shares`` gives them with ``look_ahead``, without working all out anew."""
 
-    def __init__(self, root: Branch, width: int) -> None:
-        super().__init__(root, width)
+    def __init__(self, root: Node, width: int) -> None:
+        super().__init__(root, width, hdrf)
+        self.sums: dict[Node, Sums] = {}  # how the leaves of inner nodes enter them
+        self._places: dict[Node, Place] = {}  # by leaf
         self._copies: dict[frozenset[Want], Copy] = {}
+        self._bit: dict[Want, int] = {}
 
-    def changed(self, leaf: Leaf) -> None:
-        """The leaf leaves the sums of its branch, and enters them with what it holds now."""
-        branch = leaf.parent
-        sums = branch.sums
-        if sums is None:
-            sums = branch.sums = Sums(self.width)
-        sums.counted.clear()
-        there = leaf in branch.children
-        self._leave(sums, leaf, there)
-        if there:
-            self._enter(sums, leaf)
+    def bits(self, wants: Iterable[Want]) -> int:
+        """A bit for each of these, which differ, to ask fast which of some are among others."""
+        return sum([self._bit.setdefault(want, 1 << len(self._bit)) for want in wants])
+
+    def ahead(self, wants: Iterable[Want]) -> float:
+        """The share of one task of the largest of these."""
+        return max((max(self.tasks[want], default=0.0) for want in wants), default=0.0)
+
+    def changed(self, node: Node) -> None:
+        """A leaf leaves the sums of its parent, and enters them with what it holds now; what is
+        above is to be found anew.
+        """
+        branch = node
+        if node.leaf:
+            assert node.parent is not None
+            branch = node.parent
+            if branch not in self.sums:
+                self.sums[branch] = Sums(self.width)
+            sums = self.sums[branch]
+            sums.counted.clear()
+            if node in self._places:
+                d, vector, entry, line = self._places.pop(node)
+                sums.change(d, vector, -1)
+                if entry is not None:
+                    del line[bisect_left(line, entry)]
+            if node in branch.children:
+                self._enter(sums, node)
         for copy in self._copies.values():
             copy.stale[branch] = None
 
-    def _leave(self, sums: Sums, leaf: Leaf, again: bool) -> None:
-        """``again``: it enters again."""
-        line = leaf.line
-        if line is None:
-            subtract_all([sums.idle], leaf.vector)
-        else:
-            sums.capped.take(leaf.d, leaf.vector)
-            sums.moved[line] = None
-            if leaf.entry is not None:
-                del line.leaves[bisect_left(line.leaves, leaf.entry)]
-            if not again or line.wants is not leaf.wants:
-                leaf.line = None
-                line.count -= 1
-                if not line.count:
-                    del sums.lines[line.wants, line.weight]
-        leaf.entry, leaf.vector = None, []
-
-    def _enter(self, sums: Sums, leaf: Leaf) -> None:
-        leaf.vector = vector = [int(x * POINT) for x in leaf.held]
-        if not leaf.wants:
-            add_all([sums.idle], vector)
+    def _enter(self, sums: Sums, leaf: Node) -> None:
+        vector = [int(x * POINT) for x in leaf.used]
+        wants, weight = leaf.wanted, leaf.weight
+        d = max(leaf.used, default=0.0) / weight if wants else None
+        sums.change(d, vector, 1)
+        if d is None or leaf.aside:
+            self._places[leaf] = d, vector, None, []
             return
-        line = leaf.line
+        line = sums.lines.get((wants, weight))
         if line is None:
-            line = leaf.line = sums.line(leaf, self)
-            line.count += 1
-        leaf.d = d = max(leaf.held, default=0.0) / leaf.weight
-        sums.capped.add(d, vector)
-        sums.moved[line] = None
-        if not leaf.aside:
-            leaf.entry = (d, leaf.order, leaf)
-            insort(line.leaves, leaf.entry)
+            sums.lines = {key: each for key, each in sums.lines.items() if each.leaves}
+            line = Line(self.bits(wants), self.ahead(wants) / weight, self.ahead(wants), [])
+            sums.lines[wants, weight] = line
+        entry = (d, leaf.order, leaf)
+        insort(line.leaves, entry)
+        self._places[leaf] = d, vector, entry, line.leaves
 
-    def turned(self, branch: Branch) -> None:
-        """Its share and those above it are to be found anew."""
-        for copy in self._copies.values():
-            copy.stale[branch] = None
-
-    def at(
-        self, fitting: frozenset[Want],
-        unsaturated: Callable[[], Sequence[bool]] | None = None,  # noqa: ARG002 - of all resources
-    ) -> Copy:  # fmt: skip
+    def at(self, fitting: frozenset[Want], _: Any = None) -> Copy:
         """The shares while of all that is wanted only this fits on a server."""
         found = self._copies.pop(fitting, None)
         if found is None:
@@ -115,55 +98,47 @@ class FastShares(ShareTree):
         return found
 
 
-class Copy(Shares):
+class Copy:
     """The shares of all inner nodes while certain wants fit."""
 
     def __init__(self, tree: FastShares, fitting: frozenset[Want]) -> None:
         self.tree = tree
-        self.stale: dict[Branch, None] = {}
+        self.stale: dict[Node, None] = {}  # inner nodes
         self._fitting = fitting
         self._bits = tree.bits(fitting)
         tasks = [tree.tasks[want] for want in fitting]
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
-        self._sums: dict[Branch, Sums] = {}  # of branches, by what stands in them
-        self._ranks: dict[Branch, Rank] = {}  # of those in A
-        self._lines: dict[Branch, list[Rank]] = {}  # the same by parent, in order
-        self._next: dict[Branch, dict[Branch, float]] = {}  # (s + t)/w of the same
-        self._standing: dict[Branch, Standing] = {}
-        self._first: dict[Branch, Child | None] = {}
+        self._sums: dict[Node, Capped] = {}  # how inner children enter
+        self._ranks: dict[Node, Rank] = {}  # of those in A
+        self._lines: dict[Node, list[Rank]] = {}  # the same by parent, in order
+        self._next: dict[Node, dict[Node, float]] = {}  # (s + t)/w of the same
+        self._standing: dict[Node, Attributed] = {}
+        self._first: dict[Node, Node | None] = {}
         self._build(tree.root)
 
-    def _build(self, branch: Branch) -> None:
+    def _build(self, branch: Node) -> None:
         for child in branch.children:
-            if isinstance(child, Branch):
+            if not child.leaf:
                 self._build(child)
                 self._enter(branch, child)
         self._standing[branch] = self._stand(branch)
 
-    def _enter(self, parent: Branch, child: Branch) -> None:
+    def _enter(self, parent: Node, child: Node) -> None:
         new = self._standing[child]
         if parent not in self._sums:
-            self._sums[parent] = Sums(self.tree.width)
+            self._sums[parent] = Capped(self.tree.width)
             self._lines[parent], self._next[parent] = [], {}
         if parent.parent is not None:  # the root's share is compared with nobody's
-            sums, whole = self._sums[parent], [int(x * POINT) for x in new.vector]
-            if new.status == IDLE:
-                add_all([sums.idle], whole)
-            else:
-                sums.capped.add(new.share / child.weight, whole)
-        if new.status == ACTIVE:
+            self._sums[parent].change(*_counted(child, new), 1)
+        if new.active:
             self._ranks[child] = rank = self._rank(child, new)
             insort(self._lines[parent], rank)
             self._next[parent][child] = (new.share + new.ahead) / child.weight
 
-    def _leave(self, parent: Branch, child: Branch, old: Standing) -> None:
+    def _leave(self, parent: Node, child: Node, old: Attributed) -> None:
         if parent.parent is not None:
-            sums, whole = self._sums[parent], [int(x * POINT) for x in old.vector]
-            if old.status == IDLE:
-                subtract_all([sums.idle], whole)
-            else:
-                sums.capped.take(old.share / child.weight, whole)
-        if old.status == ACTIVE:
+            self._sums[parent].change(*_counted(child, old), -1)
+        if old.active:
             line = self._lines[parent]
             del line[bisect_left(line, self._ranks.pop(child))]
             del self._next[parent][child]
@@ -172,78 +147,84 @@ class Copy(Shares):
         """Apply what changed since the last call: the deepest first, so that each branch is looked
         at once.
         """
-        stale, self.stale = self.stale, {}
-        depth = max(branch.depth for branch in stale)
-        while depth >= 0:
-            for branch in [each for each in stale if each.depth == depth]:
+        depths = {branch: len(branch.path()) for branch in self.stale}
+        self.stale = {}
+        depth = max(depths.values())
+        while depth:
+            for branch in [each for each, deep in depths.items() if deep == depth]:
                 old, new = self._standing[branch], self._stand(branch)
                 self._standing[branch] = new
                 parent = branch.parent
                 if parent is not None and new != old:
                     self._leave(parent, branch, old)
                     self._enter(parent, branch)
-                    stale[parent] = None
+                    depths[parent] = depth - 1
             depth -= 1
 
-    def _foremost(self, branch: Branch) -> tuple[Rank | None, float, float]:
+    def _foremost(self, branch: Node) -> tuple[Rank | None, float, float]:
         """Of the leaves of a branch that are in A the rank of the first and its t, and M."""
         best: Rank | None = None
         least, ahead, fitting = NO_CAP, 0.0, self._bits
-        for d, order, then, line, leaf in () if branch.sums is None else branch.sums.ordered():
-            if best is not None and d >= least and d >= best[0] + TIED:
-                break  # of those that follow none is before these
-            if line.bits & fitting:
-                least = min(least, then)
-                even = round(d, DIGITS) if best is None or d < best[0] + TIED else NO_CAP
-                if best is None or (even, order) < (best[0], best[2]):
-                    best, ahead = (even, even, order, leaf), line.ahead
+        sums = self.tree.sums.get(branch)
+        for line in () if sums is None else sums.lines.values():
+            if line.bits & fitting and line.leaves:
+                d, order, leaf = line.leaves[0]
+                least = min(least, d + line.step)
+                if best is None or d < best[0] + TIED:  # else it is not before the best
+                    even = round(d, DIGITS)
+                    if best is None or (even, order) < (best[0], best[2]):
+                        best, ahead = (even, even, order, leaf), line.ahead
         return best, ahead, least
 
-    def _stand(self, branch: Branch) -> Standing:
+    def _stand(self, branch: Node) -> Attributed:
         """How a branch counts; notes which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
-            return _standing_of(IDLE, tuple([x / POINT for x in self._plain(branch)]), 0.0)
+            return _whole(tuple([x / POINT for x in self._plain(branch)]))
         best, ahead, least = self._foremost(branch)  # t and M
         inner = self._lines.get(branch)
         if inner and (best is None or inner[0] < best):
             best = inner[0]
             ahead = self.of(best[3]).ahead
-        status = ACTIVE if best is not None else HELD if branch.wanted else IDLE
         self._first[branch] = None if best is None else best[3]
+        active, demanding = best is not None, bool(branch.wanted)
         if branch.parent is None:  # its share is compared with nobody's
-            return Standing(status, (), 0.0, ahead)
+            return Attributed((), 0.0, active, demanding, ahead)
         if inner:
             least = min(least, *self._next[branch].values())
-        return _standing_of(status, self._vector(branch, least), ahead)
+        return _whole(self._vector(branch, least), active, demanding, ahead)
 
-    def _plain(self, branch: Branch) -> list[int]:
+    def _plain(self, branch: Node) -> list[int]:
         """What is held below it, whatever it counts with."""
-        total = [0] * self.tree.width if branch.sums is None else branch.sums.plain()
+        total = [0] * self.tree.width
+        if branch in self.tree.sums:
+            sums = self.tree.sums[branch]
+            sums.settle(NO_CAP)
+            add_all([total], sums.idle)
+            add_all([total], sums.below)
         if branch in self._sums:
             for child in branch.children:
-                if isinstance(child, Branch):
+                if not child.leaf:
                     add_all([total], self._plain(child))
         return total
 
-    def _vector(self, branch: Branch, least: float) -> tuple[float, ...]:
+    def _vector(self, branch: Node, least: float) -> tuple[float, ...]:
         """Who wants more enters with at most M * w, who does not as it is."""
-        leaves, inner = branch.sums, self._sums.get(branch)
-        if leaves is not None and inner is None:
-            found = leaves.counted.get(least)
-            if found is None:
-                found = leaves.counted[least] = self._summed([leaves], least)
-            return found
-        return self._summed([sums for sums in (leaves, inner) if sums is not None], least)
+        leaves, inner = self.tree.sums.get(branch), self._sums.get(branch)
+        if leaves is None or inner is not None:
+            return self._summed([sums for sums in (leaves, inner) if sums is not None], least)
+        found = leaves.counted.get(least)
+        if found is None:
+            found = leaves.counted[least] = self._summed([leaves], least)
+        return found
 
-    def _summed(self, every: Sequence[Sums], least: float) -> tuple[float, ...]:
+    def _summed(self, every: Sequence[Capped], least: float) -> tuple[float, ...]:
         rest, above = [0] * self.tree.width, [0] * self.tree.width
         for sums in every:
-            capped = sums.capped
-            capped.settle(least)
+            sums.settle(least)
             add_all([rest], sums.idle)
-            add_all([rest], capped.below)
-            add_all([above], capped.above)
+            add_all([rest], sums.below)
+            add_all([above], sums.above)
         if not any(above):
             return tuple([r / POINT for r in rest])
         return tuple([(least * a + r) / POINT for a, r in zip(above, rest, strict=True)])
@@ -255,40 +236,146 @@ class Copy(Shares):
         least = min(least, self._foremost(root)[2])
         total = [int(x * POINT) for x in self._vector(root, least)]
         for child in root.children:
-            if isinstance(child, Branch):
-                status, vector, share, _ = self._standing[child]
-                scale = 1.0
-                if status != IDLE and share > least * child.weight:
-                    scale = least * child.weight / share
-                add_all([total], [int(scale * x * POINT) for x in vector])
+            if not child.leaf:
+                found, scale = self._standing[child], 1.0
+                if found.demanding and found.share > least * child.weight:
+                    scale = least * child.weight / found.share
+                add_all([total], [int(scale * x * POINT) for x in found.vector])
         return tuple([x / POINT for x in total])
 
-    def of(self, child: Child) -> Standing:
-        """How a node counts."""
-        if isinstance(child, Leaf):
-            able = not child.aside and any(want in self._fitting for want in child.wants)
-            share = max(child.held, default=0.0)
-            ahead = max((max(self.tree.tasks[w], default=0.0) for w in child.wants), default=0.0)
-            status = ACTIVE if able else HELD if child.wants else IDLE
-            return Standing(status, child.held, share, ahead if able else 0.0)
-        found = self._standing[child]
-        if child.parent is not None or child.closed:
+    def of(self, node: Node) -> Attributed:
+        """How a node counts; vectors are fractions of the capacity."""
+        if node.leaf:
+            able = not node.aside and any(want in self._fitting for want in node.wanted)
+            ahead = self.tree.ahead(node.wanted) if able else 0.0
+            return _whole(tuple(node.used), able, bool(node.wanted), ahead)
+        found = self._standing[node]
+        if node.parent is not None or node.closed:
             return found
-        return _standing_of(found.status, self._root(), found.ahead)
+        return _whole(self._root(), found.active, found.demanding, found.ahead)
 
-    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
-        """Of the children in A the one that goes first; None: none is in A."""
+    def share(self, node: Node) -> float:
+        """The attributed share."""
+        return self.of(node).share
+
+    def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
+        """Of the children in A, or of some of them, the one that goes first; None: none is in A."""
         if among is None:
             return self._first[branch]
-        able = [self._rank(c, found) for c in among if (found := self.of(c)).status == ACTIVE]
+        able = [self._rank(c, found) for c in among if (found := self.of(c)).active]
         return min(able)[3] if able else None
 
-    def _rank(self, child: Child, standing: Standing) -> Rank:
+    def _rank(self, child: Node, standing: Attributed) -> Rank:
         then = standing.share
-        if isinstance(child, Branch):
+        if not child.leaf:
             then = max([standing.vector[r] for r in self._over], default=0.0)
         return (*even_rank(child.weight, standing.share, then), child.order, child)
 
 
-def _standing_of(status: int, vector: tuple[float, ...], ahead: float) -> Standing:
-    return Standing(status, vector, max(vector, default=0.0), ahead)
+def _whole(
+    vector: tuple[float, ...], active: bool = False, demanding: bool = False, ahead: float = 0.0
+) -> Attributed:
+    """A vector with its share, over all resources."""
+    return Attributed(vector, max(vector, default=0.0), active, demanding, ahead)
+
+
+def _counted(child: Node, standing: Attributed) -> tuple[float | None, list[int]]:
+    """How an inner child enters: its d, if it wants more, and its vector."""
+    d = standing.share / child.weight if standing.demanding else None
+    return d, [int(x * POINT) for x in standing.vector]
+
+
+NO_CAP = float("inf")
+
+
+class Capped:
+    """The sum over children of U * min(1, M/d), where d = s/w, for an M that moves; and of U of
+    those that want nothing more, whose d is None.
+
+    Children of one d are a pile: their count and the sum of U. Of the piles in order, the first
+    ``cut`` have d <= ``level``, the M that was asked for last.
+    """
+
+    __slots__ = ("above", "below", "cut", "idle", "keys", "level", "piles")
+
+    def __init__(self, width: int) -> None:
+        self.piles: dict[float, tuple[list[int], list[int]]] = {}
+        self.keys: list[float] = []
+        self.cut = 0
+        self.level = NO_CAP
+        self.below = [0] * width  # the sum of U over the piles up to the level
+        self.above = [0] * width  # the sum of U/d over the others
+        self.idle = [0] * width
+
+    def change(self, d: float | None, vector: list[int], sign: int) -> None:
+        """A child counts from now on (1), or no more (-1)."""
+        if d is None:
+            (add_all if sign > 0 else subtract_all)([self.idle], vector)
+            return
+        if d not in self.piles:
+            self.piles[d] = ([0], [0] * len(vector))
+            self.keys.insert(bisect_left(self.keys, d), d)
+            self.cut += d <= self.level
+        count, total = self.piles[d]
+        count[0] += sign
+        for r, amount in enumerate(vector):
+            before = total[r]
+            total[r] = after = before + sign * amount
+            if d <= self.level:
+                self.below[r] += sign * amount
+            else:
+                self.above[r] += int(after / d) - int(before / d)
+        if not count[0]:
+            del self.piles[d]
+            del self.keys[bisect_left(self.keys, d)]
+            self.cut -= d <= self.level
+
+    def settle(self, level: float) -> None:
+        """Bring ``below`` and ``above`` to M = ``level``."""
+        keys = self.keys
+        if level == self.level:
+            return
+        while self.cut < len(keys) and keys[self.cut] <= level:
+            self._cross(keys[self.cut], 1)
+            self.cut += 1
+        while self.cut and keys[self.cut - 1] > level:
+            self.cut -= 1
+            self._cross(keys[self.cut], -1)
+        self.level = level
+
+    def _cross(self, d: float, sign: int) -> None:
+        for r, amount in enumerate(self.piles[d][1]):
+            self.below[r] += sign * amount
+            self.above[r] -= sign * int(amount / d)  # d > 0: nothing is below 0
+
+
+Entry = tuple[float, tuple[Any, ...], Node]
+"""A leaf in its line: s/w, and what breaks ties, which no other has."""
+
+
+class Line(NamedTuple):
+    """Leaves of one parent that want the same and weigh the same, the least share first."""
+
+    bits: int
+    """Of what they want."""
+    step: float
+    """t/w of each."""
+    ahead: float
+    """t, the share of one task of the largest that they want."""
+    leaves: list[Entry]
+    """In order, but for those that were tried in vain."""
+
+
+Place = tuple[float | None, list[int], Entry | None, list[Entry]]
+"""How a leaf entered: its d, its vector, its entry, and the leaves of its line."""
+
+
+class Sums(Capped):
+    """How the leaves of one inner node enter it."""
+
+    __slots__ = ("counted", "lines")
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
+        self.lines: dict[tuple[Any, float], Line] = {}

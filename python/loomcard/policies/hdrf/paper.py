@@ -5,8 +5,7 @@ allocation that they are to reach (Algorithm 1), and what each node is guarantee
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 Amount = TypeVar("Amount", int, float)
 Vector = Sequence[float]
@@ -19,39 +18,51 @@ servers, ``prose`` the letter of the paper.
 """
 
 
-@dataclass(slots=True, eq=False)
 class Node:
-    """A queue (inner node) or whatever holds tasks (leaf); compared by identity."""
+    """A queue (inner node) or whatever holds tasks (leaf); compared by identity.
 
-    name: str
-    weight: float = 1.0
-    """w[n]: positive, relative to its siblings."""
-    children: list[Node] = field(default_factory=list)
-    """C(n), in the order that breaks ties."""
-    demand: tuple[float, ...] = ()
-    """T[l] of a leaf: what one of its tasks takes, units a task."""
-    used: list[float] = field(default_factory=list)
-    """What it holds: of a leaf its tasks' sum, of an inner node its leaves'; [] is nothing yet."""
-    wants: bool = True
-    """A leaf is demanding: it wants more than it holds."""
-    parent: Node | None = field(default=None, repr=False)
-    """P(n); set when the parent is made."""
+    The paper's functions and the trees of a cluster have the same nodes.
+    """
 
-    def __post_init__(self) -> None:
-        if self.weight <= 0:
-            raise ValueError(f"{self.name}: a weight of {self.weight}; expected more than 0")
-        for child in self.children:
-            child.parent = self
+    __slots__ = (
+        "aside", "children", "closed", "demand", "leaf", "member", "order", "parent", "used",
+        "wanted", "wants", "weight",
+    )  # fmt: skip
 
-    @property
-    def leaf(self) -> bool:
-        """It holds tasks itself."""
-        return not self.children
+    def __init__(
+        self, member: Any, weight: float = 1.0, children: Iterable[Node] | None = None,
+        demand: tuple[float, ...] = (), used: Sequence[float] = (), wants: bool = True,
+        order: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
+        """``children``: None for a leaf. Raises ValueError for a weight that is not positive."""
+        if weight <= 0:
+            raise ValueError(f"{member}: a weight of {weight}; expected more than 0")
+        self.member = member  # what it stands for: a word, or a cluster's queue or application
+        self.weight = weight  # w[n]: relative to its siblings
+        self.leaf = children is None  # it holds tasks itself
+        self.children: dict[Node, None] = {}  # C(n)
+        self.parent: Node | None = None  # P(n)
+        self.demand = demand  # T[l] of a leaf: what one of its tasks takes, units a task
+        self.used = used  # of a leaf what its tasks take in all; () or [] is nothing yet
+        self.wants = wants  # a leaf wants more than it holds
+        self.order = order  # breaks ties among siblings; where it is equal, the first child
+        self.wanted: Any = ()  # kinds of task: of a leaf those it wants, else how many leaves do
+        self.closed = False  # at and below it nobody may have more, whatever is wanted
+        self.aside = False  # a leaf was tried in vain: it counts as blocked
+        for child in children or ():
+            self.add(child)
+
+    def add(self, child: Node) -> None:
+        """One more child, the last."""
+        child.parent = self
+        self.children[child] = None
 
     @property
     def demanding(self) -> bool:
-        """It wants more than it holds; an inner node does when a child does."""
-        return self.wants if self.leaf else any(child.demanding for child in self.children)
+        """It wants more than it holds and may have it; an inner node when a child does."""
+        if self.leaf:
+            return self.wants and not any(n.closed for n in self.path())
+        return any(child.demanding for child in self.children)
 
     def leaves(self) -> Iterator[Node]:
         """Those that hold tasks below it, itself if it does, from the first child to the last."""
@@ -64,12 +75,15 @@ class Node:
             yield from child.walk()
 
     def path(self) -> list[Node]:
-        """From the root to itself."""
-        return [self] if self.parent is None else [*self.parent.path(), self]
+        """From itself to the root."""
+        found, above = [self], self.parent
+        while above is not None:
+            found.append(above)
+            above = above.parent
+        return found
 
 
-@dataclass(frozen=True, slots=True)
-class Attributed:
+class Attributed(NamedTuple):
     """What counts as held by a node when it is compared with its siblings."""
 
     vector: tuple[float, ...]
@@ -80,10 +94,12 @@ class Attributed:
     """
     active: bool
     """It is in A: below it a leaf wants more and is not blocked."""
-    minimum: float | None = None
-    """M of an inner node; None where no child is active."""
+    demanding: bool
+    """Below it a leaf wants more."""
     ahead: float = 0.0
     """t[n]: the share of the task that the descent would start below it, 0 where it is blocked."""
+    minimum: float | None = None
+    """M of an inner node; None where no child is active."""
 
 
 def dominant_share(
@@ -134,19 +150,20 @@ def update_shares(
 
     def in_a(leaf: Node) -> bool:
         if can_start is not None:
-            return leaf.wants and leaf in can_start
-        return leaf.wants and all(unsaturated[r] or not leaf.demand[r] for r in among)
+            return leaf in can_start
+        return all(unsaturated[r] or not leaf.demand[r] for r in among)
 
     def update_s(n: Node) -> Attributed:
         least, ahead = None, 0.0
         if n.leaf:
             vector = tuple(n.used) or (0.0,) * len(capacity)
-            active = in_a(n)
+            demanding = n.demanding
+            active = demanding and in_a(n)
             ahead = dominant_share(n.demand, capacity) if active else 0.0
         else:
             below = [(c, update_s(c)) for c in n.children]
             line = [(c, a) for c, a in below if a.active]
-            active = bool(line)
+            active, demanding = bool(line), any(a.demanding for _, a in below)
             if setting == "look_ahead":
                 least = min(((a.share + a.ahead) / c.weight for c, a in line), default=None)
             else:
@@ -158,7 +175,8 @@ def update_shares(
             vector = tuple(
                 sum(f * u[r] for f, u in zip(scales, vectors, strict=True)) for r in among
             )
-        found[n] = Attributed(vector, dominant_share(vector, capacity, over), active, least, ahead)
+        share = dominant_share(vector, capacity, over)
+        found[n] = Attributed(vector, share, active, demanding, ahead, least)
         return found[n]
 
     update_s(root)
@@ -179,7 +197,7 @@ def factor(
         return 1.0
     if held.active and setting != "look_ahead":
         return least * child.weight / held.share if held.share else 0.0
-    if setting != "prose" and child.demanding:
+    if setting != "prose" and held.demanding:
         whole = dominant_share(held.vector, capacity)
         return min(1.0, least * child.weight / whole) if whole else 1.0
     return 1.0
@@ -197,8 +215,7 @@ def plain_shares(
         if n.leaf:
             sums[n] = list(n.used) or [0.0] * len(capacity)
         else:
-            columns = zip(*(sums[c] for c in n.children), strict=True)
-            sums[n] = [sum(column) for column in columns]
+            sums[n] = [sum(sums[c][r] for c in n.children) for r in range(len(capacity))]
     return {n: dominant_share(held, capacity, among) for n, held in sums.items()}
 
 
@@ -336,7 +353,7 @@ def task_of(leaf: Node) -> Vector:
     if any(leaf.demand):
         return leaf.demand
     if leaf.wants:
-        raise ValueError(f"{leaf.name}: it wants tasks of nothing; expected a demand above 0")
+        raise ValueError(f"{leaf.member}: it wants tasks of nothing; expected a demand above 0")
     return leaf.used
 
 

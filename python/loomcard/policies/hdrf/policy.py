@@ -20,11 +20,10 @@ from loomcard.model.room import Shape
 from loomcard.model.view import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
-from loomcard.policies.hdrf.paper import Setting
+from loomcard.policies.hdrf.paper import Node, Setting
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
-from loomcard.policies.hdrf.rounds import RULES, Recomputed
+from loomcard.policies.hdrf.rounds import ShareTree, alloc, hdrf
 from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, released
-from loomcard.policies.hdrf.share_tree import Branch, Child, ShareTree
 from loomcard.policies.hold import serve_holds
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
@@ -58,7 +57,7 @@ class Descent:
     preempting: Rules | None = None
     walks_tree = True
 
-    def tree(self, root: Branch, width: int) -> ShareTree:
+    def tree(self, root: Node, width: int) -> ShareTree:
         """A tree of shares by this policy's rule."""
         raise NotImplementedError
 
@@ -102,11 +101,15 @@ class Descent:
 
     def _fill(self, server: Server, partition: Partition) -> None:
         forest, plan, tree = server.forest, server.plan, partition.tree
-        sooner = partial(below_guaranteed, forest, partition)
         fitting = partition.look()
+
+        def first(branch: Node) -> Node | None:
+            sooner = below_guaranteed(forest, partition, branch)
+            return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
+
         while fitting and not plan.spent:
             shares = partition.shares(fitting)  # Algorithms 2 and 3
-            leaf = shares.descend(tree.root, sooner)
+            leaf = alloc(tree.root, first)
             if leaf is None:
                 break
             if not server.serve(partition, leaf, fitting):
@@ -130,7 +133,7 @@ class Descent:
         return forest
 
 
-def below_guaranteed(forest: Forest, partition: Partition, branch: Branch) -> list[Child]:
+def below_guaranteed(forest: Forest, partition: Partition, branch: Node) -> list[Node]:
     """The queues that hold less than they are guaranteed by the set-up: they go first."""
     queues = forest.promising.get(branch.member, ())
     found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
@@ -184,11 +187,11 @@ class HierarchicalDominantResourceFairness(Descent):
             self.preempt_cooldown_ms,
         )  # fmt: skip
 
-    def tree(self, root: Branch, width: int) -> ShareTree:
+    def tree(self, root: Node, width: int) -> ShareTree:
         """Shares as ``update_shares`` gives them."""
         if self.setting == "look_ahead":
             return FastShares(root, width)
-        return Recomputed(root, width, RULES[self.setting])
+        return ShareTree(root, width, partial(hdrf, setting=self.setting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +224,7 @@ def report(plan: Plan, forest: Forest) -> int:
     for partition in forest.partitions.values():
         fitting = partition.look()
         # Where all is taken nobody is compared: shares are told as when some of all were free.
-        told = fitting or frozenset(partition.tree.root.wants)
+        told = fitting or frozenset(partition.tree.wanted)
         shares = partition.shares(told)
         plain = {
             child: partition.share(forest.used(child.member, partition.label))
@@ -229,7 +232,7 @@ def report(plan: Plan, forest: Forest) -> int:
         }
         least = partition.guarantees(plan.view.cluster_capacity, plain.__getitem__, _queues_in)
         for child, share in plain.items():
-            attributed, why = shares.of(child).share, _why(child, fitting)
+            attributed, why = shares.share(child), _why(child, fitting)
             state = PartitionState(partition.label, share, attributed, least[child], why)
             by_queue.setdefault(child.member, []).append(state)
         for queue in forest.queues:
@@ -247,23 +250,23 @@ def report(plan: Plan, forest: Forest) -> int:
 NO_WISH = "it wants no more than it holds, or may have no more"
 
 
-def _queues(child: Child) -> Iterable[Child]:
+def _queues(child: Node) -> Iterable[Node]:
     yield child
     for below in _queues_in(child):
         yield from _queues(below)
 
 
-def _queues_in(child: Any) -> Iterable[Child]:
+def _queues_in(child: Any) -> Iterable[Node]:
     """The queues among the children: applications are not told of."""
     return () if child.member.leaf else child.children
 
 
-def _why(child: Child, fitting: frozenset[Shape]) -> str | None:
+def _why(child: Node, fitting: frozenset[Shape]) -> str | None:
     """None: it is in the paper's A."""
-    if isinstance(child, Branch) and child.closed:
+    if child.closed:
         return "it has its maximum"
-    if not child.wants:
+    if not child.wanted:
         return NO_WISH
-    if not any(want in fitting for want in child.wants):
+    if not any(want in fitting for want in child.wanted):
         return "no server has room for what it wants"
     return None

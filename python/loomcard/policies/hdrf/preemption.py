@@ -22,10 +22,10 @@ from loomcard.model.holds import why_never
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
+from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
 from loomcard.policies.hdrf.fit import Limits, has_room
 from loomcard.policies.hdrf.serve import Owed, OwedTasks, asks_of, for_first, word_of
-from loomcard.policies.hdrf.share_tree import Child, Leaf, upwards
 
 ROUNDING = 1e-9
 EVERY_MS = 1000
@@ -108,22 +108,22 @@ class Taking:
         self._memory = memory
         self._tasks = owed
         self._limits = Limits()
-        self._plain: dict[Child, list[int]] = {}  # what is held and not being taken
-        self._leaf_of: dict[Application, Leaf] = {}
+        self._plain: dict[paper.Node, list[int]] = {}  # what is held and not being taken
+        self._leaf_of: dict[Application, paper.Node] = {}
         for leaf in partition.leaves.values():
             self._charge(leaf, forest.used(leaf.member, partition.label), 1)
         self._before = {node: self._share(node) for node in self._plain}
         self._guarantee = partition.guarantees(plan.view.cluster_capacity, self._share)
         for leaf in partition.leaves.values():
             self._note(leaf)
-        everything = frozenset(partition.tree.root.wants)
+        everything = frozenset(partition.tree.wanted)
         self._shares = partition.shares(everything)
         self._left = rules.budget
         self._taken = Counter[Ask]()  # in this call, tasks for an ask and those alike
         by_need = sorted(partition.leaves.values(), key=self._need)
-        self.starved: dict[str, Leaf] = {word_of(x): x for x in by_need if any(self._claims(x))}
+        self.starved = {word_of(leaf): leaf for leaf in by_need if any(self._claims(leaf))}
 
-    def _note(self, leaf: Leaf) -> None:
+    def _note(self, leaf: paper.Node) -> None:
         """What is being taken from a leaf, and what is owed to it."""
         for app in applications_of(leaf.member):
             self._leaf_of[app] = leaf
@@ -135,7 +135,7 @@ class Taking:
         for size in self._tasks.of(leaf):
             self._limits.owe(_queue(leaf), size)
 
-    def _need(self, leaf: Leaf) -> tuple[Any, ...]:
+    def _need(self, leaf: paper.Node) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
         part = self._share(leaf) / least if least else float("inf")
         return part, [node.order for node in upwards(leaf)][::-1]  # of equals the first child
@@ -143,18 +143,18 @@ class Taking:
     def _here(self, container: Container) -> bool:
         return container.node.label == self._partition.label
 
-    def _charge(self, leaf: Leaf, amounts: Sequence[int], sign: int) -> None:
-        sums = [self._plain.setdefault(node, [0] * len(amounts)) for node in upwards(leaf)]
+    def _charge(self, leaf: paper.Node, amounts: Sequence[int], sign: int) -> None:
+        sums = [self._plain.setdefault(node, [0] * len(amounts)) for node in leaf.path()]
         (add_all if sign > 0 else subtract_all)(sums, amounts)
 
-    def _share(self, child: Child) -> float:
+    def _share(self, child: paper.Node) -> float:
         return self._partition.share(self._plain[child]) if child in self._plain else 0.0
 
-    def _claims(self, leaf: Leaf) -> Iterator[Ask]:
+    def _claims(self, leaf: paper.Node) -> Iterator[Ask]:
         """The asks of which it may have one more task, by its limits, and with it and with what it
         is owed stays within its guarantee.
         """
-        shapes = [want for want in leaf.wants if self._within(leaf, want[0])]
+        shapes = [want for want in leaf.wanted if self._within(leaf, want[0])]
         if not shapes:
             return
         owed = self._tasks.of(leaf)
@@ -167,7 +167,7 @@ class Taking:
             if more and not self._limits.barred(ask):
                 yield ask
 
-    def _within(self, leaf: Leaf, size: Sequence[int]) -> bool:
+    def _within(self, leaf: paper.Node, size: Sequence[int]) -> bool:
         total = list(self._plain[leaf])
         for each in (size, *self._tasks.of(leaf)):
             add_all([total], each)
@@ -197,7 +197,7 @@ class Taking:
                     break
         return count
 
-    def _victims(self, leaf: Leaf) -> tuple[Ask, list[Container]] | None:
+    def _victims(self, leaf: paper.Node) -> tuple[Ask, list[Container]] | None:
         """Containers of one server that make room there for one task of a starved leaf, and the
         ask: of those that hold most first, AMs last.
         """
@@ -215,7 +215,7 @@ class Taking:
                             return ask, found
         return None
 
-    def _on_server(self, leaf: Leaf, ask: Ask, node: Node, am_too: bool) -> list[Container]:
+    def _on_server(self, leaf: paper.Node, ask: Ask, node: Node, am_too: bool) -> list[Container]:
         if why_never(ask, node) is not None:
             return []  # the task may not go there
         need = self._forest.servers.needs(ask.size, node)
@@ -253,14 +253,14 @@ class Taking:
         return sizes
 
     def _candidates(
-        self, leaf: Leaf, ask: Ask, am_too: bool, held: Iterable[Container]
+        self, leaf: paper.Node, ask: Ask, am_too: bool, held: Iterable[Container]
     ) -> Iterator[Container]:
         """What of what is held may be taken, by the mirror of the descent: at each queue from the
         root down the child of the largest s/w; of a leaf's containers the latest first, AMs last.
         Where maxima are tight for ``ask``, from inside the lowest of those queues only.
         """
         inside = next(reversed(self._limits.tight(ask)), None)
-        found: dict[Leaf, list[Container]] = {}
+        found: dict[paper.Node, list[Container]] = {}
         for container in held:
             victim = self._leaf_of.get(container.application)
             if (
@@ -277,22 +277,22 @@ class Taking:
             mine = sorted(found[victim], key=lambda c: (c.is_am, -c.allocated_ms, -c.number))
             yield from (container for container in mine if self._spares(victim, leaf, container))
 
-    def _mirrored(self, leaf: Leaf) -> list[Any]:
+    def _mirrored(self, leaf: paper.Node) -> list[Any]:
         """By the attributed shares at each queue, less what was taken since they were."""
         key: list[Any] = []
-        for node in upwards(leaf):
+        for node in leaf.path():
             before = self._before[node]
             kept = self._share(node) / before if before else 1.0
-            key.append((-self._shares.of(node).share * kept / node.weight, node.order))
+            key.append((-self._shares.share(node) * kept / node.weight, node.order))
         return key[::-1]
 
-    def _spares(self, victim: Leaf, starved: Leaf, container: Container) -> bool:
+    def _spares(self, victim: paper.Node, starved: paper.Node, container: Container) -> bool:
         """No node above the container that does not gain by it falls below its guarantee. A leaf
         whose guarantee is less than this container has no claim on it: else many small leaves, each
         with one, would keep more than their queue is guaranteed.
         """
-        gains, size = set(upwards(starved)), self._partition.share(container.size)
-        for node in upwards(victim):
+        gains, size = set(starved.path()), self._partition.share(container.size)
+        for node in victim.path():
             if node not in gains and not (node is victim and size > self._guarantee[node]):
                 pairs = zip(self._plain[node], container.size, strict=True)
                 after = self._partition.share([held - loss for held, loss in pairs])
@@ -300,7 +300,7 @@ class Taking:
                     return False
         return True
 
-    def _evict(self, leaf: Leaf, ask: Ask, victims: list[Container]) -> None:
+    def _evict(self, leaf: paper.Node, ask: Ask, victims: list[Container]) -> None:
         now, rules = self._plan.view.now_ms, self._rules
         share, least = self._share(leaf), self._guarantee[leaf]
         for container in victims:
@@ -326,7 +326,7 @@ def _helps(container: Container, short: list[bool]) -> bool:
     return any(s and amount for s, amount in zip(short, container.size, strict=True))
 
 
-def _kinds(leaf: Leaf, shapes: Collection[Shape]) -> dict[Ask, int]:
+def _kinds(leaf: paper.Node, shapes: Collection[Shape]) -> dict[Ask, int]:
     """The asks of a leaf for these shapes; of those alike in size, user, queue and place the first,
     with the count of all.
     """
@@ -342,11 +342,11 @@ def _kinds(leaf: Leaf, shapes: Collection[Shape]) -> dict[Ask, int]:
     return counts
 
 
-def _queue(leaf: Leaf) -> Queue:
+def _queue(leaf: paper.Node) -> Queue:
     member = leaf.member
     return member if isinstance(member, Queue) else member.queue
 
 
-def _name(leaf: Leaf) -> str:
+def _name(leaf: paper.Node) -> str:
     member = leaf.member
     return member.path if isinstance(member, Queue) else f"{member.id} in {member.queue.path}"

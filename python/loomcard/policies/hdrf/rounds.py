@@ -1,8 +1,8 @@
-"""The dynamic scheduler (Algorithms 2 and 4) on plain values, and the baselines' rules beside it.
+"""The dynamic scheduler (Algorithms 2 and 4): one round serves one task, by shares that are worked
+out anew.
 
-A round serves one task. The tests, the worked examples and the study of random trees run on these;
-on a cluster the policies do, by the same rules: ``Recomputed`` puts what YARN's books say into the
-paper's nodes.
+``Pool`` runs it on plain values: the tests, the worked examples and the study of random trees do.
+On a cluster the policies do; ``ShareTree`` is told what happens there, and its shares for a while.
 """
 
 from __future__ import annotations
@@ -10,31 +10,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from loomcard.policies.hdrf.paper import (
-    SETTINGS,
     Node,
     Vector,
     dominant_share,
     guarantees,
     largest_demand,
-    plain_shares,
     unsaturated,
     update_shares,
-)
-from loomcard.policies.hdrf.share_tree import (
-    ACTIVE,
-    HELD,
-    IDLE,
-    Branch,
-    Child,
-    Leaf,
-    Shares,
-    ShareTree,
-    Standing,
-    Want,
 )
 
 DIGITS = 9
@@ -65,13 +50,11 @@ class Pool:
     """The server of each task of a leaf, the oldest first."""
     capacity: list[float] = field(init=False)
     """R, in units."""
-    _paths: dict[Node, list[Node]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.capacity = [sum(column) for column in zip(*self.servers, strict=True)]
         self.free = [list(server) for server in self.servers]
         self.running = {leaf: deque() for leaf in self.root.leaves()}
-        self._paths = {leaf: leaf.path() for leaf in self.running}
         for n in self.root.walk():
             n.used = [0] * len(self.servers[0])
 
@@ -95,7 +78,7 @@ class Pool:
             fitting = (i for i in range(len(self.free)) if self._fits(leaf, needs, i, held))
             place = next(fitting, None) if leaf.wants else None
             if place is not None:
-                found |= dict.fromkeys(self._paths[leaf], place)
+                found |= dict.fromkeys(leaf.path(), place)
         return found
 
     def _largest(self) -> list[float]:
@@ -143,16 +126,16 @@ class Pool:
     def _take(self, leaf: Node, server: int, sign: int) -> None:
         for r, amount in enumerate(leaf.demand):
             self.free[server][r] -= sign * amount
-            for n in self._paths[leaf]:
-                n.used[r] += sign * amount
+        for n in leaf.path():
+            n.used = [u + sign * t for u, t in zip(n.used, leaf.demand, strict=True)]
 
     def shares(self) -> dict[Node, float]:
         """The plain dominant share of each node."""
         return {n: dominant_share(n.used, self.capacity) for n in self.root.walk()}
 
-    def tasks(self) -> dict[str, int]:
+    def tasks(self) -> dict[Any, int]:
         """How many tasks of each leaf run, by its name."""
-        return {leaf.name: len(servers) for leaf, servers in self.running.items()}
+        return {leaf.member: len(servers) for leaf, servers in self.running.items()}
 
 
 Rank = Any
@@ -163,6 +146,8 @@ now; of those alone a rank is needed.
 """
 Round = Callable[[Pool], Node | None]
 """Starts one task and says of which leaf; None where none can be."""
+Want = Any
+"""A kind of task that leaves ask for: on a cluster its size and partition."""
 
 
 def hdrf(
@@ -188,177 +173,40 @@ def even_rank(weight: float, share: float, then: float) -> tuple[float, float]:
     return round(share / weight, DIGITS), round(then / weight, DIGITS)
 
 
-def per_level_drf(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
-    return by_weight(plain_shares(root, capacity))
-
-
-def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """Rescaling to the least share among all children that want more, as if nothing were ever
-    saturated (section 3.4's first step).
-    """
-    found = update_shares(root, capacity, (True,) * len(capacity), "prose")
-    return by_weight({n: a.share for n, a in found.items()})
-
-
-def ignore_blocked_only(
-    root: Node, capacity: Vector, y: Sequence[bool], *_: object
-) -> Mapping[Node, Rank]:
-    """Plain sums, compared over the resources that are not saturated: section 3.4 without its
-    rescaling.
-    """
-    over = [r for r, room in enumerate(y) if room]
-    return by_weight(plain_shares(root, capacity, over))
-
-
-def collapsed_fixed(
-    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
-) -> Mapping[Node, Rank]:
-    """Flat weighted DRF over the leaves, each with its product of weights (variant A)."""
-    weight = collapsed_weights(root)
-    return _flat(root, able, {x: dominant_share(x.used, capacity) / weight[x] for x in weight})
-
-
-def collapsed_recalculated(
-    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
-) -> Mapping[Node, Rank]:
-    """To the leaf that is furthest below its target of now (variant B)."""
-    target = collapsed_target(root, capacity)
-    return _flat(root, able, {x: dominant_share(x.used, capacity) - target[x] for x in target})
-
-
-def _flat(root: Node, able: Collection[Node], rank: dict[Node, Rank]) -> Mapping[Node, Rank]:
-    """An inner node stands where the first of the leaves does that can start a task below it."""
-    found = dict(rank)
-    for n in reversed(list(root.walk())):
-        if not n.leaf:
-            found[n] = min((found[c] for c in n.children if c in able), default=0.0)
-    return found
-
-
 def by_weight(share: Mapping[Node, float]) -> Mapping[Node, Rank]:
     """s/w."""
     return {n: s / n.weight for n, s in share.items()}
 
 
-_SLACK = 1e-12
-"""A part of a capacity that is rounding and no room."""
-
-
-def collapsed_weights(
-    root: Node, counts: Callable[[Node], bool] = lambda _: True
-) -> dict[Node, float]:
-    """Each leaf's product of w[n] / sum(w[i]) along its path; they add up to 1.
-
-    The sum goes over the siblings i, n included, that count: all (variant A, fixed), or
-    those with a demanding leaf (variant B, recalculated). Below a node that does not count the
-    weight is 0.
+def alloc(root: Node, first: Callable[[Node], Node | None]) -> Node | None:
+    """Alloc (Algorithm 4): from the root down the child that goes ``first``, to a leaf; None: there
+    is none.
     """
-    found: dict[Node, float] = {}
-
-    def descend(n: Node, weight: float) -> None:
-        if n.leaf:
-            found[n] = weight
-        counting = [c.weight for c in n.children if counts(c)]
-        for c in n.children:
-            descend(c, weight * c.weight / sum(counting) if counts(c) else 0.0)
-
-    descend(root, 1.0)
-    return found
+    n: Node | None = root
+    while n is not None and not n.leaf:
+        n = first(n)
+    return n
 
 
-def collapsed_target(
-    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
-) -> dict[Node, float]:
-    """What variant B gives each leaf, as a dominant share: flat weighted DRF that fills from empty
-    (specification 2.3).
-
-    Between two renewals each open leaf's share grows at the rate of its weight; when one has all
-    that it wants or a resource it needs is full, it no longer counts as a sibling, and the weights
-    are made anew. ``tasks``: the most that a leaf takes in all; a leaf without that wants more is
-    not bounded, and one that wants nothing has what it holds. The fill is exact, not in slices.
-    """
-    leaves = list(root.leaves())
-    rate = {leaf: _a_share(leaf, capacity) for leaf in leaves}
-    most = {leaf: _most(leaf, capacity, tasks) for leaf in leaves}
-    share, free = dict.fromkeys(leaves, 0.0), [float(c) for c in capacity]
-
-    def is_open(leaf: Node) -> bool:
-        room = all(
-            f > _SLACK * c or not need
-            for f, c, need in zip(free, capacity, rate[leaf], strict=True)
-        )
-        return room and any(rate[leaf]) and share[leaf] < most[leaf] - _SLACK
-
-    while growing := [leaf for leaf in leaves if is_open(leaf)]:
-        lively = {n for leaf in growing for n in leaf.path()}
-        weight = collapsed_weights(root, lively.__contains__)
-        spent = [sum(weight[g] * rate[g][r] for g in growing) for r in range(len(capacity))]
-        step = min((f / s for f, s in zip(free, spent, strict=True) if s), default=0.0)
-        step = min([step, *((most[g] - share[g]) / weight[g] for g in growing)])
-        for g in growing:
-            share[g] += step * weight[g]
-        free = [f - step * s for f, s in zip(free, spent, strict=True)]
-    return share
-
-
-def _a_share(leaf: Node, capacity: Vector) -> list[float]:
-    """What a dominant share of 1 takes of each resource, in units; of a leaf that wants no task
-    by what it holds; zeros where it holds nothing.
-    """
-    vector = leaf.demand if any(leaf.demand) else leaf.used or [0.0] * len(capacity)
-    whole = dominant_share(vector, capacity)
-    return [amount / whole if whole else 0.0 for amount in vector]
-
-
-def _most(leaf: Node, capacity: Vector, tasks: Mapping[Node, float] | None) -> float:
-    if tasks is not None and leaf in tasks:
-        return tasks[leaf] * dominant_share(leaf.demand, capacity)
-    return float("inf") if leaf.wants else dominant_share(leaf.used, capacity)
-
-
-RULES: dict[str, Rule] = {
-    **{setting: partial(hdrf, setting=setting) for setting in SETTINGS},
-    "per_level_drf": per_level_drf,
-    "rescale_only": rescale_only,
-    "ignore_blocked_only": ignore_blocked_only,
-    "collapsed_fixed": collapsed_fixed,
-    "collapsed_recalculated": collapsed_recalculated,
-}
-"""H-DRF in its settings, and the baselines."""
-
-
-def hdrf_round(pool: Pool, rule: Rule = RULES["look_ahead"]) -> Node | None:
-    """Shares anew over the whole tree, then Alloc (Algorithm 4): from the root down the child that
-    can schedule and goes first by the rule, of equals the first; its leaf starts one task.
+def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
+    """Shares anew over the whole tree, then the leaf that ``alloc`` finds by the rule, of those
+    that can schedule, starts one task.
     """
     places = pool.places()
-    n = pool.root
-    if n not in places:
+    if pool.root not in places:
         return None
     rank = rule(pool.root, pool.capacity, pool.unsaturated, places)
-    while not n.leaf:
-        n = min((c for c in n.children if c in places), key=rank.__getitem__)
-    pool.start(n, places[n])
-    return n
+    leaf = alloc(pool.root, lambda n: first_by(rank, n.children, places))
+    assert leaf is not None
+    pool.start(leaf, places[leaf])
+    return leaf
 
 
-def cs_current_round(pool: Pool) -> Node | None:
-    """The paper's "C.S-Current": per-level DRF that stops where the child whose turn it is cannot
-    be served, so that what others could use idles. Not among ``ROUNDS``: it is not Pareto.
-    """
-    share, places = plain_shares(pool.root, pool.capacity), pool.places()
-    n = pool.root
-    while not n.leaf and n.demanding:
-        n = min((c for c in n.children if c.demanding), key=lambda c: share[c] / c.weight)
-    if n not in places:
-        return None
-    pool.start(n, places[n])
-    return n
-
-
-ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
-"""A round by each rule."""
+def first_by(
+    rank: Mapping[Node, Rank], among: Iterable[Node], able: Collection[Node]
+) -> Node | None:
+    """The one of the least rank of those below which a task can start, of equals the first."""
+    return min((n for n in among if n in able), key=lambda n: (rank[n], n.order), default=None)
 
 
 def fill(pool: Pool, round_: Round) -> int:
@@ -377,55 +225,130 @@ def churn(pool: Pool, round_: Round, finishing: Iterable[Node]) -> None:
             fill(pool, round_)
 
 
-class Recomputed(ShareTree):
-    """A cluster's tree by a rule, all worked out anew each time; a leaf of several kinds of task
-    counts by the first of them.
+class Shares(Protocol):
+    """How all nodes of a tree count while certain kinds of task fit."""
+
+    def share(self, node: Node) -> float:
+        """What the descent compares, times the weight."""
+
+    def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
+        """Of the children in A, or of some of them, the one that goes first; None: none is in A."""
+
+
+class ShareTree:
+    """A cluster's tree, whose leaves come, go, hold and want; ``at`` gives its shares by a rule.
+
+    Leaves' ``used`` are fractions of the capacity. A leaf may want several kinds of task (on a
+    cluster, sizes in a partition); it counts by the first of them. ``width``: count of resource
+    types. Inner nodes are there before the first leaf.
     """
 
-    def __init__(self, root: Branch, width: int, rule: Rule) -> None:
-        super().__init__(root, width)
+    def __init__(self, root: Node, width: int, rule: Rule) -> None:
+        self.root = root
+        self.width = width
         self.rule = rule
+        for n in root.walk():
+            if not n.leaf:
+                n.wanted = {}
+        self.tasks: dict[Want, tuple[float, ...]] = {}
+        self.version = 0  # changes when what is wanted in the whole tree does
+        self._aside: list[Node] = []
 
-    def at(self, fitting: frozenset[Want], unsaturated: Callable[[], Sequence[bool]]) -> Ranks:
-        """The shares while of all that is wanted only this fits on a server."""
+    def at(self, fitting: frozenset[Want], unsaturated: Callable[[], Sequence[bool]]) -> Shares:
+        """The shares while of all that is wanted only this fits on a server, and Y."""
         return Ranks(self, fitting, unsaturated())
 
+    @property
+    def wanted(self) -> tuple[Want, ...]:
+        """What is wanted, and not forbidden at the root."""
+        return () if self.root.closed else tuple(self.root.wanted)
 
-class Ranks(Shares):
+    def changed(self, node: Node) -> None:
+        """What a leaf holds or wants changed, or it has gone; or an inner node closed or opened.
+        Nothing is to be done where all is worked out anew.
+        """
+
+    def learn(self, want: Want, task: tuple[float, ...]) -> None:
+        """One task of ``want`` takes these fractions of the capacity."""
+        self.tasks[want] = task
+
+    def put(self, leaf: Node, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
+        """A leaf came, or holds and wants something else from now on. Each of ``wants`` was
+        learnt.
+        """
+        if wants != leaf.wanted:
+            self._want(leaf.parent, leaf.wanted, -1)
+            self._want(leaf.parent, wants, 1)
+            leaf.wanted = wants
+        leaf.wants = bool(wants)
+        leaf.demand = self.tasks[wants[0]] if wants else (0.0,) * self.width
+        self.hold(leaf, held)
+
+    def hold(self, leaf: Node, held: tuple[float, ...]) -> None:
+        """A leaf of the tree holds something else from now on."""
+        leaf.used = held
+        self.changed(leaf)
+
+    def remove(self, leaf: Node) -> None:
+        """A leaf goes."""
+        assert leaf.parent is not None
+        self._want(leaf.parent, leaf.wanted, -1)
+        leaf.wanted, leaf.wants = (), False
+        del leaf.parent.children[leaf]
+        self.changed(leaf)
+
+    def close(self, branch: Node, closed: bool) -> None:
+        """An inner node may have nothing more, or may again: its parent sees nothing wanted."""
+        if closed != branch.closed:
+            branch.closed = closed
+            for want, count in branch.wanted.items():
+                self._want(branch.parent, (want,), -count if closed else count)
+            self.version += branch is self.root
+            self.changed(branch)
+
+    def set_aside(self, leaf: Node) -> None:
+        """A leaf was tried in vain: it counts as blocked until ``put_back``."""
+        leaf.aside = True
+        self._aside.append(leaf)
+        self.changed(leaf)
+
+    def put_back(self) -> None:
+        """Whoever was tried in vain may try again."""
+        for leaf in self._aside:
+            leaf.aside = False
+            if leaf.parent is not None and leaf in leaf.parent.children:
+                self.changed(leaf)
+        self._aside.clear()
+
+    def _want(self, branch: Node | None, wants: tuple[Want, ...], change: int) -> None:
+        while branch is not None:
+            for want in wants:
+                count = branch.wanted.get(want, 0) + change
+                if count:
+                    branch.wanted[want] = count
+                else:
+                    del branch.wanted[want]
+                if branch is self.root and (not count or count == change):
+                    self.version += 1
+            branch = None if branch.closed else branch.parent
+
+
+class Ranks:
     """The ranks of all nodes, worked out once."""
 
-    def __init__(self, tree: Recomputed, fitting: frozenset[Want], y: Sequence[bool]) -> None:
-        self._nodes: dict[Child, Node] = {}
+    def __init__(self, tree: ShareTree, fitting: frozenset[Want], y: Sequence[bool]) -> None:
         self._able: dict[Node, None] = {}
-        root = self._node(tree, tree.root, may=True)
-        for child, node in self._nodes.items():
-            trying = node.wants and isinstance(child, Leaf) and not child.aside
-            if trying and any(want in fitting for want in child.wants):
-                self._able.update(dict.fromkeys(node.path()))
-        self._ranks = tree.rule(root, (1.0,) * tree.width, y, self._able)
+        for leaf in tree.root.leaves():
+            may = leaf.demanding and not leaf.aside
+            if may and any(want in fitting for want in leaf.wanted):
+                self._able.update(dict.fromkeys(leaf.path()))
+        self._ranks = tree.rule(tree.root, (1.0,) * tree.width, y, self._able)
 
-    def _node(self, tree: Recomputed, child: Child, *, may: bool) -> Node:
-        """A node of the paper; ``may``: no branch above is closed."""
-        nothing = (0.0,) * tree.width
-        if isinstance(child, Leaf):
-            task = tree.tasks[child.wants[0]] if child.wants else nothing
-            wants = may and bool(child.wants)
-            node = Node("leaf", child.weight, [], task, list(child.held), wants)
-        else:
-            below = [self._node(tree, c, may=may and not child.closed) for c in child.children]
-            node = Node("queue", child.weight, below, nothing, list(nothing), wants=False)
-        self._nodes[child] = node
-        return node
-
-    def of(self, child: Child) -> Standing:
-        """How a node counts; a share is what the descent compares, times the weight."""
-        node = self._nodes[child]
+    def share(self, node: Node) -> float:
+        """What the descent compares, times the weight."""
         rank = self._ranks.get(node, 0.0)
-        share = (rank[0] if isinstance(rank, tuple) else rank) * child.weight
-        status = ACTIVE if node in self._able else HELD if node.demanding else IDLE
-        return Standing(status, (), share)
+        return float(rank[0] if isinstance(rank, tuple) else rank) * node.weight
 
-    def first(self, branch: Branch, among: Collection[Child] | None = None) -> Child | None:
-        """Of the children in A the one of the least rank, of equals the first."""
-        able = [c for c in among or branch.children if self._nodes[c] in self._able]
-        return min(able, key=lambda c: (self._ranks[self._nodes[c]], c.order), default=None)
+    def first(self, branch: Node, among: Collection[Node] | None = None) -> Node | None:
+        """Of the children in A, or of some of them, the one of the least rank."""
+        return first_by(self._ranks, branch.children if among is None else among, self._able)

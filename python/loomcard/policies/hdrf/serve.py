@@ -17,8 +17,9 @@ from loomcard.model.resource import Resource, fits, room_for
 from loomcard.model.room import Shape
 from loomcard.model.view import NOTHING, WITHHELD, asks_below
 from loomcard.policies.fill import Index
+from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
-from loomcard.policies.hdrf.share_tree import Leaf
+from loomcard.policies.hdrf.rounds import alloc
 from loomcard.policies.hold import HOLDS, no_room
 
 HEADROOM = "HEADROOM"
@@ -37,7 +38,7 @@ class Server:
         self.withheld = withheld
         self.node: Node | None = None  # where the last container went; None: its policy knows
 
-    def serve(self, partition: Partition, leaf: Leaf, fitting: frozenset[Shape]) -> bool:
+    def serve(self, partition: Partition, leaf: paper.Node, fitting: frozenset[Shape]) -> bool:
         """One container for a leaf (Algorithm 4's ``consume``); whether it got one. Of the shapes
         only those ``fitting`` have room on a server.
         """
@@ -49,7 +50,7 @@ class Server:
             return self._turn(leaf, member)
         return self._first_in_first_out(partition, member, fitting)
 
-    def serve_on(self, leaf: Leaf, shape: Shape, node: Node) -> bool:
+    def serve_on(self, leaf: paper.Node, shape: Shape, node: Node) -> bool:
         """One container of this shape on this server, if one of the leaf's asks may go there; a
         queue with a policy of its own decides itself, and where.
         """
@@ -99,7 +100,7 @@ class Server:
             return no_room(ledger, ask)
         return HEADROOM
 
-    def _turn(self, leaf: Leaf, queue: Queue) -> bool:
+    def _turn(self, leaf: paper.Node, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
         taken = self.plan.turn(queue)
         if taken.count:
@@ -113,12 +114,12 @@ class Server:
             self.forest.changed[queue] = None
         return False
 
-    def _could_have_had(self, leaf: Leaf, queue: Queue) -> bool:
+    def _could_have_had(self, leaf: paper.Node, queue: Queue) -> bool:
         """None of its asks waits for room, for this turn's end, or for a queue above: what it did
         not take is not wanted, or forbidden in the queue itself.
         """
         room = self.forest.servers
-        if all(room.first(*shape) is None for shape in leaf.wants):
+        if all(room.first(*shape) is None for shape in leaf.wanted):
             return False
         for ask in asks_below(queue):
             if not self.plan.allows(ask) or _full_above(queue, ask):
@@ -163,7 +164,7 @@ def by_submission(app: Any) -> tuple[int, int]:
     return -app.priority, app.submitted_ms
 
 
-def asks_of(leaf: Leaf, shapes: Collection[Shape]) -> list[Ask]:
+def asks_of(leaf: paper.Node, shapes: Collection[Shape]) -> list[Ask]:
     """The outstanding asks of a leaf for containers of these shapes, in the order it is served."""
     asks = [ask for ask in asks_below(leaf.member) if (ask.size, ask.label) in shapes]
     return sorted(asks, key=lambda ask: by_submission(ask.application))
@@ -234,10 +235,10 @@ def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask |
     large = {want for want in partition.wanted if want in passed and want not in fitting}
     racing = large | rivals(partition.wanted, large)
     shares = partition.shares(frozenset(racing))
-    leaf = shares.descend(partition.tree.root)
-    if leaf is None or any(want in fitting for want in leaf.wants):
+    leaf = alloc(partition.tree.root, shares.first)
+    if leaf is None or any(want in fitting for want in leaf.wanted):
         return None
-    asks = (ask for want in leaf.wants if want in large for ask in asks_of(leaf, [want]))
+    asks = (ask for want in leaf.wanted if want in large for ask in asks_of(leaf, [want]))
     return next((a for a in asks if plan.limited(a) is None and plan.allows(a)), None)
 
 
@@ -315,17 +316,17 @@ class OwedTasks:
     def _stands(self, task: Owed) -> bool:
         leaf, node = self._leaf_of(task), self._forest.ledger.nodes.get(task.node)
         over = task.until_ms <= self._plan.view.now_ms
-        wanted = leaf is not None and task.shape in leaf.wants
+        wanted = leaf is not None and task.shape in leaf.wanted
         if over or (not wanted and task.leaf in self._forest.withheld):
             self.unused.append(task.leaf)
         return wanted and not over and node is not None and node.label == task.label
 
-    def of(self, leaf: Leaf) -> list[list[int]]:
+    def of(self, leaf: paper.Node) -> list[list[int]]:
         """The sizes of those of a leaf."""
         word = word_of(leaf)
         return [task.size for task in self.tasks if task.leaf == word]
 
-    def add(self, leaf: Leaf, ask: Ask, node: Node, until_ms: int) -> None:
+    def add(self, leaf: paper.Node, ask: Ask, node: Node, until_ms: int) -> None:
         """Containers were taken on a server for one task of ``ask``."""
         task = Owed(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
         self.tasks.append(task)
@@ -353,7 +354,7 @@ class OwedTasks:
                 for ask in asks_of(leaf, [task.shape])[:1]:
                     self._hold(task, ask, node)
 
-    def _leaf_of(self, task: Owed) -> Leaf | None:
+    def _leaf_of(self, task: Owed) -> paper.Node | None:
         partition, ledger = self._forest.partitions.get(task.label), self._forest.ledger
         path, _, number = task.leaf.partition("application ")
         member: Application | Queue | None
@@ -361,7 +362,7 @@ class OwedTasks:
         return None if partition is None or member is None else partition.leaves.get(member)
 
 
-def word_of(leaf: Leaf) -> str:
+def word_of(leaf: paper.Node) -> str:
     """A leaf as plain text, for a memory."""
     member = leaf.member
     return member.path if isinstance(member, Queue) else f"application {member.number}"
