@@ -363,3 +363,20 @@ def test_nothing_that_fits_is_left_undone(options, steps):
                 need = [max(s, q) if s and options.get("headroom", False) else s
                         for s, q in zip(size, most, strict=True)]  # fmt: skip
                 assert any(n > f for n, f in zip(need, node.free, strict=True)), (node, size)
+
+
+def test_headroom_is_known_in_each_partition_after_the_capacity_changes():
+    """A queue with a policy of its own wants something in both; in the first partition it is served
+    before the second one is looked at.
+    """
+    made = grown("hdrf", {"a": {"policy": "fifo"}}, (8, 8, 0), headroom=True)
+    made.add_node(2, 4, 4, 0, label="x")
+    wants(made, 1, "a", (1, 1, 0), 0)
+    made.ask(1, 2, (3, 3, 0), label="x")
+    made.round()
+    assert held(made) == {1: 1}
+    made.add_node(3, 4, 4, 0, label="y")
+    wants(made, 2, "a", (1, 1, 0), 0)
+    made.ask(2, 1, (1, 1, 0), hosts={"gone": 1}, relax=False)
+    made.round()
+    assert held(made) == {1: 1}

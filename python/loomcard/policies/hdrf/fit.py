@@ -20,9 +20,9 @@ from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 class Kind:
     """The servers of one partition and one capacity."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         self.nodes: dict[int, Node] = {}
-        self.largest: list[int] = []  # q; with headroom
+        self.largest = [0] * width  # q; with headroom
         self.rooms: dict[Resource, Room[Node]] = {}  # by what must be free; with headroom
 
     def needs(self, size: Resource) -> Resource:
@@ -52,8 +52,12 @@ class Servers:
             self._version = self._ledger.capacity_version
             self._kinds.clear()
             for number, node in sorted(self._ledger.nodes.items()):
-                kind = self._kinds.setdefault((node.label, node.capacity), Kind())
-                kind.nodes[number] = node
+                key = node.label, node.capacity
+                if key not in self._kinds:
+                    self._kinds[key] = Kind(len(node.capacity))
+                self._kinds[key].nodes[number] = node
+            for label, sizes in self._wanted.items():
+                self.want(label, sizes)
         for node in self._changed:
             if self._ledger.nodes.get(node.number) is node:
                 for room in self._kinds[node.label, node.capacity].rooms.values():
