@@ -141,7 +141,7 @@ class ClusterView:
     @property
     def applications(self) -> Sequence[Application]:
         """Every application in the scope, those of queues below included, by number."""
-        return sorted(_below(self.queue), key=lambda app: app.number)
+        return sorted(applications_below(self.queue), key=lambda app: app.number)
 
     @property
     def asks(self) -> Sequence[Ask]:
@@ -189,16 +189,17 @@ class ClusterView:
 
 def asks_below(member: Member) -> list[Ask]:
     """Every outstanding ask of an application, or of all applications of a queue and below it."""
-    if isinstance(member, Application):
-        return [ask for ask in member.asks if ask.count > 0]
-    apps = sorted(_below(member), key=lambda app: app.number)
+    apps = sorted(applications_below(member), key=lambda app: app.number)
     return [ask for app in apps for ask in app.asks if ask.count > 0]
 
 
-def _below(queue: Queue) -> list[Application]:
-    if queue.leaf:
-        return list(queue.applications.values())
-    return [app for child in queue.children for app in _below(child)]
+def applications_below(member: Member) -> list[Application]:
+    """An application itself, or all of a queue and below it."""
+    if isinstance(member, Application):
+        return [member]
+    if member.leaf:
+        return list(member.applications.values())
+    return [app for child in member.children for app in applications_below(child)]
 
 
 def _within(leaf: Queue, scope: Queue) -> bool:

@@ -88,7 +88,7 @@ class Kept:
 
     def put(self, leaf: Node) -> None:
         row = leaf.member
-        self.tree.learn(row.demand, self.fractions(row.demand))
+        self.tree.tasks[row.demand] = self.fractions(row.demand)
         self.tree.put(leaf, self.fractions(row.used), (row.demand,) if row.wants else ())
 
     def fractions(self, amounts) -> tuple[float, ...]:

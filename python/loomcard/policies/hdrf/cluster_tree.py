@@ -9,7 +9,7 @@ from loomcard.model.cluster import Application, Member, Node, Queue
 from loomcard.model.ledger import Ledger
 from loomcard.model.resource import Resource, add_all, fits, room_for
 from loomcard.model.room import Shape
-from loomcard.model.view import ClusterView
+from loomcard.model.view import ClusterView, applications_below
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import Gate, Servers
 from loomcard.policies.hdrf.rounds import Shares, ShareTree
@@ -31,37 +31,30 @@ class Partition:
         self._spots: dict[Shape, Node] = {}  # a server on which each shape fits
         self._fitting: frozenset[Shape] = frozenset()
 
-    def look(self) -> frozenset[Shape]:
-        """The wanted shapes for which a server has room now. The others are blocked."""
+    def look(self, used: Node | None = None) -> frozenset[Shape]:
+        """The wanted shapes for which a server has room now; the others are blocked. ``used``: a
+        container more is on this server since the last look, and nothing else is new.
+        """
+        first = self._servers.first
         if self._version != self.tree.version:
             self._version = self.tree.version
             self.wanted = list(self.tree.wanted)
             self._servers.want(self.label, [size for size, _ in self.wanted])
             self.tree.put_back()  # where less headroom is left, more fits
-        first = self._servers.first
-        self._spots = {s: node for s in self.wanted if (node := first(*s)) is not None}
-        self._fitting = frozenset(self._spots)
-        return self._fitting
-
-    def look_again(self, node: Node | None) -> frozenset[Shape]:
-        """As ``look``, but what it found last and one container more on ``node``; None: on any."""
-        if node is None or self._version != self.tree.version:
-            return self.look()
-        room, headroom = node.room, self._servers.headroom
-        spots = self._spots
-        gone = [
-            shape
-            for shape, spot in spots.items()
-            if spot is node and (headroom or not fits(shape[0], room))
-        ]
-        for shape in gone:
-            spot = self._servers.first(*shape)
-            if spot is None:
-                del spots[shape]
-            else:
-                spots[shape] = spot
-        if len(spots) < len(self._fitting):
-            self._fitting = frozenset(spots)
+            used = None
+        if used is None:
+            self._spots = {s: node for s in self.wanted if (node := first(*s)) is not None}
+            self._fitting = frozenset(self._spots)
+            return self._fitting
+        for shape in [shape for shape, spot in self._spots.items() if spot is used]:
+            if self._servers.headroom or not fits(shape[0], used.room):
+                spot = first(*shape)
+                if spot is None:
+                    del self._spots[shape]
+                else:
+                    self._spots[shape] = spot
+        if len(self._spots) < len(self._fitting):
+            self._fitting = frozenset(self._spots)
         return self._fitting
 
     def shares(self, fitting: frozenset[Shape]) -> Shares:
@@ -74,7 +67,7 @@ class Partition:
 
     def guarantees(
         self, whole: Resource, held: Callable[[paper.Node], float],
-        children: Callable[[Any], Iterable[paper.Node]] = lambda n: n.children,
+        children: Callable[[paper.Node], Iterable[paper.Node]] = lambda n: n.children,
     ) -> dict[paper.Node, float]:  # fmt: skip
         """What each node is guaranteed now: what ``held`` says that it has is the most that is due
         to one that wants no more. A queue's ``guaranteed`` is its largest part of a resource of the
@@ -163,7 +156,7 @@ class Forest:
         if len(self.partitions) == 1:
             return member.used
         total = [0] * len(member.used)
-        for app in applications_of(member):
+        for app in applications_below(member):
             for container in app.containers:
                 if container.node.label == label:
                     add_all([total], container.size)
@@ -327,7 +320,7 @@ class Forest:
                 branch.add(leaf)
             for shape in wants:
                 if shape not in tree.tasks:
-                    tree.learn(shape, partition.fractions(shape[0]))
+                    tree.tasks[shape] = partition.fractions(shape[0])
             tree.put(leaf, partition.fractions(mine), wants)
 
     def _close(self, queue: Queue) -> None:
@@ -339,14 +332,3 @@ class Forest:
             if branch is not None:
                 inside = any(room_for(shape[0], used, most) for shape in branch.wanted)
                 partition.tree.close(branch, bool(branch.wanted) and not inside)
-
-
-def applications_of(member: Member) -> Iterator[Application]:
-    """An application itself, or all of a queue and below it."""
-    if isinstance(member, Application):
-        yield member
-    elif member.leaf:
-        yield from member.applications.values()
-    else:
-        for child in member.children:
-            yield from applications_of(child)

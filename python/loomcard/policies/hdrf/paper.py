@@ -236,92 +236,24 @@ def static_hdrf(
 
 
 def static_slices(
-    root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
+    root: Node, capacity: Vector, eps: float | None, tasks: Mapping[Node, float] | None = None
 ) -> Iterator[tuple[Node, float]]:
     """Algorithm 1 fills from empty in slices of ``eps``: each a leaf and a count of its tasks.
 
     Again and again, from the root down, the child with the least s/w below which something
     fits; its leaf takes a slice D = T * eps / max(T[r] / R[r]), or what still fits, or what it
-    still wants. Plain sums, nothing rescaled. ``tasks``: the most that a leaf takes in all; one
-    without that wants more is not bounded, and one that wants nothing takes what it holds. Raises
-    ValueError for a leaf that wants tasks of nothing.
+    still wants; without ``eps`` one whole task, which must fit. ``tasks``: the most that a leaf
+    takes in all; one without that wants more is not bounded, and one that wants nothing takes what
+    it holds. Plain sums, nothing rescaled. Raises ValueError for a leaf that wants tasks of
+    nothing.
     """
 
-    def slice_of(leaf: Node, room: float) -> float:
+    def amount(leaf: Node, room: float) -> float:
+        if eps is None:
+            return 1.0 if room >= 1 else 0.0
         whole = 1 / dominant_share(task_of(leaf), capacity)
         return min(eps * whole, room) if room > _SLACK * whole else 0.0
 
-    return _slices(root, capacity, tasks, slice_of)
-
-
-def static_hdrf_tasks(
-    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
-) -> dict[Node, int]:
-    """How many tasks each leaf gets where D of Algorithm 1 is one whole task, which must fit."""
-    found = dict.fromkeys(root.leaves(), 0)
-    for leaf, _ in _slices(root, capacity, tasks, lambda _, room: 1.0 if room >= 1 else 0.0):
-        found[leaf] += 1
-    return found
-
-
-def guarantees(
-    root: Any, demanding: Callable[[Any], bool] = lambda n: n.demanding,
-    held: Callable[[Any], float] = lambda _: 0.0, promised: Callable[[Any], float] = lambda _: 0.0,
-    children: Callable[[Any], Iterable[Any]] = lambda n: n.children,
-) -> dict[Any, float]:  # fmt: skip
-    """g(n), the part of the whole that each node is to have at least: g(root) = 1, and a node's
-    children have g(n) among them by weight. They never add up to more.
-
-    One that demands nothing is due no more than what it has ``held``: with nothing held this is the
-    paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). One that demands is due what it
-    is ``promised`` at least; should siblings be promised more than there is, each in proportion.
-    ``root``: a node, or whatever else has children and weights.
-    """
-    found = {root: 1.0}
-    waiting = [root]
-    while waiting:
-        n = waiting.pop()
-        low: dict[Any, float] = {}
-        high: dict[Any, float] = {}
-        for c in children(n):
-            high[c] = float("inf") if demanding(c) else held(c)
-            low[c] = min(promised(c), high[c])
-        found.update(_divided(found[n], low, high))
-        waiting.extend(low)
-    return found
-
-
-def _divided(due: float, low: Mapping[Any, float], high: Mapping[Any, float]) -> dict[Any, float]:
-    """``due`` by weight, but for each within its bounds: again and again the bounds on the side
-    that is violated more are settled, and the rest is divided anew.
-    """
-    promised = sum(low.values())
-    if promised >= due:
-        return {c: due * least / promised if promised else 0.0 for c, least in low.items()}
-    found: dict[Any, float] = {}
-    open_ = list(low)
-    while open_:
-        level = max(due, 0.0) / sum(c.weight for c in open_)
-        short = [c for c in open_ if low[c] > level * c.weight]
-        over = [c for c in open_ if high[c] < level * c.weight]
-        lacking = sum(low[c] - level * c.weight for c in short)
-        spare = sum(level * c.weight - high[c] for c in over)
-        bound, at = (short, low) if lacking > spare else (over, high)
-        if not bound:
-            found.update((c, level * c.weight) for c in open_)
-            break
-        for c in bound:
-            found[c] = at[c]
-            due -= at[c]
-        open_ = [c for c in open_ if c not in found]
-    return found
-
-
-def _slices(
-    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None,
-    amount: Callable[[Node, float], float],
-) -> Iterator[tuple[Node, float]]:  # fmt: skip
-    """``amount``: how many tasks a leaf takes at once of those there is room for."""
     U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
     s = dict.fromkeys(U, 0.0)
     left = {leaf: _most(leaf, tasks) for leaf in root.leaves()}
@@ -346,6 +278,71 @@ def _slices(
                 U[n][r] += took * need
         for n in path:
             s[n] = dominant_share(U[n], capacity)
+
+
+def static_hdrf_tasks(
+    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
+) -> dict[Node, int]:
+    """How many tasks each leaf gets where D of Algorithm 1 is one whole task."""
+    found = dict.fromkeys(root.leaves(), 0)
+    for leaf, _ in static_slices(root, capacity, None, tasks):
+        found[leaf] += 1
+    return found
+
+
+def guarantees(
+    root: Node, demanding: Callable[[Node], bool] = lambda n: n.demanding,
+    held: Callable[[Node], float] = lambda _: 0.0,
+    promised: Callable[[Node], float] = lambda _: 0.0,
+    children: Callable[[Node], Iterable[Node]] = lambda n: n.children,
+) -> dict[Node, float]:  # fmt: skip
+    """g(n), the part of the whole that each node is to have at least: g(root) = 1, and a node's
+    children have g(n) among them by weight. They never add up to more.
+
+    One that demands nothing is due no more than what it has ``held``: with nothing held this is the
+    paper's g(P(n)) * w[n] / sum(w[i] of the demanding siblings i). One that demands is due what it
+    is ``promised`` at least; should siblings be promised more than there is, each in proportion.
+    """
+    found = {root: 1.0}
+    waiting = [root]
+    while waiting:
+        n = waiting.pop()
+        low: dict[Node, float] = {}
+        high: dict[Node, float] = {}
+        for c in children(n):
+            high[c] = float("inf") if demanding(c) else held(c)
+            low[c] = min(promised(c), high[c])
+        found.update(_divided(found[n], low, high))
+        waiting.extend(low)
+    return found
+
+
+def _divided(
+    due: float, low: Mapping[Node, float], high: Mapping[Node, float]
+) -> dict[Node, float]:
+    """``due`` by weight, but for each within its bounds: again and again the bounds on the side
+    that is violated more are settled, and the rest is divided anew.
+    """
+    promised = sum(low.values())
+    if promised >= due:
+        return {c: due * least / promised if promised else 0.0 for c, least in low.items()}
+    found: dict[Node, float] = {}
+    open_ = list(low)
+    while open_:
+        level = max(due, 0.0) / sum(c.weight for c in open_)
+        short = [c for c in open_ if low[c] > level * c.weight]
+        over = [c for c in open_ if high[c] < level * c.weight]
+        lacking = sum(low[c] - level * c.weight for c in short)
+        spare = sum(level * c.weight - high[c] for c in over)
+        bound, at = (short, low) if lacking > spare else (over, high)
+        if not bound:
+            found.update((c, level * c.weight) for c in open_)
+            break
+        for c in bound:
+            found[c] = at[c]
+            due -= at[c]
+        open_ = [c for c in open_ if c not in found]
+    return found
 
 
 def task_of(leaf: Node) -> Vector:

@@ -115,7 +115,7 @@ class Descent:
             if not server.serve(partition, leaf, fitting):
                 tree.set_aside(leaf)
             forest.update()
-            fitting = partition.look_again(server.node)
+            fitting = partition.look(server.node)
         tree.put_back()
 
     def _followed(self, plan: Plan, memory: Memory) -> Forest:
@@ -256,7 +256,7 @@ def _queues(child: Node) -> Iterable[Node]:
         yield from _queues(below)
 
 
-def _queues_in(child: Any) -> Iterable[Node]:
+def _queues_in(child: Node) -> Iterable[Node]:
     """The queues among the children: applications are not told of."""
     return () if child.member.leaf else child.children
 

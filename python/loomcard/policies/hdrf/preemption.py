@@ -22,8 +22,9 @@ from loomcard.model.holds import why_never
 from loomcard.model.plan import Plan
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
 from loomcard.model.room import Shape
+from loomcard.model.view import applications_below
 from loomcard.policies.hdrf import paper
-from loomcard.policies.hdrf.cluster_tree import Forest, Partition, applications_of
+from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fit import Limits, has_room
 from loomcard.policies.hdrf.serve import Owed, OwedTasks, asks_of, for_first, word_of
 
@@ -125,7 +126,7 @@ class Taking:
 
     def _note(self, leaf: paper.Node) -> None:
         """What is being taken from a leaf, and what is owed to it."""
-        for app in applications_of(leaf.member):
+        for app in applications_below(leaf.member):
             self._leaf_of[app] = leaf
             for container in app.containers:
                 if container.preempting_since is not None:

@@ -250,7 +250,7 @@ class ShareTree:
         for n in root.walk():
             if not n.leaf:
                 n.wanted = {}
-        self.tasks: dict[Want, tuple[float, ...]] = {}
+        self.tasks: dict[Want, tuple[float, ...]] = {}  # what one takes, of the capacity
         self.version = 0  # changes when what is wanted in the whole tree does
         self._aside: list[Node] = []
 
@@ -268,13 +268,9 @@ class ShareTree:
         Nothing is to be done where all is worked out anew.
         """
 
-    def learn(self, want: Want, task: tuple[float, ...]) -> None:
-        """One task of ``want`` takes these fractions of the capacity."""
-        self.tasks[want] = task
-
     def put(self, leaf: Node, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:
-        """A leaf came, or holds and wants something else from now on. Each of ``wants`` was
-        learnt.
+        """A leaf came, or holds and wants something else from now on; ``tasks`` has each of
+        ``wants``.
         """
         if wants != leaf.wanted:
             self._want(leaf.parent, leaf.wanted, -1)
