@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.hdrf.baselines import ROUNDS, collapsed_target, cs_current_round
+from loomcard.policies.hdrf.baselines import ROUNDS, collapsed_target
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Node,
@@ -294,7 +294,7 @@ def test_14_the_order_of_children_settles_ties_alone(data, tree):
 @fewer
 @given(st.data(), trees(least=1, types=2))
 def test_16_where_every_task_needs_every_resource_the_rules_agree(data, tree):
-    """Footnote 9: C.S-Current, per-level DRF and H-DRF, from empty and under churn."""
+    """Footnote 9: per-level DRF and H-DRF, from empty and under churn."""
     root, capacity = tree
     check_agreement(root, capacity, data.draw(finishing(root)))
 
@@ -302,7 +302,7 @@ def test_16_where_every_task_needs_every_resource_the_rules_agree(data, tree):
 def check_agreement(root: Node, capacity, ended) -> None:
     """No node differs by more than four of the largest tasks, but for the rounding of sums."""
     found = []
-    for round_ in [*(ROUNDS[rule] for rule in (*SETTINGS, "per_level_drf")), cs_current_round]:
+    for round_ in [ROUNDS[rule] for rule in (*SETTINGS, "per_level_drf")]:
         pool = Pool(root, [capacity], headroom=False)
         fill(pool, round_)
         churn(pool, round_, ended)

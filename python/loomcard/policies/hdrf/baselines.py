@@ -22,7 +22,6 @@ from loomcard.policies.hdrf.paper import (
 )
 from loomcard.policies.hdrf.policy import Descent, Leafs
 from loomcard.policies.hdrf.rounds import (
-    Pool,
     Rank,
     Round,
     Rule,
@@ -171,23 +170,6 @@ RULES: dict[str, Rule] = {
 """H-DRF in its settings, and the baselines."""
 ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
 """A round by each rule."""
-
-
-def cs_current_round(pool: Pool) -> Node | None:
-    """The paper's "C.S-Current": per-level DRF that stops where the child whose turn it is cannot
-    be served, so that what others could use idles. Not among ``ROUNDS``: it is not Pareto.
-    """
-    share, places = plain_shares(pool.root, pool.capacity), pool.places()
-
-    def first(n: Node) -> Node | None:
-        able = (c for c in n.children if c.demanding)
-        return min(able, key=lambda c: share[c] / c.weight, default=None)
-
-    leaf = alloc(pool.root, first)
-    if leaf is None or leaf not in places:
-        return None
-    pool.start(leaf, places[leaf])
-    return leaf
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from loomcard.model.cluster import Application, Member, Node, Queue
@@ -113,7 +113,7 @@ class Forest:
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
-        self.withheld: Collection[str] = ()  # paths of queues that hold back
+        self.withheld: dict[str, list[int]] = {}  # by path of a queue that holds back
         self.untold: dict[Application, None] = {}  # changed, and not yet told why they wait
         self._make = make
         self._scope = view.queue

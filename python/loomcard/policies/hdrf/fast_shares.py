@@ -1,10 +1,11 @@
 """The shares of ``look_ahead`` kept up from event to event (section 2.7 of the specification).
 
 What ``update_shares`` works out for a whole tree, this keeps: a start or a finish costs O(depth *
-(types + log leaves)), but for the entries of sorted lists that move in memory. What a branch's
-leaves hold is summed once for all; what follows from it up to the root is kept for several sets of
-wants that fit, because in a full cluster a few such sets alternate. A structure built anew says the
-same to the last bit, which a replayed journal needs.
+(types + kinds of leaf + log leaves)), but for the entries of sorted lists that move in memory; the
+kinds are those of one queue, by what they want and weigh. What a queue's leaves hold is summed once
+for all; what follows from it up to the root is kept for several sets of wants that fit, because in
+a full cluster a few such sets alternate. A structure built anew says the same to the last bit,
+which a replayed journal needs.
 """
 
 from __future__ import annotations
@@ -164,16 +165,17 @@ class Copy:
     def _foremost(self, branch: Node) -> tuple[Rank | None, float, float]:
         """Of the leaves of a branch that are in A the rank of the first and its t, and M."""
         best: Rank | None = None
-        least, ahead, fitting = NO_CAP, 0.0, self._bits
+        least, ahead, bound, fitting = NO_CAP, 0.0, NO_CAP, self._bits
         sums = self.tree.sums.get(branch)
-        for line in () if sums is None else sums.lines.values():
-            if line.bits & fitting and line.leaves:
-                d, order, leaf = line.leaves[0]
-                least = min(least, d + line.step)
-                if best is None or d < best[0] + TIED:  # else it is not before the best
+        for bits, step, t, leaves in () if sums is None else sums.lines.values():
+            if bits & fitting and leaves:
+                d, order, leaf = leaves[0]
+                if d + step < least:
+                    least = d + step
+                if d < bound:  # else it is not before the best
                     even = round(d, DIGITS)
                     if best is None or (even, order) < (best[0], best[2]):
-                        best, ahead = (even, even, order, leaf), line.ahead
+                        best, ahead, bound = (even, even, order, leaf), t, even + TIED
         return best, ahead, least
 
     def _stand(self, branch: Node) -> Attributed:

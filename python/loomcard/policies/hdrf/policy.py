@@ -23,7 +23,7 @@ from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import ShareTree, alloc, hdrf
-from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, released
+from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, release
 from loomcard.policies.hold import serve_holds
 from loomcard.policies.registry import register
 from loomcard.policies.walk import Level, fill_tree
@@ -76,7 +76,7 @@ class Descent:
             plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
             return plan, memory
         forest = self._followed(plan, memory)
-        server = Server(plan, forest, memory.withheld)
+        server = Server(plan, forest)
         owed = OwedTasks(plan, forest, memory.preemption.owed)
         for task in owed.serve(server):
             memory.preemption.pauses.pop(task.leaf, None)
@@ -103,8 +103,9 @@ class Descent:
         forest, plan, tree = server.forest, server.plan, partition.tree
         fitting = partition.look()
 
-        def first(branch: Node) -> Node | None:
-            sooner = below_guaranteed(forest, partition, branch)
+        def first(branch: Node) -> Node | None:  # who is below what is promised goes before all
+            below = [q for q in forest.promising.get(branch.member, ()) if q.below_guaranteed]
+            sooner = [child for q in below if (child := partition.child(q)) is not None]
             return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
 
         while fitting and not plan.spent:
@@ -126,18 +127,9 @@ class Descent:
             forest = Forest(view, self.tree, self.headroom, self.leaf == "queue")
             view._indexes["forest"] = forest
         forest.withheld = memory.withheld
-        for path in released(memory.withheld, forest, view.now_ms):
-            del memory.withheld[path]
-            forest.changed[forest.ledger.by_path[path]] = None
+        release(forest, view.now_ms)
         forest.update()
         return forest
-
-
-def below_guaranteed(forest: Forest, partition: Partition, branch: Node) -> list[Node]:
-    """The queues that hold less than they are guaranteed by the set-up: they go first."""
-    queues = forest.promising.get(branch.member, ())
-    found = [partition.child(queue) for queue in queues if queue.below_guaranteed]
-    return [child for child in found if child is not None]
 
 
 @register("hdrf")

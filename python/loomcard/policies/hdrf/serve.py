@@ -6,7 +6,7 @@ One server idles in part meanwhile, where headroom on all servers would idle a p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +32,9 @@ NEVER = -1
 class Server:
     """Serves the leaves of one call."""
 
-    def __init__(self, plan: Plan, forest: Forest, withheld: dict[str, list[int]]) -> None:
+    def __init__(self, plan: Plan, forest: Forest) -> None:
         self.plan = plan
         self.forest = forest
-        self.withheld = withheld
         self.node: Node | None = None  # where the last container went; None: its policy knows
 
     def serve(self, partition: Partition, leaf: paper.Node, fitting: frozenset[Shape]) -> bool:
@@ -110,7 +109,7 @@ class Server:
             if wake_ms is None:  # one that holds back for a reason outside itself is asked again
                 forbidden = all(self.plan.limited(ask) for ask in asks_below(queue))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
-            self.withheld[queue.path] = [wake_ms, *_stamp(self.forest, queue)]
+            self.forest.withheld[queue.path] = [wake_ms, *_stamp(self.forest, queue)]
             self.forest.changed[queue] = None
         return False
 
@@ -179,17 +178,14 @@ def _full_above(queue: Queue, ask: Ask) -> bool:
     )
 
 
-def released(withheld: Mapping[str, Sequence[int]], forest: Forest, now_ms: int) -> list[str]:
-    """Which of the queues that held back are asked again: something in them changed, or their timer
-    is due.
-    """
-    changed = {queue.path for queue in forest.changed_inside()} if withheld else ()
-    queues = forest.ledger.by_path
-    return [
-        path
-        for path, (wake_ms, *then) in withheld.items()
-        if path in changed or then != _stamp(forest, queues[path]) or 0 <= wake_ms <= now_ms
-    ]
+def release(forest: Forest, now_ms: int) -> None:
+    """A queue that held back is asked again when something in it changed, or its timer is due."""
+    changed = set(forest.changed_inside()) if forest.withheld else ()
+    for path, (wake_ms, *then) in list(forest.withheld.items()):
+        queue = forest.ledger.by_path[path]
+        if queue in changed or then != _stamp(forest, queue) or 0 <= wake_ms <= now_ms:
+            del forest.withheld[path]
+            forest.changed[queue] = None
 
 
 def _stamp(forest: Forest, queue: Queue) -> list[int]:
