@@ -2,9 +2,8 @@
 
 from itertools import chain, cycle, islice
 
-from loomcard.policies.hdrf.baselines import ROUNDS
 from loomcard.policies.hdrf.paper import Node
-from loomcard.policies.hdrf.rounds import Pool, churn, fill
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 
 
 def tree(spec: dict, weights: dict[str, float] | None = None, name: str = "root") -> Node:

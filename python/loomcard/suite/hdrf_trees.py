@@ -17,7 +17,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.policies.hdrf.baselines import ROUNDS
 from loomcard.policies.hdrf.paper import (
     Node,
     dominant_share,
@@ -25,7 +24,7 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_hdrf_tasks,
 )
-from loomcard.policies.hdrf.rounds import Pool, churn, fill
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
 
 KINDS = ((2, 2), (2, 3), (3, 2), (3, 3))
 """Depth of the leaves, and how many resources there are."""

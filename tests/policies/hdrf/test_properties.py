@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.hdrf.baselines import ROUNDS, collapsed_target
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Node,
@@ -16,7 +15,8 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_slices,
 )
-from loomcard.policies.hdrf.rounds import Pool, churn, fill
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill
+from loomcard.policies.hdrf.rules import collapsed_target
 
 EPS = 0.004
 few = settings(max_examples=25)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loomcard.policies.hdrf.baselines import collapsed_target, collapsed_weights
+from loomcard.policies.hdrf import collapsed_target, collapsed_weights
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     Node,

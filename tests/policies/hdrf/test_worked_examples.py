@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 
-from loomcard.policies.hdrf.baselines import ROUNDS
 from loomcard.policies.hdrf.paper import (
     SETTINGS,
     dominant_share,
@@ -12,7 +11,8 @@ from loomcard.policies.hdrf.paper import (
     static_hdrf,
     static_hdrf_tasks,
 )
-from loomcard.policies.hdrf.rounds import Pool, churn, fill, hdrf, hdrf_round
+from loomcard.policies.hdrf.rounds import ROUNDS, Pool, churn, fill, hdrf_round
+from loomcard.policies.hdrf.rules import hdrf
 from papertrees import (
     BOTH_FULL,
     BOTH_FULL_WEIGHTS,

@@ -1,175 +1,25 @@
-"""What H-DRF is compared with: its descent, with other shares (sections 2.2, 2.3, 3.3 and 3.4), as
-rules on plain trees and as policies.
+"""What H-DRF is compared with, as policies: its descent by other rules.
 
 Each of them starves somebody or breaks a guarantee that H-DRF keeps; they are here to be measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.paper import (
-    SETTINGS,
     Node,
-    Vector,
-    dominant_share,
-    plain_shares,
-    update_shares,
 )
 from loomcard.policies.hdrf.policy import Descent, Leafs
 from loomcard.policies.hdrf.rounds import (
-    Rank,
-    Round,
-    Rule,
     ShareTree,
     alloc,
-    by_weight,
-    hdrf,
-    hdrf_round,
 )
+from loomcard.policies.hdrf.rules import RULES
 from loomcard.policies.hdrf.serve import Server
 from loomcard.policies.registry import register
-
-
-def per_level_drf(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
-    return by_weight(plain_shares(root, capacity))
-
-
-def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """Rescaling to the least share among all children that want more, as if nothing were ever
-    saturated (section 3.4's first step).
-    """
-    found = update_shares(root, capacity, (True,) * len(capacity), "prose")
-    return by_weight({n: a.share for n, a in found.items()})
-
-
-def ignore_blocked_only(
-    root: Node, capacity: Vector, y: Sequence[bool], *_: object
-) -> Mapping[Node, Rank]:
-    """Plain sums, compared over the resources that are not saturated: section 3.4 without its
-    rescaling.
-    """
-    over = [r for r, room in enumerate(y) if room]
-    return by_weight(plain_shares(root, capacity, over))
-
-
-def collapsed_fixed(
-    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
-) -> Mapping[Node, Rank]:
-    """Flat weighted DRF over the leaves, each with its product of weights (variant A)."""
-    weight = collapsed_weights(root)
-    return _flat(root, able, {x: dominant_share(x.used, capacity) / weight[x] for x in weight})
-
-
-def collapsed_recalculated(
-    root: Node, capacity: Vector, _: Sequence[bool], able: Collection[Node]
-) -> Mapping[Node, Rank]:
-    """To the leaf that is furthest below its target of now (variant B)."""
-    target = collapsed_target(root, capacity)
-    return _flat(root, able, {x: dominant_share(x.used, capacity) - target[x] for x in target})
-
-
-def _flat(root: Node, able: Collection[Node], rank: dict[Node, Rank]) -> Mapping[Node, Rank]:
-    """An inner node stands where the first of the leaves does that can start a task below it."""
-    found = dict(rank)
-    for n in reversed(list(root.walk())):
-        if not n.leaf:
-            found[n] = min((found[c] for c in n.children if c in able), default=0.0)
-    return found
-
-
-_SLACK = 1e-12
-"""A part of a capacity that is rounding and no room."""
-
-
-def collapsed_weights(
-    root: Node, counts: Callable[[Node], bool] = lambda _: True
-) -> dict[Node, float]:
-    """Each leaf's product of w[n] / sum(w[i]) along its path; they add up to 1.
-
-    The sum goes over the siblings i, n included, that count: all (variant A, fixed), or
-    those with a demanding leaf (variant B, recalculated). Below a node that does not count the
-    weight is 0.
-    """
-    found: dict[Node, float] = {}
-
-    def descend(n: Node, weight: float) -> None:
-        if n.leaf:
-            found[n] = weight
-        counting = [c.weight for c in n.children if counts(c)]
-        for c in n.children:
-            descend(c, weight * c.weight / sum(counting) if counts(c) else 0.0)
-
-    descend(root, 1.0)
-    return found
-
-
-def collapsed_target(
-    root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
-) -> dict[Node, float]:
-    """What variant B gives each leaf, as a dominant share: flat weighted DRF that fills from empty
-    (specification 2.3).
-
-    Between two renewals each open leaf's share grows at the rate of its weight; when one has all
-    that it wants or a resource it needs is full, it no longer counts as a sibling, and the weights
-    are made anew. ``tasks``: the most that a leaf takes in all; a leaf without that wants more is
-    not bounded, and one that wants nothing has what it holds. The fill is exact, not in slices.
-    """
-    leaves = list(root.leaves())
-    rate = {leaf: _a_share(leaf, capacity) for leaf in leaves}
-    most = {leaf: _most(leaf, capacity, tasks) for leaf in leaves}
-    share, free = dict.fromkeys(leaves, 0.0), [float(c) for c in capacity]
-
-    def is_open(leaf: Node) -> bool:
-        room = all(
-            f > _SLACK * c or not need
-            for f, c, need in zip(free, capacity, rate[leaf], strict=True)
-        )
-        return room and any(rate[leaf]) and share[leaf] < most[leaf] - _SLACK
-
-    while growing := [leaf for leaf in leaves if is_open(leaf)]:
-        lively = {n for leaf in growing for n in leaf.path()}
-        weight = collapsed_weights(root, lively.__contains__)
-        spent = [sum(weight[g] * rate[g][r] for g in growing) for r in range(len(capacity))]
-        step = min((f / s for f, s in zip(free, spent, strict=True) if s), default=0.0)
-        step = min([step, *((most[g] - share[g]) / weight[g] for g in growing)])
-        for g in growing:
-            share[g] += step * weight[g]
-        free = [f - step * s for f, s in zip(free, spent, strict=True)]
-    return share
-
-
-def _a_share(leaf: Node, capacity: Vector) -> list[float]:
-    """What a dominant share of 1 takes of each resource, in units; of a leaf that wants no task
-    by what it holds; zeros where it holds nothing.
-    """
-    vector = leaf.demand if any(leaf.demand) else leaf.used or [0.0] * len(capacity)
-    whole = dominant_share(vector, capacity)
-    return [amount / whole if whole else 0.0 for amount in vector]
-
-
-def _most(leaf: Node, capacity: Vector, tasks: Mapping[Node, float] | None) -> float:
-    if tasks is not None and leaf in tasks:
-        return tasks[leaf] * dominant_share(leaf.demand, capacity)
-    return float("inf") if leaf.demanding else dominant_share(leaf.used, capacity)
-
-
-RULES: dict[str, Rule] = {
-    **{setting: partial(hdrf, setting=setting) for setting in SETTINGS},
-    "per_level_drf": per_level_drf,
-    "rescale_only": rescale_only,
-    "ignore_blocked_only": ignore_blocked_only,
-    "collapsed_fixed": collapsed_fixed,
-    "collapsed_recalculated": collapsed_recalculated,
-}
-"""H-DRF in its settings, and the baselines."""
-ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
-"""A round by each rule."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from loomcard.model.resource import add_all, subtract_all
 from loomcard.policies.hdrf.paper import Attributed, Node
-from loomcard.policies.hdrf.rounds import DIGITS, ShareTree, Want, even_rank, hdrf
+from loomcard.policies.hdrf.rounds import ShareTree, Want
+from loomcard.policies.hdrf.rules import DIGITS, even_rank, hdrf
 
 POINT = 2.0**64
 """One, in the fixed point of the sums: they neither drift nor depend on the order of events."""

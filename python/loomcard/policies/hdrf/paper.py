@@ -58,6 +58,11 @@ class Node:
         self.children[child] = None
 
     @property
+    def name(self) -> Any:
+        """``member``: in the paper's trees a word."""
+        return self.member
+
+    @property
     def demanding(self) -> bool:
         """It wants more than it holds and may have it; an inner node when a child does."""
         if self.leaf:

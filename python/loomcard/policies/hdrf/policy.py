@@ -22,7 +22,8 @@ from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
-from loomcard.policies.hdrf.rounds import ShareTree, alloc, hdrf
+from loomcard.policies.hdrf.rounds import ShareTree, alloc
+from loomcard.policies.hdrf.rules import hdrf
 from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, release
 from loomcard.policies.hold import serve_holds
 from loomcard.policies.registry import register

@@ -139,7 +139,7 @@ class Taking:
     def _need(self, leaf: paper.Node) -> tuple[Any, ...]:
         least = self._guarantee[leaf]
         part = self._share(leaf) / least if least else float("inf")
-        return part, [node.order for node in upwards(leaf)][::-1]  # of equals the first child
+        return part, [node.order for node in leaf.path()][::-1]  # of equals the first child
 
     def _here(self, container: Container) -> bool:
         return container.node.label == self._partition.label

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from loomcard.policies.hdrf.paper import (
@@ -19,11 +20,8 @@ from loomcard.policies.hdrf.paper import (
     guarantees,
     largest_demand,
     unsaturated,
-    update_shares,
 )
-
-DIGITS = 9
-"""Shares that differ only beyond so many decimals are equal."""
+from loomcard.policies.hdrf.rules import RULES, Rank, Rule, hdrf
 
 
 @dataclass(eq=False)
@@ -138,44 +136,10 @@ class Pool:
         return {leaf.member: len(servers) for leaf, servers in self.running.items()}
 
 
-Rank = Any
-"""What the descent compares among siblings: the least goes first."""
-Rule = Callable[[Node, Vector, Sequence[bool], Collection[Node]], Mapping[Node, Rank]]
-"""The ranks of a tree's nodes, of its capacity, of Y, and of the nodes below which a task can start
-now; of those alone a rank is needed.
-"""
 Round = Callable[[Pool], Node | None]
 """Starts one task and says of which leaf; None where none can be."""
 Want = Any
 """A kind of task that leaves ask for: on a cluster its size and partition."""
-
-
-def hdrf(
-    root: Node, capacity: Vector, y: Sequence[bool], able: Collection[Node],
-    setting: str = "look_ahead", even: bool | None = None,
-) -> Mapping[Node, Rank]:  # fmt: skip
-    """Algorithm 2: s/w of the attributed shares.
-
-    ``even``: of equals that goes first which has least of the resources that are not saturated, so
-    that like children are treated alike where a saturated one decides their shares. With
-    ``look_ahead``, where two may be level by what one of them will have, it is always so.
-    """
-    found = update_shares(root, capacity, y, setting, able)
-    if not (setting == "look_ahead" if even is None else even):
-        return by_weight({n: a.share for n, a in found.items()})
-    over = [r for r, room in enumerate(y) if room]
-    then = {n: dominant_share(a.vector, capacity, over) for n, a in found.items() if not n.leaf}
-    return {n: even_rank(n.weight, a.share, then.get(n, a.share)) for n, a in found.items()}
-
-
-def even_rank(weight: float, share: float, then: float) -> tuple[float, float]:
-    """s/w, and of equals, but for rounding, another share by the weight."""
-    return round(share / weight, DIGITS), round(then / weight, DIGITS)
-
-
-def by_weight(share: Mapping[Node, float]) -> Mapping[Node, Rank]:
-    """s/w."""
-    return {n: s / n.weight for n, s in share.items()}
 
 
 def alloc(root: Node, first: Callable[[Node], Node | None]) -> Node | None:
@@ -207,6 +171,10 @@ def first_by(
 ) -> Node | None:
     """The one of the least rank of those below which a task can start, of equals the first."""
     return min((n for n in among if n in able), key=lambda n: (rank[n], n.order), default=None)
+
+
+ROUNDS: dict[str, Round] = {name: partial(hdrf_round, rule=rule) for name, rule in RULES.items()}
+"""A round by each rule."""
 
 
 def fill(pool: Pool, round_: Round) -> int:
