@@ -278,7 +278,15 @@ def test_the_policy_decides_while_its_journals_disk_hangs(
     """
     pipe = tmp_path / "1-0000000001.jsonl"
     os.mkfifo(pipe)
-    service = PolicyService(partial(Session, files=JournalWriter), compile_request)
+    begun = threading.Event()
+
+    class Announced(SegmentFiles):
+        def begin(self, path: Path, line: bytes) -> None:
+            begun.set()
+            super().begin(path, line)
+
+    writer = partial(JournalWriter, files=Announced)
+    service = PolicyService(partial(Session, files=writer), compile_request)
     types = ["memory_mb", "vcores"]
     settings = {"journal_dir": str(tmp_path), "saved_every_ms": 5000}
     hello = records.Hello(records.SCHEMA, 1, "0", "3.4.2", types, [], settings)
@@ -290,6 +298,7 @@ def test_the_policy_decides_while_its_journals_disk_hangs(
         return reply.reports
 
     assert reports(1, 10) == {}
+    assert begun.wait(DEADLINE_S)
     assert not service.flush(0.01)
     monkeypatch.setattr(journal_writer, "HANGS_S", 0.0)
     told = reports(2, 20)["journal"]
