@@ -309,9 +309,11 @@ def test_the_policy_decides_while_its_journals_disk_hangs(
     with pipe.open("rb"):  # the disk is back
         assert service.flush(DEADLINE_S)
     pipe.unlink()
-    reports(4, 30 + RETRY_MS)
+    fourth = reports(4, 30 + RETRY_MS)  # reports the end itself if the segment is open by then
     assert service.flush(DEADLINE_S)
-    assert reports(5, 40 + RETRY_MS) == {"journal": {"trouble": None, "lost_rounds": 2}}
+    fifth = reports(5, 40 + RETRY_MS)
+    over = {"journal": {"trouble": None, "lost_rounds": 2}}
+    assert [report for report in (fourth, fifth) if report] == [over], "once"
     assert service.flush(DEADLINE_S)
     assert replay(tmp_path) == []
     [again] = segments(tmp_path)
