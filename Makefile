@@ -52,9 +52,9 @@ test: setup $(YARN_TESTS) lint java lines  ## everything; what needs Docker is s
 	@$(BIN)/pytest
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
-	@$(BIN)/ruff check python tests
-	@$(BIN)/ruff format --check -q python tests || \
-	{ echo "not formatted: $(BIN)/ruff format python tests" >&2; exit 1; }
+	@$(BIN)/ruff check python tests benchmarks
+	@$(BIN)/ruff format --check -q python tests benchmarks || \
+	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks" >&2; exit 1; }
 	@$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
 
@@ -75,7 +75,7 @@ $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f
 	@touch $@
 
 yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard; two hours, goes on where it stopped
-	@$(BIN)/python -m loomcard.suite.yarn_tests --write docs/yarn-tests.md $(if $(RERUN),--rerun)
+	@$(BIN)/python -m benchmarks.yarn_tests.run --write docs/yarn-tests.md $(if $(RERUN),--rerun)
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
@@ -94,25 +94,25 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.made
 	@touch $@
 
 bench: setup $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; at most 20 minutes; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.bench --python .venv-compiled/bin/python
+	@$(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
 
 agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.reality
+	@$(BIN)/python -m benchmarks.agreement
 
 papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.papers_reality
+	@$(BIN)/python -m benchmarks.papers_on_yarn
 
 bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.bench_simulator
+	@$(BIN)/python -m benchmarks.speed.simulator
 
 hdrf-trees: setup  ## random trees under H-DRF and its baselines: who breaks a guarantee; 15 minutes
-	@$(BIN)/python -m loomcard.suite.hdrf_trees
+	@$(BIN)/python -m benchmarks.random_trees
 
 bench-hdrf: setup  ## microseconds a decision of hdrf by the size of the tree; some 15 minutes; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.hdrf_bench
+	@$(BIN)/python -m benchmarks.speed.hdrf
 
 chaos: setup  ## 500 overlapping faults on the real shim, and what must hold after them; an hour; the last line is JSON
-	@$(BIN)/python -m loomcard.suite.chaos
+	@$(BIN)/python -m benchmarks.chaos
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) .venv-compiled jvm-bridge/target jvm-bridge/*/target

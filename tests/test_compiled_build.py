@@ -21,7 +21,7 @@ queues:
   n1: {{queues: {{n1_1: {{}}, n1_2: {{}}}}}}
   n2: {{weight: 2, queues: {{n2_1: {{policy: dress}}, n2_2: {{maximum: 40%}}}}}}
 """
-IMPORTED = "import loomcard.model.ledger as it; print(it.__file__)"
+IMPORTED = "import loomcard.model.state as it; print(it.__file__)"
 
 
 def output(command: list[str], where: Path, **env: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
+from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
 
 ROOT = Path(__file__).parents[1]
 PAPERS = re.findall(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from loomcard.api import registry
+from loomcard.api.plan import Plan
 from loomcard.config import compile_setup
-from loomcard.model.plan import Plan
-from loomcard.policies import registry
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 

@@ -26,7 +26,7 @@ def files(pattern: str, *folders: str) -> list[Path]:
     return sorted(p for p in found if not {"target", "__pycache__"} & set(p.parts))
 
 
-PYTHON = files("*.py", "python", "tests")
+PYTHON = files("*.py", "python", "benchmarks", "tests")
 JAVA = files("*.java", "jvm-bridge")
 TESTS = [p for p in PYTHON if p.is_relative_to(ROOT / "tests")]
 JAVA_TESTS = [p for p in JAVA if "test" in p.parts]
@@ -48,9 +48,11 @@ def python_code_lines(source: str) -> int:
 
 
 def java_code_lines(source: str) -> int:
-    """Lines that are not blank or comment."""
+    """Lines that are not blank, comment, package or import."""
     lines = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL).splitlines()
-    return sum(1 for s in lines if s.strip() and not s.strip().startswith("//"))
+    return sum(
+        1 for s in lines if s.strip() and not s.strip().startswith(("//", "import ", "package "))
+    )
 
 
 def functions(source: str) -> Iterator[Function]:
@@ -157,7 +159,7 @@ def test_tests_assert_nothing_on_wall_time(path: Path) -> None:
     """A test that measures time answers by the load of the machine."""
     source = path.read_text()
     assert clocks(source) == []
-    if path.is_relative_to(ROOT / "tests" / "cluster"):
+    if path.is_relative_to(ROOT / "tests" / "cluster") and "@pytest.mark" in source:
         assert measured_bounds(source) == []
 
 

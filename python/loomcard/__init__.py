@@ -1,15 +1,15 @@
 """Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster."""
 
-from loomcard.model.checked import PlanError
-from loomcard.model.cluster import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
-from loomcard.model.plan import Plan
+from loomcard.api.fill import fill
+from loomcard.api.plan import Plan
+from loomcard.api.plan_checks import PlanError
+from loomcard.api.policy import Policy
+from loomcard.api.registry import register
+from loomcard.api.report import shown
+from loomcard.api.view import NO_FIT, NOTHING, WITHHELD, ClusterView, TurnResult
+from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
 from loomcard.model.reasons import Reason
-from loomcard.model.report import shown
 from loomcard.model.resource import Resource
-from loomcard.model.view import NO_FIT, NOTHING, WITHHELD, ClusterView, Taken
-from loomcard.policies import Policy
-from loomcard.policies.fill import fill
-from loomcard.policies.registry import register
 
 __version__ = "0.1.0"
 
@@ -31,7 +31,7 @@ __all__ = [
     "Queue",
     "Reason",
     "Resource",
-    "Taken",
+    "TurnResult",
     "fill",
     "register",
     "shown",

@@ -6,7 +6,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from loomcard.model import records
+from loomcard.wire import messages
 
 WIRE = Path(__file__).parents[1] / "golden" / "wire"
 REQUESTS = ("hello", "compile", "batch")
@@ -21,21 +21,21 @@ def golden(name: str) -> str:
 def test_a_request_is_read_and_written_back_byte_for_byte(name: str) -> None:
     """What Python understands of a request is all of it."""
     text = golden(name)
-    assert records.write(records.read_request(text)) == text
+    assert messages.write(messages.read_request(text)) == text
 
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_reply_is_read_and_written_back_byte_for_byte(name: str) -> None:
     """What Python writes is what the golden file, which Java reads, holds."""
     text = golden(name)
-    assert records.write(records.read_reply(text)) == text
+    assert messages.write(messages.read_reply(text)) == text
 
 
 def test_the_golden_batch_holds_every_record() -> None:
     """A record that is added to the wire is added to the golden batch."""
-    batch = records.read_request(golden("batch"))
-    assert isinstance(batch, records.Batch)
-    assert {type(record) for record in batch.records} == set(get_args(records.AnyRecord))
+    batch = messages.read_request(golden("batch"))
+    assert isinstance(batch, messages.Batch)
+    assert {type(record) for record in batch.records} == set(get_args(messages.AnyRecord))
 
 
 def test_every_golden_file_is_tested() -> None:
@@ -45,11 +45,11 @@ def test_every_golden_file_is_tested() -> None:
 
 def test_fields_mean_what_the_page_says() -> None:
     """Places in arrays are names: a swap of two of them would survive the byte comparison."""
-    batch = records.read_request(golden("batch"))
-    assert isinstance(batch, records.Batch)
+    batch = messages.read_request(golden("batch"))
+    assert isinstance(batch, messages.Batch)
     assert (batch.round, batch.first_seq, batch.now_ms) == (7, 4242, 29)
-    assert batch.check == records.Check(1, 1, 1, pending=3, free=(8192, 9, 4))
-    ask = next(r for r in batch.records if isinstance(r, records.AskChanged))
+    assert batch.check == messages.Check(1, 1, 1, pending=3, free=(8192, 9, 4))
+    ask = next(r for r in batch.records if isinstance(r, messages.AskChanged))
     assert (ask.attempt, ask.priority, ask.allocation_request_id, ask.count) == (1, 20, -1, 3)
     assert (ask.hosts, ask.racks, ask.relax_locality) == (
         {"n1": 2, "n2": 1},
@@ -57,14 +57,14 @@ def test_fields_mean_what_the_page_says() -> None:
         True,
     )
     assert ask.strict_racks == ["/rack2"]
-    done = next(r for r in batch.records if isinstance(r, records.ContainerCompleted))
+    done = next(r for r in batch.records if isinstance(r, messages.ContainerCompleted))
     assert (done.container, done.kind, done.exit_status) == (41, "completed", -1000)
     assert (done.launched_ms, done.ended_ms) == (25, 26)
-    node = next(r for r in batch.records if isinstance(r, records.NodeAdded))
+    node = next(r for r in batch.records if isinstance(r, messages.NodeAdded))
     assert (node.label, node.name, node.shared) == ("", "n1", False)
-    moved = next(r for r in batch.records if isinstance(r, records.NodeRelabelled))
+    moved = next(r for r in batch.records if isinstance(r, messages.NodeRelabelled))
     assert (moved.label, moved.shared) == ("ssd", True)
-    kept = next(r for r in batch.records if isinstance(r, records.ContainerAdded))
+    kept = next(r for r in batch.records if isinstance(r, messages.ContainerAdded))
     assert (kept.allocated_ms, kept.started_ms, kept.preempting_since) == (-7, 24, None)
 
 
@@ -80,5 +80,5 @@ def test_fields_mean_what_the_page_says() -> None:
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, place: str) -> None:
     """Unknown tags, wrong types and missing fields are errors that say where."""
     with pytest.raises(msgspec.MsgspecError) as caught:
-        records.read_request(text)
+        messages.read_request(text)
     assert place in str(caught.value)

@@ -20,10 +20,10 @@ from loomcard.bridge import journal_writer
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_setup
-from loomcard.model import records
-from loomcard.model.journal import RETRY_MS, Journal, SegmentFiles, read_segment, segments
-from loomcard.policies.session import Session, replay
+from loomcard.engine.session import Session, replay
 from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages
+from loomcard.wire.journal import RETRY_MS, Journal, SegmentFiles, read_segment, segments
 
 DEADLINE_S = 30
 
@@ -289,12 +289,12 @@ def test_the_policy_decides_while_its_journals_disk_hangs(
     service = PolicyService(partial(Session, files=writer), compile_request)
     types = ["memory_mb", "vcores"]
     settings = {"journal_dir": str(tmp_path), "saved_every_ms": 5000}
-    hello = records.Hello(records.SCHEMA, 1, "0", "3.4.2", types, [], settings)
-    service.decide(records.write(hello))
+    hello = messages.Hello(messages.SCHEMA, 1, "0", "3.4.2", types, [], settings)
+    service.decide(messages.write(hello))
 
     def reports(number: int, now_ms: int) -> dict[str, Any]:
-        reply = records.read_reply(service.decide(batch(number, now_ms)))
-        assert isinstance(reply, records.PlanReply)
+        reply = messages.read_reply(service.decide(batch(number, now_ms)))
+        assert isinstance(reply, messages.PlanReply)
         return reply.reports
 
     assert reports(1, 10) == {}

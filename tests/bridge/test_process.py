@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from loomcard.api import registry
 from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_setup
-from loomcard.experiments.replay import compare_rounds, recorded_setup
-from loomcard.model import records
-from loomcard.model.journal import RETRY_MS, read_segment, segments
-from loomcard.policies import registry
-from loomcard.policies.session import Session, replay
+from loomcard.engine.session import Session, replay
+from loomcard.experiments.replay_runs import compare_rounds, recorded_setup
+from loomcard.wire import messages
+from loomcard.wire.journal import RETRY_MS, read_segment, segments
 
 DEADLINE_S = 30
 
@@ -30,7 +30,7 @@ class Stubborn:
 
     journal = None
 
-    def __init__(self, hello: records.Hello, journal_dir: Path | None) -> None:
+    def __init__(self, hello: messages.Hello, journal_dir: Path | None) -> None:
         self.given = (hello, journal_dir)
 
     def decide(self, batch_text: str) -> str:
@@ -43,9 +43,9 @@ class Stubborn:
         return batch_text
 
 
-def hello(schema: int = records.SCHEMA, settings: dict[str, Any] | None = None) -> records.Hello:
+def hello(schema: int = messages.SCHEMA, settings: dict[str, Any] | None = None) -> messages.Hello:
     types = ["memory_mb", "vcores"]
-    return records.Hello(schema, 1, "0.1.0", "3.4.2", types, ["preempt"], settings or {})
+    return messages.Hello(schema, 1, "0.1.0", "3.4.2", types, ["preempt"], settings or {})
 
 
 def service() -> PolicyService:
@@ -54,24 +54,24 @@ def service() -> PolicyService:
 
 def opened() -> PolicyService:
     opened = service()
-    assert isinstance(ask(opened, hello()), records.HelloReply)
+    assert isinstance(ask(opened, hello()), messages.HelloReply)
     return opened
 
 
-def ask(service: PolicyService, request: records.Request) -> records.Reply:
-    return records.read_reply(service.decide(records.write(request)))
+def ask(service: PolicyService, request: messages.Request) -> messages.Reply:
+    return messages.read_reply(service.decide(messages.write(request)))
 
 
-def error(reply: records.Reply) -> str:
-    assert isinstance(reply, records.Failure)
+def error(reply: messages.Reply) -> str:
+    assert isinstance(reply, messages.Failure)
     return reply.message
 
 
 def test_hello_is_answered_with_versions_and_features() -> None:
     """The handshake says who answers."""
     reply = ask(service(), hello())
-    assert isinstance(reply, records.HelloReply)
-    assert (reply.schema, reply.features) == (records.SCHEMA, list(handshake.FEATURES))
+    assert isinstance(reply, messages.HelloReply)
+    assert (reply.schema, reply.features) == (messages.SCHEMA, list(handshake.FEATURES))
 
 
 def test_another_schema_is_refused_with_the_remedy() -> None:
@@ -88,7 +88,7 @@ def test_other_resource_types_are_refused() -> None:
 def test_nothing_comes_before_hello() -> None:
     """A batch or a compile without a handshake is an error."""
     assert "expected hello" in service().decide('["batch",1]')
-    assert "expected hello" in error(ask(service(), records.Compile("", "")))
+    assert "expected hello" in error(ask(service(), messages.Compile("", "")))
 
 
 def test_hello_comes_once() -> None:
@@ -112,7 +112,7 @@ def test_bad_settings_are_named(settings: dict[str, Any], why: str) -> None:
 
 def test_unknown_settings_are_a_newer_shims() -> None:
     """They are left alone."""
-    assert isinstance(ask(service(), hello(settings={"new": 1})), records.HelloReply)
+    assert isinstance(ask(service(), hello(settings={"new": 1})), messages.HelloReply)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_garbage_is_answered_and_does_no_harm(text: str) -> None:
     """Whatever comes, the answer is an error and the next request is answered."""
     answering = opened()
     before = answering.lastFailure()
-    assert error(records.read_reply(answering.decide(text)))
+    assert error(messages.read_reply(answering.decide(text)))
     assert before == ""
     assert answering.decide('["batch","fine"]') == '["batch","fine"]'
 
@@ -131,14 +131,14 @@ def test_garbage_is_answered_and_does_no_harm(text: str) -> None:
 def test_a_raising_session_is_answered_with_an_error(what: str, kind: str) -> None:
     """The process stays, and keeps the traceback for lastFailure."""
     answering = opened()
-    assert kind in error(records.read_reply(answering.decide(f'["batch","{what}"]')))
+    assert kind in error(messages.read_reply(answering.decide(f'["batch","{what}"]')))
     assert re.search(r"Traceback.*line \d+, in decide", answering.lastFailure(), re.DOTALL)
 
 
 def test_a_long_message_of_an_exception_is_shortened() -> None:
     """What a policy raises reaches the ResourceManager's log and pages."""
     answering = opened()
-    reply = error(records.read_reply(answering.decide('["batch","long"]')))
+    reply = error(messages.read_reply(answering.decide('["batch","long"]')))
     assert reply.startswith("ValueError: xxx")
     assert reply.endswith("xxx end")
     assert len(reply) < 2_100
@@ -148,11 +148,11 @@ def test_a_long_message_of_an_exception_is_shortened() -> None:
 def test_yaml_is_compiled_or_its_findings_listed() -> None:
     """The policy process is the one that reads YAML."""
     answering = opened()
-    good = ask(answering, records.Compile("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
-    assert isinstance(good, records.Compiled)
+    good = ask(answering, messages.Compile("version: 1\nkind: policy\npolicy: fifo\n", "f.yml"))
+    assert isinstance(good, messages.Compiled)
     assert good.setup["source"] == "f.yml"
-    bad = ask(answering, records.Compile("version: 1\nkind: policy\npolicy: fofi\n", "f.yml"))
-    assert isinstance(bad, records.Findings)
+    bad = ask(answering, messages.Compile("version: 1\nkind: policy\npolicy: fofi\n", "f.yml"))
+    assert isinstance(bad, messages.Findings)
     assert [finding[0] for finding in bad.findings] == [3]
 
 
@@ -248,16 +248,16 @@ def test_a_journal_without_a_place_stops_nothing(
     place.write_text("in the way")
     answering = PolicyService(Session, compile_request)
     settings = {"journal_dir": str(place / "j"), "saved_every_ms": 5000}
-    assert isinstance(ask(answering, hello(settings=settings)), records.HelloReply)
+    assert isinstance(ask(answering, hello(settings=settings)), messages.HelloReply)
     for number, reports in ((1, 1), (2, 0)):
-        plan = records.read_reply(answering.decide(snapshot(number)))
-        assert isinstance(plan, records.PlanReply)
+        plan = messages.read_reply(answering.decide(snapshot(number)))
+        assert isinstance(plan, messages.PlanReply)
         assert list(plan.reports) == ["journal"] * reports
     told = capsys.readouterr().out
     assert told.count("the journal cannot be written; scheduling goes on without it") == 1
     place.unlink()
-    again = records.read_reply(answering.decide(snapshot(3, now_ms=10 + RETRY_MS)))
-    assert isinstance(again, records.PlanReply)
+    again = messages.read_reply(answering.decide(snapshot(3, now_ms=10 + RETRY_MS)))
+    assert isinstance(again, messages.PlanReply)
     assert again.reports == {"journal": {"trouble": None, "lost_rounds": 2}}
     assert replay(place / "j") == []
     assert "the journal is written again" in capsys.readouterr().out
@@ -282,7 +282,7 @@ def test_segments_are_in_the_order_of_rounds(tmp_path: Path) -> None:
 
 COUNTING = """
 from dataclasses import dataclass
-from loomcard.model.plan import Plan
+from loomcard.api.plan import Plan
 
 @dataclass(frozen=True)
 class Counting:
@@ -309,8 +309,8 @@ def test_an_edit_of_a_policys_file_takes_effect_when_it_is_applied(
         return started
 
     def reported(process: PolicyService, number: int, compiled: dict[str, Any]) -> object:
-        reply = records.read_reply(process.decide(snapshot(number, compiled=compiled)))
-        assert isinstance(reply, records.PlanReply)
+        reply = messages.read_reply(process.decide(snapshot(number, compiled=compiled)))
+        assert isinstance(reply, messages.PlanReply)
         assert reply.faults == []
         return reply.reports["root.default"]
 
@@ -356,11 +356,11 @@ def test_a_swap_that_was_taken_back_replays(
     for number, (process, compiled) in enumerate(rounds, 1):
         _, _, _, at, check, told = json.loads(snapshot(number, compiled=compiled))
         text = json.dumps(["batch", number, first, at, check, told])
-        plans.append(records.read_reply(process.decide(text)))
+        plans.append(messages.read_reply(process.decide(text)))
         first += len(told)
-    assert isinstance(plans[1], records.PlanReply)
+    assert isinstance(plans[1], messages.PlanReply)
     assert plans[1].faults[0][1].endswith("ValueError: not today")
-    assert isinstance(plans[3], records.PlanReply)
+    assert isinstance(plans[3], messages.PlanReply)
     assert "PolicyNotFoundError" in plans[3].faults[0][1]
     found = [len(read_segment(path).rounds) for path in segments(Path("journal"))]
     assert found == [1, 1, 1, 0, 1]

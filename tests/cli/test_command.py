@@ -11,8 +11,8 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.cli.jobs import in_a_container
-from loomcard.cluster.local import ClusterError, LocalCluster, LocalSettings
-from loomcard.suite.programs import ProgramError, program
+from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
+from loomcard.cluster.example_jobs import ProgramError, program
 
 
 @pytest.fixture(autouse=True)
@@ -266,8 +266,8 @@ def test_no_wait_leaves_no_client(
     java.parent.mkdir()
     java.write_text(CLIENT.format(pid=tmp_path / "pid"))
     java.chmod(0o700)
-    monkeypatch.setattr("loomcard.cluster.places.java_home", lambda: tmp_path)
-    monkeypatch.setattr("loomcard.cluster.places.jars", lambda: tmp_path)
+    monkeypatch.setattr("loomcard.cluster.paths.java_home", lambda: tmp_path)
+    monkeypatch.setattr("loomcard.cluster.paths.jars", lambda: tmp_path)
     monkeypatch.setattr(LocalCluster, "attach", lambda _: Attached(tmp_path))
     assert run(["submit", "pi", "--no-wait"]) == 0
     assert only_line(capsys.readouterr().out) == "application_1_0001"

@@ -12,9 +12,9 @@ from typing import Any
 
 import requests
 
-from loomcard.cluster.rest import ResourceManagerClient
-from loomcard.model.journal import read_segment, segments
-from loomcard.policies.session import Session, replay
+from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.engine.session import Session, replay
+from loomcard.wire.journal import read_segment, segments
 
 RUNNING = {"RUNNING", "LOCALIZING", "SCHEDULED", "NEW"}
 

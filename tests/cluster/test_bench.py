@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-CLASS_PATH = Path(__file__).parents[2] / "jvm-bridge" / "bench" / "target" / "classpath.txt"
+ROOT = Path(__file__).parents[2]
+CLASS_PATH = ROOT / "jvm-bridge" / "bench" / "target" / "classpath.txt"
 
 
 @pytest.mark.cluster
@@ -16,8 +17,10 @@ def test_the_bench_ends_with_one_line_of_ratios(tmp_path: Path) -> None:
     if not CLASS_PATH.is_file():
         pytest.fail(f"{CLASS_PATH} is missing: run `make setup` first")
     windows = tmp_path / "windows.jsonl"
-    command = [sys.executable, "-m", "loomcard.suite.bench", "--quick", "--out", str(windows)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
+    command = [sys.executable, "-m", "benchmarks.speed.bridge", "--quick", "--out", str(windows)]
+    ran = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=540, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     ratios = json.loads(ran.stdout.splitlines()[-1])
     assert set(ratios) == {

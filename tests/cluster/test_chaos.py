@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
-JARS = Path(__file__).parents[2] / "jvm-bridge" / "chaos" / "target" / "classpath.txt"
+ROOT = Path(__file__).parents[2]
+JARS = ROOT / "jvm-bridge" / "chaos" / "target" / "classpath.txt"
 
 
 def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     """Exit status, report and what was said of one run."""
     if not JARS.is_file():
         pytest.fail(f"{JARS} is missing: run `make setup` first")
-    command = [sys.executable, "-m", "loomcard.suite.chaos", "--out", str(out), *options]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    command = [sys.executable, "-m", "benchmarks.chaos", "--out", str(out), *options]
+    ran = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
+    )
     report = out / "report.json"
     assert report.is_file(), ran.stderr
     return ran.returncode, json.loads(report.read_text()), ran.stdout + ran.stderr

@@ -17,10 +17,10 @@ import msgspec
 import pytest
 from testcontainers.compose import DockerCompose
 
-from loomcard.cluster.docker import ComposeCluster
-from loomcard.cluster.rest import Document, ResourceManagerClient
+from loomcard.cluster.compose import ComposeCluster
+from loomcard.cluster.rm_client import Document, ResourceManagerClient
+from loomcard.player.play_compose import play_on_compose
 from loomcard.simulator import Progress
-from loomcard.suite.play_compose import play_on_compose
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from loomcard.cluster.docker import ComposeCluster, ComposeError, settings_from
-from loomcard.cluster.render import (
+from loomcard.cluster.compose import ComposeCluster, ComposeError, settings_from
+from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
     LOOMCARD_SCHEDULER,
     RenderError,

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import pytest
 
-from loomcard.cluster.docker import ComposeCluster, Service
-from loomcard.cluster.render import compose_settings
-from loomcard.cluster.rest import Document, ResourceManagerClient, RestError
+from loomcard.cluster.compose import ComposeCluster, Service
+from loomcard.cluster.hadoop_config import compose_settings
+from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from loomcard.cluster.local import LocalCluster, LocalSettings
-from loomcard.model.journal import segments
-from loomcard.policies.session import replay
-from loomcard.suite.programs import example
-from loomcard.suite.submission import Client
+from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.example_jobs import example
+from loomcard.cluster.submit import Client
+from loomcard.engine.session import replay
+from loomcard.wire.journal import segments
 
 pytestmark = pytest.mark.cluster
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import requests
 
-from loomcard.cluster.local import LocalCluster, LocalSettings
-from loomcard.policies.session import replay
-from loomcard.suite.programs import Program, example
-from loomcard.suite.submission import Client, Submission
-from loomcard.suite.times import ContainerRun, read_runs
+from loomcard.cluster.container_times import ContainerRun, read_runs
+from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.example_jobs import Program, example
+from loomcard.cluster.submit import Client, Submission
+from loomcard.engine.session import replay
 
 pytestmark = pytest.mark.cluster
 

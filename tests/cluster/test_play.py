@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.outcome.record import RunRecord
+from loomcard.player.play import play
+from loomcard.results.record import RunRecord
 from loomcard.simulator import Progress
-from loomcard.suite.play import play
 from loomcard.workload.scenario import (
     Executors,
     Fault,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.suite.play import play
+from loomcard.player.play import play
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 pytestmark = pytest.mark.cluster

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from loomcard.cluster.local_conf import LocalSettings, Machine, render_conf
-from loomcard.cluster.render import RenderError
+from loomcard.cluster.embedded_config import LocalSettings, Machine, render_conf
+from loomcard.cluster.hadoop_config import RenderError
 from loomcard.cluster.stock_queues import setup_of_queues, stock_queues
 from loomcard.config import compile_setup
 

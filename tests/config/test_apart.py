@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from loomcard.api.registry import PolicyNotFoundError
 from loomcard.config import Finding, FindingsError, apart, compile_setup
 from loomcard.config.apart import LostError, find_apart, try_apart
-from loomcard.policies.registry import PolicyNotFoundError
 
 Wrong = Callable[..., list[Finding]]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from loomcard.document.reading import read
 from loomcard.experiments.engines import _policy_path
 from loomcard.experiments.grid import Grid, cells
 from loomcard.experiments.inputs import InputError, choices
 from loomcard.experiments.run import SHIPPED, Request, prepare, shipped
 from loomcard.experiments.schema import read_experiment, schema
+from loomcard.validation.reading import read
 
 HEAD = "version: 1\nkind: experiment\n"
 GOOD = HEAD + "policies: [fifo]\nworkloads: [small.yml]\n"

@@ -11,9 +11,9 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.experiments.gaps import Extent, extent
-from loomcard.experiments.replay import as_scenario, compare_rounds, recorded_setup, run_again
-from loomcard.model.journal import JournalError
+from loomcard.experiments.replay_runs import as_scenario, compare_rounds, recorded_setup, run_again
 from loomcard.simulator import simulate
+from loomcard.wire.journal import JournalError
 from scenarios import app, compiled, scenario, stage
 
 PLACE = re.compile(r"\.jsonl:\d+: ")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from loomcard.api import registry
 from loomcard.config import compile_setup
-from loomcard.policies import registry
 from loomcard.simulator import simulate
 from loomcard.workload import load
 

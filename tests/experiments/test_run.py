@@ -139,7 +139,7 @@ def test_a_stopped_run_keeps_what_it_has_and_goes_on(
     """Ctrl-C while cells run: whole files, no process left, the same end as if never stopped."""
     out, signs = tmp_path / "out", tmp_path / "signs"
     signs.mkdir()
-    paths = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests")])
+    paths = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests" / "support")])
     env = os.environ | {"PYTHONPATH": paths, stubborn.SIGNS: str(signs)}
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from loomcard.model.admission import lifetime_s, oversize, refusal
-from loomcard.model.cluster import Application, Queue
 from loomcard.model.limits import build_tree
+from loomcard.model.objects import Application, Queue
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/admission.json").read_text())
 TYPES = ["memory_mb", "vcores"]

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import scripted  # noqa: F401 - registers test policies
 from compiled import queue, setup
-from loomcard.model.cluster import Node
-from loomcard.model.plain import decode, encode
+from loomcard.model.fit_index import FitIndex
+from loomcard.model.objects import Node
 from loomcard.model.resource import Resource, fits
-from loomcard.model.room import Room
 from loomcard.testing import PolicyMachine
+from loomcard.wire.plain_data import decode, encode
 
 SIZES = st.sampled_from([(512, 1), (1024, 1), (2048, 3), (9000, 1), (1024, 0)])
 
@@ -77,7 +77,7 @@ def test_room_finds_the_lowest_fitting_node(frees, changes):
     room.
     """
     nodes = {i: Node(i, f"n{i}:1", "/r", Resource(free), "") for i, free in enumerate(frees)}
-    room = Room((Resource((2, 1)), ""), nodes)
+    room = FitIndex((Resource((2, 1)), ""), nodes)
     for number, free in changes:
         node = nodes.get(number)
         if node is None:

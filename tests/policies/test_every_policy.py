@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiled import queue, setup
-from loomcard.model import records as r
-from loomcard.model.dag import HINT, DagStage, write_dag
-from loomcard.policies.registry import BUILT_IN, find
-from loomcard.policies.session import replay
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.registry import BUILT_IN, find
+from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
 
 EVERY = sorted(BUILT_IN)
 # hdrf's baselines share its descent: tests/policies/hdrf puts them through the same.

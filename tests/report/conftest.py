@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.outcome.files import write_run
-from loomcard.outcome.manifest import manifest
-from loomcard.outcome.record import ApplicationRecord, ContainerRow, RunRecord
 from loomcard.report.page import page
-from loomcard.report.study import read_study
+from loomcard.report.runs import read_study
 from loomcard.report.terminal import Numbers, numbers
+from loomcard.results.manifest import manifest
+from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.run_folder import write_run
 
 # policy -> seed -> seconds from submission to start, and to end, of applications a and b
 TIMES = {

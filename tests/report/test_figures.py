@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from loomcard.outcome.files import ResultError
 from loomcard.report.figures import application_wins, compare, interval, samples, summarise
-from loomcard.report.study import Study, read_study
+from loomcard.report.runs import Study, read_study
+from loomcard.results.run_folder import ResultError
 
 
 def row(table: pl.DataFrame, **where: str) -> dict[str, Any]:

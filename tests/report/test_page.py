@@ -16,7 +16,7 @@ from rich.console import Console
 from loomcard.report import series
 from loomcard.report.files import write_page, write_tables
 from loomcard.report.page import LARGEST, page
-from loomcard.report.study import read_study
+from loomcard.report.runs import read_study
 from loomcard.report.terminal import Numbers, numbers, short, tables
 from loomcard.report.trends import trends
 

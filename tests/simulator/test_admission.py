@@ -1,7 +1,7 @@
 """What a queue's limits do to simulated applications: rejected, failed or killed, as on YARN."""
 
 import scripted  # noqa: F401 - registers test policies
-from loomcard.outcome.metrics import facts
+from loomcard.results.metrics import facts
 from loomcard.simulator.resourcemanager import EPOCH
 from scenarios import app, compiled, run, scenario, stage
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import scripted  # noqa: F401 - registers test policies
 from loomcard import ClusterView, Plan, register
-from loomcard.model.draft import Draft
-from loomcard.outcome.metrics import facts
-from loomcard.policies.session import replay
+from loomcard.api.pending_plan import PendingPlan
+from loomcard.engine.session import replay
+from loomcard.player.journal_reports import told_states
+from loomcard.results.metrics import facts
 from loomcard.simulator import InvariantError, PolicyFaultError, Simulation, simulate
 from loomcard.simulator.invariants import check_agreement
 from loomcard.simulator.resourcemanager import EPOCH
-from loomcard.suite.told import told_states
 from loomcard.workload.scenario import write_scenario
 from scenarios import app, compiled, random_scenario, run, scenario, stage, times
 
@@ -67,10 +67,10 @@ def test_equal_runs_give_equal_bytes_whatever_the_hash_seed(seed, tmp_path):
     file = tmp_path / "scenario.json"
     file.write_bytes(write_scenario(random_scenario(seed)))
     script = (
-        "import json, sys; sys.path.insert(0, 'tests')\n"
+        "import json, sys; sys.path.insert(0, 'tests/support')\n"
         "from scenarios import compiled; from loomcard.simulator import simulate\n"
         "from loomcard.workload.scenario import read_scenario\n"
-        "from loomcard.outcome.metrics import facts\n"
+        "from loomcard.results.metrics import facts\n"
         "s = read_scenario(open(sys.argv[1], 'rb').read())\n"
         "r = simulate(s, compiled(), policy='test')\n"
         "print(json.dumps(facts(r)), r.containers)"
@@ -112,14 +112,14 @@ def test_what_a_policy_tells_is_kept_and_the_journal_tells_the_same(tmp_path):
 
 def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypatch):
     lies = iter([True])
-    grant = Draft.grant
+    grant = PendingPlan.grant
 
     def lying(draft, ask, node, instance, tag):
         """Once, name another node than the one that was checked."""
         other = draft.ledger.nodes[2] if next(lies, False) else node
         grant(draft, ask, other, instance, tag)
 
-    monkeypatch.setattr(Draft, "grant", lying)
+    monkeypatch.setattr(PendingPlan, "grant", lying)
     big = app("j", stage([100], size=(4096, 4)))
     wanted = scenario(big, nodes=2)
     small = wanted.nodes[1].__class__("n2", "/r2", (1024, 1))

@@ -3,7 +3,7 @@
 import pytest
 
 import scripted  # noqa: F401 - registers test policies
-from loomcard.outcome.metrics import facts
+from loomcard.results.metrics import facts
 from loomcard.simulator import PolicyFaultError
 from loomcard.simulator.parallel import Run, simulate_all
 from scenarios import app, compiled, random_scenario, scenario, stage

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from loomcard.outcome.metrics import facts
+from loomcard.results.metrics import facts
 from scenarios import app, run, scenario, stage
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import scripted  # noqa: F401 - registers test policies
-from loomcard.policies.dice import pick
+from loomcard.api.random import pick
 from loomcard.simulator import MismatchError, simulate
 from loomcard.workload.scenario import Executors, Fault
 from scenarios import app, compiled, run, scenario, stage, times

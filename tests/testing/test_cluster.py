@@ -4,8 +4,8 @@ import pytest
 
 import broken
 import scripted  # noqa: F401 - registers test policies
-from loomcard.model.records import Preempt
 from loomcard.testing import BrokenPlanError, Cluster, PolicyRaisedError, drain
+from loomcard.wire.messages import Preempt
 
 
 def test_a_test_of_a_policy_takes_a_few_lines():

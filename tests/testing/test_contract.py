@@ -6,7 +6,7 @@ import pytest
 
 import broken
 from loomcard import ClusterView, Plan, fill
-from loomcard.policies import registry
+from loomcard.api import registry
 from loomcard.testing import Clause, ContractError, TwinError, check_contract
 
 OURS = [known.name for known in registry.names() if known.origin.startswith("loomcard.")]

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from loomcard.document import FindingsError
+from loomcard.validation import FindingsError
 from loomcard.workload import load
+from loomcard.workload.ascii_plot import bar, columns, duration
 from loomcard.workload.inspection import inspected
 from loomcard.workload.loading import build, shipped_names
-from loomcard.workload.opening import guessed, opened
-from loomcard.workload.picture import bar, columns, duration
+from loomcard.workload.open_any import guessed, opened
 from loomcard.workload.scenario import Scenario
-from loomcard.workload.writing import written
+from loomcard.workload.write_yaml import written
 
 HERE = Path(__file__).parent
 LOCAL = [n for n in shipped_names() if not n.startswith(("facebook", "tpch", "hdrf-e5"))]
@@ -152,7 +152,7 @@ def test_what_is_no_trace_is_one_finding(name: str, format_: str | None, part: s
 
 def test_what_is_too_large_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that could not be read again is refused, with the remedy."""
-    monkeypatch.setattr("loomcard.workload.writing.MOST_TASKS", 10)
+    monkeypatch.setattr("loomcard.workload.write_yaml.MOST_TASKS", 10)
     with pytest.raises(FindingsError, match="too many for a file"):
         written(load(Path("demo"), seed=1))
 

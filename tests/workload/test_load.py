@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.model.dag import read_dag
+from loomcard.api.dag_hint import read_dag
 from loomcard.workload import hints, load
 from loomcard.workload.scenario import read_scenario, write_scenario
 
@@ -248,7 +248,7 @@ def test_one_run_finds_everything(wrong: Any) -> None:
 
 def test_a_file_that_is_not_there_names_what_is() -> None:
     """The bare name of a shipped workload is a file too; another is one finding."""
-    from loomcard.document import FindingsError
+    from loomcard.validation import FindingsError
 
     with pytest.raises(FindingsError, match="no such file"):
         load(Path("no-such-workload"), seed=1)

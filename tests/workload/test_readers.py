@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from loomcard.config import compile_setup
-from loomcard.document import FindingsError
-from loomcard.model import records as r
 from loomcard.simulator import simulate
+from loomcard.validation import FindingsError
+from loomcard.wire import messages as r
 from loomcard.workload import load
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario

@@ -5,10 +5,10 @@ heartbeat that is not near to what its ask named. Some of YARN's tests expect no
 
 from dataclasses import dataclass
 
-from loomcard.model.cluster import Ask, Node
+from loomcard.model.objects import Ask, Node
 from loomcard.model.events import NodeHeartbeat
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
+from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
 
 FAR = 2  # what Ask.reach calls a node that the ask did not name
 

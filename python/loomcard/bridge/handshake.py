@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.model import records
+from loomcard.wire import messages
 
 FEATURES: tuple[str, ...] = ("heartbeats", "preempt", "headroom", "saved", "holds")
 """What this side can do; each side uses only what both name."""
@@ -58,20 +58,20 @@ def _typed(given: Mapping[str, Any], key: str, kinds: tuple[type, ...], absent: 
     return value
 
 
-def reply_to(hello: records.Hello) -> records.HelloReply:
+def reply_to(hello: messages.Hello) -> messages.HelloReply:
     """Our answer; raises ``HandshakeError`` on another schema or odd resource types."""
     version = importlib.metadata.version("loomcard")
-    if hello.schema != records.SCHEMA:
+    if hello.schema != messages.SCHEMA:
         raise HandshakeError(
             f"the shim (version {hello.shim_version}) speaks schema {hello.schema}, this process "
-            f"(loomcard {version}) schema {records.SCHEMA}; install the same version of both"
+            f"(loomcard {version}) schema {messages.SCHEMA}; install the same version of both"
         )
     if hello.resource_types[:2] != ["memory_mb", "vcores"]:
         raise HandshakeError(
             f"resource_types: expected memory_mb, vcores, then others; found {hello.resource_types}"
         )
-    return records.HelloReply(
-        schema=records.SCHEMA,
+    return messages.HelloReply(
+        schema=messages.SCHEMA,
         python_version=platform.python_version(),
         loomcard_version=version,
         features=list(FEATURES),

@@ -15,14 +15,14 @@ from typing import Protocol
 import msgspec
 import structlog
 
+from loomcard.api import registry
 from loomcard.bridge import gateway, handshake, limits
 from loomcard.bridge.journal_writer import JournalWriter
 from loomcard.config import FindingsError, compile_setup
-from loomcard.document import raised
-from loomcard.model import records
-from loomcard.model.journal import RETRY_MS, Journal
-from loomcard.policies import registry
-from loomcard.policies.session import Session
+from loomcard.engine.session import Session
+from loomcard.validation import error_text
+from loomcard.wire import messages
+from loomcard.wire.journal import RETRY_MS, Journal
 
 
 class Deciding(Protocol):
@@ -39,8 +39,8 @@ class Deciding(Protocol):
 FLUSH_S = 2.0
 """How long the end of the process waits for the journal's last rounds."""
 
-MakeSession = Callable[[records.Hello, Path | None], Deciding]
-CompileSetup = Callable[[str, str, Sequence[str]], records.Compiled | records.Findings]
+MakeSession = Callable[[messages.Hello, Path | None], Deciding]
+CompileSetup = Callable[[str, str, Sequence[str]], messages.Compiled | messages.Findings]
 
 
 class PolicyService:
@@ -62,10 +62,10 @@ class PolicyService:
             try:
                 return self._answer(text)
             except BaseException as error:  # even of a policy that calls sys.exit()
-                self._last_failure = raised.trace()
-                message = raised.message(error)
+                self._last_failure = error_text.trace()
+                message = error_text.message(error)
                 self._log.error("request failed", error=message, traceback=self._last_failure)
-                return records.write(records.Failure(message))
+                return messages.write(messages.Failure(message))
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
         """The traceback of the last request answered ``error``; empty if there was none."""
@@ -82,13 +82,13 @@ class PolicyService:
         if text.startswith('["batch"'):
             # The session decodes batches itself, since it also writes them to the journal.
             return self._decided(text)
-        request = records.read_request(text)
-        if isinstance(request, records.Hello):
-            return records.write(self._open(request))
-        if isinstance(request, records.Compile):
+        request = messages.read_request(text)
+        if isinstance(request, messages.Hello):
+            return messages.write(self._open(request))
+        if isinstance(request, messages.Compile):
             self._opened()
             path = self._settings.policy_path
-            return records.write(self._compile_setup(request.yaml_text, request.name, path))
+            return messages.write(self._compile_setup(request.yaml_text, request.name, path))
         return self._decided(text)
 
     def _decided(self, text: str) -> str:
@@ -114,7 +114,7 @@ class PolicyService:
                 lost_rounds=journal.lost_rounds,
             )
 
-    def _open(self, hello: records.Hello) -> records.HelloReply:
+    def _open(self, hello: messages.Hello) -> messages.HelloReply:
         if self._session is not None:
             raise handshake.HandshakeError("a second hello: a process serves one ResourceManager")
         reply = handshake.reply_to(hello)
@@ -136,14 +136,14 @@ class PolicyService:
 
 def compile_request(
     yaml_text: str, name: str, policy_path: Sequence[str]
-) -> records.Compiled | records.Findings:
+) -> messages.Compiled | messages.Findings:
     """Compiles YAML with policies that are installed or lie under ``policy_path``."""
     try:
         folders = [Path(folder) for folder in policy_path]
-        return records.Compiled(compile_setup(yaml_text, name, policy_path=folders))
+        return messages.Compiled(compile_setup(yaml_text, name, policy_path=folders))
     except FindingsError as error:
         found = error.findings
-        return records.Findings([(f.line, f.column, f.path, f.message, f.hint) for f in found])
+        return messages.Findings([(f.line, f.column, f.path, f.message, f.hint) for f in found])
 
 
 def write_ready(path: Path, port: int) -> None:

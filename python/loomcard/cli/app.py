@@ -17,26 +17,26 @@ from loomcard.cli.commands import Commands
 
 # By name: what was not imported was not raised, and the command starts faster without.
 BAD_INPUT: Final = {
-    "loomcard.cluster.render.RenderError",
-    "loomcard.cluster.rest.AddressError",
-    "loomcard.document.findings.FindingsError",
+    "loomcard.cluster.hadoop_config.RenderError",
+    "loomcard.cluster.rm_client.AddressError",
+    "loomcard.validation.findings.FindingsError",
     "loomcard.experiments.inputs.InputError",
-    "loomcard.model.journal.JournalError",
-    "loomcard.outcome.files.ResultError",
-    "loomcard.policies.registry.PolicyNotFoundError",
+    "loomcard.wire.journal.JournalError",
+    "loomcard.results.run_folder.ResultError",
+    "loomcard.api.registry.PolicyNotFoundError",
     "loomcard.simulator.engine.MismatchError",
-    "loomcard.suite.programs.ProgramError",
+    "loomcard.cluster.example_jobs.ProgramError",
 }
 """Errors of what the user gave, exit status 2."""
 FAILURES: Final = {
-    "loomcard.cluster.docker.ComposeError",
-    "loomcard.cluster.local.ClusterError",
-    "loomcard.cluster.places.PlaceError",
-    "loomcard.cluster.rest.RestError",
+    "loomcard.cluster.compose.ComposeError",
+    "loomcard.cluster.embedded.ClusterError",
+    "loomcard.cluster.paths.PlaceError",
+    "loomcard.cluster.rm_client.RestError",
     "loomcard.simulator.invariants.InvariantError",
     "loomcard.simulator.resourcemanager.PolicyFaultError",
-    "loomcard.suite.player.PlayError",
-    "loomcard.suite.submission.SubmissionError",
+    "loomcard.player.process.PlayError",
+    "loomcard.cluster.submit.SubmissionError",
 }
 """Errors of what was done, exit status 1."""
 
@@ -69,7 +69,7 @@ def _show_version(wanted: bool) -> None:
         ours = version("loomcard")
     except PackageNotFoundError:  # a checkout that is not installed
         ours = "not installed"
-    hot_path = find_spec("loomcard.model.ledger")
+    hot_path = find_spec("loomcard.model.state")
     built = "" if hot_path is None or str(hot_path.origin).endswith(".py") else ", compiled"
     typer.echo(f"loomcard {ours}{built}, Python {platform.python_version()}")
     raise typer.Exit

@@ -8,11 +8,11 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, On, Where, console, print_json, waiting
-from loomcard.cluster import places
-from loomcard.cluster.docker import ComposeCluster
-from loomcard.cluster.local import LocalCluster
-from loomcard.cluster.local_conf import LocalSettings, render_conf
-from loomcard.cluster.render import SCHEDULERS, RenderError, compose_settings, render
+from loomcard.cluster import paths
+from loomcard.cluster.compose import ComposeCluster
+from loomcard.cluster.embedded import LocalCluster
+from loomcard.cluster.embedded_config import LocalSettings, render_conf
+from loomcard.cluster.hadoop_config import SCHEDULERS, RenderError, compose_settings, render
 
 cluster = typer.Typer(
     name="cluster", help="Start, stop and look at a cluster.", no_args_is_help=True
@@ -92,7 +92,7 @@ def up(
         status(on, as_json)
         return
     settings_ = LocalSettings(
-        run_dir=places.run_folder("local"),
+        run_dir=paths.run_folder("local"),
         nodes=nodes,
         scheduler=scheduler,
         policy=policy,
@@ -109,7 +109,7 @@ def down(on: On = Where.LOCAL) -> None:
     if on is Where.DOCKER:
         compose().down()
         return
-    running = LocalCluster.attach(places.run_folder("local"))
+    running = LocalCluster.attach(paths.run_folder("local"))
     with waiting("stopping the embedded cluster"):
         running.down()
 
@@ -128,7 +128,7 @@ def status(on: On = Where.LOCAL, as_json: Json = False) -> None:
             table.add_row(each.service, each.container, each.state, each.health, ports)
         console().print(table)
         return
-    running = LocalCluster.attach(places.run_folder("local"))
+    running = LocalCluster.attach(paths.run_folder("local"))
     document = {
         "running": running.alive(),
         "web": f"http://{running.web}",
@@ -187,7 +187,7 @@ def logs(
     if on is Where.DOCKER:
         compose().logs(services or ())
         return
-    for line in LocalCluster.attach(places.run_folder("local")).tail(lines):
+    for line in LocalCluster.attach(paths.run_folder("local")).tail(lines):
         typer.echo(line)
 
 
@@ -199,7 +199,7 @@ def rate(
     as_json: Json = False,
 ) -> None:
     """Measure how many containers a second this machine starts; `loomcard run` warns by it."""
-    from loomcard.suite.play import measured_rate  # players and tables, for this command alone
+    from loomcard.player.play import measured_rate  # players and tables, for this command alone
 
     with waiting("starting containers on an embedded cluster"):
         found = measured_rate(executor.value)

@@ -7,9 +7,9 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, console, print_json, waiting
-from loomcard.cluster import places
-from loomcard.suite import picture
-from loomcard.suite.demo import DemoResult, Sizes, run_demo
+from loomcard.cluster import paths
+from loomcard.demo import plot
+from loomcard.demo.demo import DemoResult, Sizes, run_demo
 
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Where the PNG goes. Default: run/demo.")
@@ -19,12 +19,12 @@ Picture = Annotated[
 def demo(picture_file: Picture = None, as_json: Json = False) -> None:
     """Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler."""
     sizes = Sizes()
-    folder = places.run_folder("demo")
+    folder = paths.run_folder("demo")
     with waiting("starting", total=sizes.steps) as bar:
         task = bar.task_ids[0]
         result = run_demo(folder, sizes, lambda done: bar.update(task, advance=1, description=done))
     file = picture_file or folder / "containers.png"
-    picture.png(result.phases, file)
+    plot.png(result.phases, file)
     if as_json:
         print_json(result.document())
     else:
@@ -39,7 +39,7 @@ def _print(result: DemoResult, file: Path) -> None:
     table = Table("job", title="waiting / completion time in seconds")
     for phase in result.phases:
         table.add_column(phase.policy, justify="right")
-    names = [list(picture.labels(phase).values()) for phase in result.phases]
+    names = [list(plot.labels(phase).values()) for phase in result.phases]
     for row, name in enumerate(names[0]):
         cells = []
         for phase in result.phases:
@@ -48,7 +48,7 @@ def _print(result: DemoResult, file: Path) -> None:
             cells.append(shown if job.state == "SUCCEEDED" else f"{shown} {job.state}")
         table.add_row(name, *cells)
     out.print(table)
-    out.print(picture.terminal(result.phases))
+    out.print(plot.terminal(result.phases))
     refused = ", ".join(f"{why} {count}" for why, count in sorted(result.refused.items()))
     out.print(
         f"granted by the policy {result.granted_by_policy}, by the fallback "

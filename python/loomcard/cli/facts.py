@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from loomcard.cluster.rest import Document, ResourceManagerClient
+from loomcard.cluster.rm_client import Document, ResourceManagerClient
 from loomcard.config.fit import ClusterFacts
 from loomcard.workload.loading import find, load
 

@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
-from loomcard.cluster.local import default_url
-from loomcard.cluster.rest import AddressError, Document, ResourceManagerClient, RestError
+from loomcard.cluster.embedded import default_url
+from loomcard.cluster.rm_client import AddressError, Document, ResourceManagerClient, RestError
 
 BAD_INPUT = 2
 FAILED = 1

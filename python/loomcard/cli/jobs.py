@@ -9,7 +9,10 @@ from rich.table import Table
 
 from loomcard.cli.cluster import compose
 from loomcard.cli.output import Json, On, Rm, Where, console, print_json, printable, waiting
-from loomcard.cluster import places
+from loomcard.cluster import paths
+from loomcard.cluster.container_times import job_times, read_runs
+from loomcard.cluster.embedded import LocalCluster, default_url
+from loomcard.cluster.example_jobs import Program, ProgramError, program
 from loomcard.cluster.limits import (
     HEADINGS,
     LABEL_HEADINGS,
@@ -18,12 +21,9 @@ from loomcard.cluster.limits import (
     label_rows,
     limit_rows,
 )
-from loomcard.cluster.local import LocalCluster, default_url
-from loomcard.cluster.rest import ResourceManagerClient
-from loomcard.cluster.told import tables
-from loomcard.suite.programs import Program, ProgramError, program
-from loomcard.suite.submission import Client, Submission, SubmissionError
-from loomcard.suite.times import job_times, read_runs
+from loomcard.cluster.report_tables import tables
+from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.cluster.submit import Client, Submission, SubmissionError
 
 Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: the cluster's.")]
 User = Annotated[str | None, typer.Option("--user", help="Who submits, on a cluster that trusts.")]
@@ -64,7 +64,7 @@ def submit(
         as_user = ["--user", user] if user else []
         compose().compose(["run", "--rm", *as_user, *command], timeout_s=None)
         return
-    cluster = LocalCluster.attach(places.run_folder("local"))
+    cluster = LocalCluster.attach(paths.run_folder("local"))
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
     with waiting(f"{chosen.name} starts") as progress:
         submission = client.submit(chosen, queue=queue, user=user, definitions=define or [])

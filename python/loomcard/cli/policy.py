@@ -12,8 +12,8 @@ from rich.table import Table
 from loomcard.cli.facts import of_resource_manager, of_workload
 from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
-from loomcard.cluster.local import default_url
-from loomcard.cluster.rest import AddressError, ResourceManagerClient, RestError
+from loomcard.cluster.embedded import default_url
+from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup, schema
 from loomcard.config.catalog import Option, catalog
 from loomcard.config.fit import ClusterFacts, misfits

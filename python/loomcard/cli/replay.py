@@ -11,7 +11,7 @@ from loomcard.cli.output import Json, command_line, console, print_json, waiting
 from loomcard.cli.simulate import figures, only_ours
 from loomcard.experiments.gaps import Extent, extent
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.experiments.replay import (
+from loomcard.experiments.replay_runs import (
     Rounds,
     as_document,
     as_scenario,
@@ -24,12 +24,12 @@ from loomcard.experiments.replay import (
     said,
     to_the_end,
 )
-from loomcard.model.journal import segments
-from loomcard.outcome.files import write_run
-from loomcard.outcome.manifest import manifest
-from loomcard.outcome.metrics import summary
-from loomcard.outcome.record import RunRecord
+from loomcard.results.manifest import manifest
+from loomcard.results.metrics import summary
+from loomcard.results.record import RunRecord
+from loomcard.results.run_folder import write_run
 from loomcard.simulator import MismatchError
+from loomcard.wire.journal import segments
 from loomcard.workload.scenario import Scenario
 
 DIFFERS = 1

@@ -7,7 +7,7 @@ import typer
 
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.report.files import write_page, write_tables
-from loomcard.report.study import read_study
+from loomcard.report.runs import read_study
 from loomcard.report.terminal import numbers, tables
 
 

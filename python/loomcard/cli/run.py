@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from loomcard.cli.output import Json, command_line, console, print_json
-from loomcard.cluster import places
+from loomcard.cluster import paths
 from loomcard.experiments import run as experiments
 from loomcard.experiments.cell import Outcome
-from loomcard.experiments.pool import Watch
-from loomcard.report.study import read_study
+from loomcard.experiments.run_cells import Watch
+from loomcard.report.runs import read_study
 from loomcard.report.terminal import numbers, tables
 
 INTERRUPTED = 130
@@ -88,7 +88,7 @@ def run(
             command_line(),
         )
     )
-    folder = out or places.run_folder(prepared.experiment.name)
+    folder = out or paths.run_folder(prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes)
     if as_json:

@@ -15,12 +15,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from loomcard.cli.output import Json, command_line, console, print_json
-from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.outcome.files import MANIFEST, read_json, write_run
-from loomcard.outcome.manifest import manifest
-from loomcard.outcome.metrics import summary
-from loomcard.outcome.record import RunRecord
+from loomcard.experiments.lower_bounds import keep_bounds
+from loomcard.results.manifest import manifest
+from loomcard.results.metrics import summary
+from loomcard.results.record import RunRecord
+from loomcard.results.run_folder import MANIFEST, read_json, write_run
 from loomcard.simulator.engine import Progress as Step
 from loomcard.simulator.engine import refuse_mismatch
 from loomcard.simulator.parallel import Run, simulate_all

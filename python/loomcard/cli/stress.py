@@ -8,16 +8,16 @@ from typing import Annotated, Any, Final
 import typer
 from rich.table import Table
 
+from loomcard.api.registry import found_beside
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.cli.simulate import only_ours
-from loomcard.document.reading import read
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.policies.registry import found_beside
-from loomcard.simulator.pool import spread
+from loomcard.simulator.process_pool import spread
 from loomcard.stress import table
 from loomcard.stress.design import OPTIONS, POLICIES
 from loomcard.stress.run import SCENARIOS, Verdict, judge
 from loomcard.stress.scenario import Candidate
+from loomcard.validation.reading import read
 
 FAILED: Final = 1
 Item = tuple[str, str, Candidate]

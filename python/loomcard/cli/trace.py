@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from loomcard.cli.output import Json, console, print_json
+from loomcard.workload.ascii_plot import bar, columns, duration
 from loomcard.workload.inspection import QUANTILES, inspected
-from loomcard.workload.opening import opened
-from loomcard.workload.picture import bar, columns, duration
-from loomcard.workload.writing import written
+from loomcard.workload.open_any import opened
+from loomcard.workload.write_yaml import written
 
 trace = typer.Typer(name="trace", help="Look into workloads and traces.", no_args_is_help=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from loomcard.cluster.render import RenderError
+from loomcard.cluster.hadoop_config import RenderError
 from loomcard.config import compile_setup
 
 _MILLION = 1_000_000

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loomcard.config.tree import Branch
-from loomcard.document.reading import Document
+from loomcard.validation.reading import Document
 
 EVERYONE: Final = "*"
 

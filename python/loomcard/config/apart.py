@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from loomcard.model import records as r
-from loomcard.model.mirror import Mirror
-from loomcard.policies.registry import BUILT_IN, PolicyNotFoundError, find
-from loomcard.policies.tree import PolicyTree
+from loomcard.api.registry import BUILT_IN, PolicyNotFoundError, find
+from loomcard.engine.mirror import Mirror
+from loomcard.engine.round import PolicyTree
+from loomcard.wire import messages as r
 
 REMEDY: Final = "take out what ends it, such as os._exit(), or the library that crashes"
 FIRST_ROUND_S = 10.0

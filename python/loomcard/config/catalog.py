@@ -5,8 +5,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.errors import PydanticUserError
 
+from loomcard.api.registry import PolicyNotFoundError, find, names
 from loomcard.config.options import option_model
-from loomcard.policies.registry import PolicyNotFoundError, find, names
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.api.registry import BUILT_IN, file_hash, found_beside
 from loomcard.config import rules
 from loomcard.config.access import Access, check_access
 from loomcard.config.apart import Trouble, first_round
@@ -15,10 +16,9 @@ from loomcard.config.rights import Rights, check_rights
 from loomcard.config.schema import MILLION, UNLIMITED, ppm
 from loomcard.config.structure import check_structure
 from loomcard.config.tree import Branch, branches
-from loomcard.document.findings import FindingsError
-from loomcard.document.reading import Document, read
 from loomcard.model.limits import HOLD_SHARE_PPM
-from loomcard.policies.registry import BUILT_IN, file_hash, found_beside
+from loomcard.validation.findings import FindingsError
+from loomcard.validation.reading import Document, read
 
 
 def compile_setup(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from loomcard.config import rules
-from loomcard.document.findings import Finding, nearest
-from loomcard.document.reading import Document, Path, read
+from loomcard.validation.findings import Finding, nearest
+from loomcard.validation.reading import Document, Path, read
 
 Amounts = dict[str, int]
 _MILLION: Final = 1_000_000

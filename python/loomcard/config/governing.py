@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from loomcard.api.registry import BUILT_IN, PolicyNotFoundError, find, found_beside
 from loomcard.config.apart import REMEDY, LostError, ended_while_loaded, try_apart
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
-from loomcard.document import raised
-from loomcard.document.findings import nearest
-from loomcard.document.reading import Document
-from loomcard.document.reading import Path as Place
-from loomcard.policies.registry import BUILT_IN, PolicyNotFoundError, find, found_beside
+from loomcard.validation import error_text
+from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Document
+from loomcard.validation.reading import Path as Place
 
 LEAF_DEFAULT: Final = "fifo"
 
@@ -151,9 +151,9 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) ->
         document.report(place, str(error), error.hint)
         return _Cast(name, {}, None)
     except BaseException as error:  # the author's module may raise anything while it is imported
-        if raised.is_interrupt(error):
+        if error_text.is_interrupt(error):
             raise
-        message = f"the policy {name!r} cannot be loaded: {raised.message(error)}"
+        message = f"the policy {name!r} cannot be loaded: {error_text.message(error)}"
         document.report(place, message, "see that its module can be imported")
         return _Cast(name, {}, None)
     if getattr(kind, "leaf_only", False) and not branch.leaf:

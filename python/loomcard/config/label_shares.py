@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from loomcard.config.schema import MILLION, ppm
 from loomcard.config.tree import Branch
-from loomcard.document.reading import Document
+from loomcard.validation.reading import Document
 
 KEY = "label_guaranteed"
 Shares = dict[str, Fraction]

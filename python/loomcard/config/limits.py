@@ -8,7 +8,7 @@ from typing import Final
 
 from loomcard.config.schema import MILLION, ppm
 from loomcard.config.tree import Branch
-from loomcard.document.reading import Document
+from loomcard.validation.reading import Document
 
 Limit = dict[str, int] | str
 """As in the file: amounts by resource, or a percentage."""

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic_core import PydanticUndefined
 
-from loomcard.document import raised
-from loomcard.document.findings import describe, expectation, nearest
-from loomcard.document.reading import Path
+from loomcard.validation import error_text
+from loomcard.validation.findings import describe, expectation, nearest
+from loomcard.validation.reading import Path
 
 LONGEST_MS: Final = 365 * 24 * 3600 * 1000
 """The longest duration that an option may state."""
@@ -57,7 +57,7 @@ def check_options(policy: type, options: dict[str, Any]) -> dict[str, Any]:
         try:
             policy(**_plain(checked))
         except BaseException as error:  # a third party's __post_init__ may raise anything
-            if raised.is_interrupt(error):
+            if error_text.is_interrupt(error):
                 raise
             problems.append(_from_author(model, options, error))
     if problems or checked is None:
@@ -140,9 +140,11 @@ def _remedy(model: type[BaseModel], path: Path) -> str:
 
 def _from_author(model: type[BaseModel], options: dict[str, Any], error: BaseException) -> Problem:
     """Place a policy's own complaint at the first option that it names, else at ``options``."""
-    said = raised.words(error)
+    said = error_text.words(error)
     path = tuple(word for word in re.findall(r"\w+", said) if word in options)[:1]
     text = (
-        (said or type(error).__name__) if isinstance(error, ValueError) else raised.message(error)
+        (said or type(error).__name__)
+        if isinstance(error, ValueError)
+        else error_text.message(error)
     )
     return Problem(path, text, _remedy(model, path))

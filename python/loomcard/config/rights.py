@@ -6,7 +6,7 @@ from typing import Final
 from loomcard.config.label_shares import check_label_shares
 from loomcard.config.schema import UNLIMITED
 from loomcard.config.tree import Branch
-from loomcard.document.reading import Document
+from loomcard.validation.reading import Document
 
 ALL: Final = "*"
 

@@ -18,8 +18,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from loomcard.document.publish import published
 from loomcard.model.limits import HOLD_SHARE_PPM, MOST_HOLD_NODES
+from loomcard.validation.json_schema import published
 
 QUEUE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$"
 RESOURCE_NAME: Final = r"^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?[A-Za-z][A-Za-z0-9_.-]*$"

@@ -7,9 +7,9 @@ from pydantic_core import ErrorDetails
 
 from loomcard.config import rules
 from loomcard.config.schema import AMOUNTS_TAG, PERCENT_TAG, PolicySetup, Queue
-from loomcard.document.findings import nearest
-from loomcard.document.reading import Document, Path
-from loomcard.document.structure import (
+from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Document, Path
+from loomcard.validation.structure import (
     check_header,
     check_mapping,
     drop_empty,

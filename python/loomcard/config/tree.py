@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from loomcard.config.schema import PolicySetup, Queue
-from loomcard.document.reading import Path
+from loomcard.validation.reading import Path
 
 
 @dataclass(frozen=True)

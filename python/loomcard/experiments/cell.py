@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loomcard.config import FindingsError, canonical_json
-from loomcard.experiments.bounds import keep_bounds
 from loomcard.experiments.engines import Engine, Task
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.inputs import code, foreign_code
-from loomcard.outcome.files import MANIFEST, RESULTS, ResultError, read_json, write_run
-from loomcard.outcome.manifest import manifest
-from loomcard.outcome.record import RunRecord
+from loomcard.experiments.lower_bounds import keep_bounds
+from loomcard.results.manifest import manifest
+from loomcard.results.record import RunRecord
+from loomcard.results.run_folder import MANIFEST, RESULTS, ResultError, read_json, write_run
 from loomcard.workload import load
 from loomcard.workload.scenario import Scenario, write_scenario
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.cluster.places import PlaceError, jars
-from loomcard.outcome.record import RunRecord
+from loomcard.cluster.paths import PlaceError, jars
+from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
 
 SIMULATOR = "simulator"
@@ -57,7 +57,7 @@ def simulated(task: Task) -> RunRecord:
 
 def played(task: Task) -> RunRecord:
     """On a real cluster of its own; what the cluster wrote stays beside the results."""
-    from loomcard.suite.play import play
+    from loomcard.player.play import play
 
     policy: Path | str = task.source
     if task.text is not None:

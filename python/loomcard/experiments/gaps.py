@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from loomcard.model.journal import JournalError, Segment, read_segment, segments
+from loomcard.wire.journal import JournalError, Segment, read_segment, segments
 
 _NAME: Final = re.compile(r"(\d+)-(\d+)\.jsonl")
 _SHOWN: Final = 3

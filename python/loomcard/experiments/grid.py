@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from loomcard.experiments.expected import Scalar
+from loomcard.experiments.expectations import Scalar
 from loomcard.experiments.inputs import Choice
 
 WORKLOAD, POLICY = "workload.", "policy."

@@ -14,13 +14,13 @@ from typing import Any, Final
 import yaml
 
 import loomcard
-from loomcard.cluster.places import PlaceError, shipped
+from loomcard.api.registry import PolicyNotFoundError, find, found_beside, names
+from loomcard.cluster.paths import PlaceError, shipped
 from loomcard.config import FindingsError, compile_setup
 from loomcard.config.apart import find_apart
 from loomcard.config.options import option_model
-from loomcard.document.findings import nearest
-from loomcard.document.reading import read
-from loomcard.policies.registry import PolicyNotFoundError, find, found_beside, names
+from loomcard.validation.findings import nearest
+from loomcard.validation.reading import read
 
 STOCK: Final = ("stock:capacity", "stock:fair", "stock:fifo")
 _ENDINGS: Final = (".yml", ".yaml")

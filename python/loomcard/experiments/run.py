@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.document.findings import FindingsError, nearest
-from loomcard.document.reading import read
 from loomcard.experiments.cell import Outcome
 from loomcard.experiments.engines import DOCKER, SIMULATOR, Engine, engine_of, hadoop_version
-from loomcard.experiments.expected import Scalar, resolved
+from loomcard.experiments.expectations import Scalar, resolved
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
 from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
-from loomcard.experiments.pool import Orders, Watch, run_cells
+from loomcard.experiments.run_cells import Orders, Watch, run_cells
 from loomcard.experiments.schema import Experiment, names_in, read_experiment
 from loomcard.experiments.table import gather
-from loomcard.outcome.manifest import manifest
+from loomcard.results.manifest import manifest
+from loomcard.validation.findings import FindingsError, nearest
+from loomcard.validation.reading import read
 from loomcard.workload import load
 from loomcard.workload.loading import LIMITS, find, shipped_names
 from loomcard.workload.scenario import Scenario

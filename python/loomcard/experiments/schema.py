@@ -16,12 +16,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from loomcard.document.findings import FindingsError, nearest
-from loomcard.document.publish import published
-from loomcard.document.reading import Document, read
-from loomcard.document.reading import Path as Place
-from loomcard.document.structure import check_header, check_mapping, drop_empty, told
-from loomcard.experiments.expected import Expected, Names, Scalar, Text, wrong_with
+from loomcard.experiments.expectations import Expected, Names, Scalar, Text, wrong_with
+from loomcard.validation.findings import FindingsError, nearest
+from loomcard.validation.json_schema import published
+from loomcard.validation.reading import Document, read
+from loomcard.validation.reading import Path as Place
+from loomcard.validation.structure import check_header, check_mapping, drop_empty, told
 
 VARIED: Final = r"^(workload|policy)\.[A-Za-z0-9_$.-]+$"
 _SEED_MAX: Final = 2**63 - 1

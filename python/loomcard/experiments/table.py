@@ -10,7 +10,7 @@ import polars as pl
 
 from loomcard.experiments.cell import CELLS
 from loomcard.experiments.grid import Cell
-from loomcard.outcome.files import (
+from loomcard.results.run_folder import (
     CONTAINERS,
     MANIFEST,
     RESULTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Attempt, Container, Node
+from loomcard.model.objects import Application, Ask, Attempt, Container, Node, Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
 
@@ -155,3 +155,9 @@ class Refused(Event):
 @dataclass(frozen=True, slots=True)
 class TimerFired(Event):
     """The wake-up that the policy asked for is due."""
+
+
+Change = tuple[type[Event], int, int, Queue | None, tuple[Any, ...]]
+"""An event to be built when somebody reads it: type, at_ms, sequence, leaf queue (None:
+everybody's), other fields.
+"""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from loomcard.model.cluster import Application, Ask, AskKey, Hold, Node, Queue
+from loomcard.model.objects import Application, Ask, AskKey, Hold, Node, Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for
 
 if TYPE_CHECKING:
-    from loomcard.model.ledger import Ledger
+    from loomcard.model.state import ClusterState
 
 HoldRow = tuple[int, int, int, int, int | None, int, int]
 """A hold on the wire: attempt, priority, allocation request id, node, until_ms, since_ms,
@@ -26,7 +26,7 @@ placed_ms.
 class Holds:
     """All holds of a cluster: for one ask of an application, at most one a node."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: ClusterState) -> None:
         self._ledger = ledger
         self._asks: dict[Application, Ask] = {}
         self.version = 0  # changes with every change of a hold

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loomcard.model.cluster import Ask, Container, Queue
+from loomcard.model.objects import Ask, Container, Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, room_for, short_of, subtract_all
 
 if TYPE_CHECKING:
-    from loomcard.model.ledger import Ledger
+    from loomcard.model.state import ClusterState
 
 PPM = 1_000_000
 _Place = tuple[int, str]
@@ -69,7 +69,7 @@ class LabelLimits:
             queue = queue.parent
         return sums
 
-    def forbids(self, ledger: Ledger, ask: Ask) -> Reason | None:
+    def forbids(self, ledger: ClusterState, ask: Ask) -> Reason | None:
         """Why the ask's queue may hold no further container of it on its label's nodes, or None."""
         leaf, label = ask.application.queue, ask.label
         if not label:
@@ -97,7 +97,7 @@ class LabelLimits:
         if self.guards:
             self.held, self._contested = {}, {}
 
-    def holds_back(self, ledger: Ledger, ask: Ask) -> Reason | None:
+    def holds_back(self, ledger: ClusterState, ask: Ask) -> Reason | None:
         """Why an ask that no limit forbids waits for other queues' guarantees, or None."""
         if not ask.label:
             return None
@@ -111,7 +111,7 @@ class LabelLimits:
             queue = queue.parent
         return None
 
-    def below(self, ledger: Ledger, queue: Queue, label: str) -> bool:
+    def below(self, ledger: ClusterState, queue: Queue, label: str) -> bool:
         """The queue holds less than it is guaranteed on the label's nodes, of all that is
         guaranteed.
         """
@@ -119,7 +119,7 @@ class LabelLimits:
         guaranteed = self._guaranteed.get(place)
         return guaranteed is not None and short_of(self._used.get(place, ledger.zero), guaranteed)
 
-    def _is_contested(self, ledger: Ledger, parent: Queue, label: str) -> bool:
+    def _is_contested(self, ledger: ClusterState, parent: Queue, label: str) -> bool:
         place = (parent.number, label)
         found = self._contested.get(place)
         if found is None:
@@ -136,14 +136,14 @@ class LabelLimits:
             self._contested[place] = found
         return found
 
-    def could_go_on(self, ledger: Ledger) -> bool:
+    def could_go_on(self, ledger: ClusterState) -> bool:
         """Whether some ask that was held back would fit."""
         shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
         return any(ledger.rooms.of(*shape).first() for shape in shapes)
 
     # What the shares come to
 
-    def _refresh(self, ledger: Ledger) -> None:
+    def _refresh(self, ledger: ClusterState) -> None:
         if self._version == ledger.capacity_version:
             return
         self._version = ledger.capacity_version
@@ -159,7 +159,7 @@ class LabelLimits:
             for container in app.containers:
                 self.hold(container)
 
-    def _above(self, ledger: Ledger, queue: Queue, label: str) -> Resource:
+    def _above(self, ledger: ClusterState, queue: Queue, label: str) -> Resource:
         """What the queues above ``queue`` may use."""
         above = queue.parent
         while above is not None:
@@ -169,7 +169,7 @@ class LabelLimits:
         partition = ledger.partitions.get(label)
         return ledger.zero if partition is None else partition.capacity
 
-    def _promised(self, ledger: Ledger, queue: Queue, label: str) -> Resource:
+    def _promised(self, ledger: ClusterState, queue: Queue, label: str) -> Resource:
         """What the parent is guaranteed; root all that it may use."""
         parent = queue.parent
         if parent is not None and (parent.number, label) in self._guaranteed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from loomcard.model.cluster import Node, Partition
+from loomcard.model.objects import Node, Partition
 
 
 class Stage(Enum):

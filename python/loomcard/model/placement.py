@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loomcard.model.cluster import Ask, Node
 from loomcard.model.holds import fits_held
-from loomcard.model.ledger import Ledger
+from loomcard.model.objects import Ask, Node
 from loomcard.model.resource import fits
+from loomcard.model.state import ClusterState
 
 
-def place(ledger: Ledger, ask: Ask) -> Node | None:
+def place(ledger: ClusterState, ask: Ask) -> Node | None:
     """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
     it may go.
     """
@@ -26,7 +26,7 @@ def place(ledger: Ledger, ask: Ask) -> Node | None:
     return next(nodes_fitting(ledger, ask), None)
 
 
-def nodes_fitting(ledger: Ledger, ask: Ask) -> Iterator[Node]:
+def nodes_fitting(ledger: ClusterState, ask: Ask) -> Iterator[Node]:
     """Every node that may take one container of ``ask`` now, best first, each once."""
     seen: set[int] = set()
     for numbers in _tiers(ledger, ask):
@@ -37,7 +37,7 @@ def nodes_fitting(ledger: Ledger, ask: Ask) -> Iterator[Node]:
                 yield node
 
 
-def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
+def _tiers(ledger: ClusterState, ask: Ask) -> Iterator[list[int]]:
     for table, rows in ((ledger.hosts, ask.hosts), (ledger.racks, ask.racks)):
         # An ask may name more hosts than there are: the shorter of the two is walked.
         names = rows if len(rows) <= len(table) else table
@@ -50,7 +50,7 @@ def _tiers(ledger: Ledger, ask: Ask) -> Iterator[list[int]]:
         yield sorted(ledger.rooms.shared or ledger.nodes)
 
 
-def _may(ledger: Ledger, ask: Ask, node: Node) -> bool:
+def _may(ledger: ClusterState, ask: Ask, node: Node) -> bool:
     if not ledger.rooms.offers(node, ask.label):
         return False
     if not fits(ask.size, node.room) and not fits_held(ask, node):

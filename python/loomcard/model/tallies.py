@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomcard.model.cluster import Application, Ask, Container, Node, Queue
+from loomcard.model.objects import Application, Ask, Container, Node, Queue
 
 
 def sums_of(leaf: Queue, user: str) -> list[list[int]]:

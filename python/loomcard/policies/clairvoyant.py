@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loomcard.model.cluster import Application
-from loomcard.model.dag import Dag
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
-from loomcard.policies.fill import fill
-from loomcard.policies.registry import register
-from loomcard.policies.remaining import Estimates, Finished, WeighsWork
+from loomcard.api.dag_hint import Dag
+from loomcard.api.fill import fill
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
+from loomcard.api.view import ClusterView
+from loomcard.model.objects import Application
 
 
 @register("clairvoyant")

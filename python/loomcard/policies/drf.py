@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
-from loomcard.policies.fill import fill
-from loomcard.policies.hold import HOLD_AFTER_MS
-from loomcard.policies.registry import register
+from loomcard.api.fill import fill
+from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
 
 
 @register("drf")

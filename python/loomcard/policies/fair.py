@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from loomcard.model.cluster import Member, Queue
-from loomcard.model.plan import Plan
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView, asks_below
+from loomcard.model.objects import Member, Queue
 from loomcard.model.resource import Resource
-from loomcard.model.view import ClusterView, asks_below
-from loomcard.policies.hold import HOLD_AFTER_MS
-from loomcard.policies.registry import register
-from loomcard.policies.walk import Level, fill_tree
 
 Rule = Literal["fair", "drf", "fifo"]
 

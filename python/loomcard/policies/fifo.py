@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.model.cluster import Member
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
-from loomcard.policies.fill import fill
-from loomcard.policies.hold import HOLD_AFTER_MS
-from loomcard.policies.registry import register
+from loomcard.api.fill import fill
+from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard.api.orders import by_priority
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
 
 
 @register("fifo")
@@ -26,8 +26,3 @@ class FirstInFirstOut:
     def decide(self, view: ClusterView) -> Plan:
         """Fill by priority, then by submission; what fits nowhere is passed over."""
         return fill(Plan(view), order=by_priority, hold_after_ms=self.hold_after_ms, goes_on=True)
-
-
-def by_priority(member: Member) -> tuple[int, int]:
-    """Higher YARN application priority first, then earlier submission; queues have no priority."""
-    return -getattr(member, "priority", 0), member.submitted_ms

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Node
+from loomcard.api.fill import ExhaustedShapes, tell
+from loomcard.api.fill_tree import Level
+from loomcard.api.headroom import EVERYBODY, Told, rooms
+from loomcard.api.hold import HOLD_AFTER_MS, Rules, no_room, serve_holds, want_room
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
 from loomcard.model.events import ApplicationAdded, AttemptAdded
-from loomcard.model.ledger import Ledger
-from loomcard.model.plan import Plan
+from loomcard.model.objects import Application, Ask, Node
 from loomcard.model.resource import Resource, fits
-from loomcard.model.view import ClusterView
-from loomcard.policies.fill import Full, tell
-from loomcard.policies.headroom import EVERYBODY, Told, rooms
-from loomcard.policies.hold import HOLD_AFTER_MS, Rules, no_room, serve_holds, want_room
-from loomcard.policies.registry import register
-from loomcard.policies.walk import Level
+from loomcard.model.state import ClusterState
 
 
 @register("slots")
@@ -66,7 +66,7 @@ class Slots:
             serve_holds(plan, lambda queue: queue is view.queue, free)
             free.update()
         level.update(ledger)
-        full = Full(ledger)
+        full = ExhaustedShapes(ledger)
         while free.numbers and not plan.spent and not full.everything():
             app: Any = level.top(full)
             if app is None:
@@ -113,7 +113,7 @@ def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
 class FreeSlots(Rules):
     """The nodes that have a slot free, by number; told by the ledger which nodes changed."""
 
-    def __init__(self, ledger: Ledger, slots: Slots) -> None:
+    def __init__(self, ledger: ClusterState, slots: Slots) -> None:
         self.numbers: list[int] = []
         self.count = 0  # of free slots
         self.total = 0  # of all slots
@@ -169,7 +169,7 @@ class FreeSlots(Rules):
         return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.room)), None)
 
 
-def _serve(plan: Plan, app: Application, free: FreeSlots, full: Full) -> bool:
+def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes) -> bool:
     for ask in app.asks:
         shape = (ask.size, ask.label)
         if ask.count <= 0 or not plan.allows(ask):

@@ -8,17 +8,17 @@ from functools import partial
 from math import fsum
 from typing import Any, Literal
 
-from loomcard.model.cluster import Application, Member, Queue
-from loomcard.model.ledger import Ledger
-from loomcard.model.plan import Plan
+from loomcard.api.fill import SHARE, Entry, Order, members_of
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.headroom import EVERYBODY, Told, rooms
+from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Member, Queue
 from loomcard.model.resource import Resource, fits, subtract_all
-from loomcard.model.room import Shape
-from loomcard.model.view import ClusterView
-from loomcard.policies.fill import SHARE, Entry, Order, members_of
-from loomcard.policies.headroom import EVERYBODY, Told, rooms
-from loomcard.policies.hold import HOLD_AFTER_MS
-from loomcard.policies.registry import register
-from loomcard.policies.walk import Level, fill_tree
+from loomcard.model.state import ClusterState
 
 
 @register("strict")
@@ -128,7 +128,7 @@ class CappedLevel(Level):
         self._rooms: dict[str, Told] = {}  # what they all may still have at most
         queue.watchers.append(self._moved)
 
-    def update(self, ledger: Ledger) -> None:
+    def update(self, ledger: ClusterState) -> None:
         """See who shares what, then bring the order up to date."""
         anew = self.capacity_version != ledger.capacity_version
         if anew:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from loomcard.report.study import Study
+from loomcard.report.runs import Study
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 2_000

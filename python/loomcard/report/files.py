@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from loomcard.outcome.files import whole, write_parquet
 from loomcard.report.page import page
-from loomcard.report.papers import judged_frame
+from loomcard.report.paper_tables import judged_frame
 from loomcard.report.terminal import Numbers
+from loomcard.results.run_folder import whole, write_parquet
 
 
 def write_page(told: Numbers, file: Path) -> None:

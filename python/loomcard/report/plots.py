@@ -13,10 +13,10 @@ from matplotlib.ticker import PercentFormatter
 
 from loomcard.report import drawing, series
 from loomcard.report.drawing import Plot
+from loomcard.report.policy_series import told_plots
+from loomcard.report.runs import Run, Study, time_unit
 from loomcard.report.series import Floats
-from loomcard.report.study import Run, Study, time_unit
 from loomcard.report.terminal import Numbers
-from loomcard.report.told import told_plots
 
 STEPS, AREAS, PANELS, POINTS = 200, 100, 8, 200
 TOP = 9

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from loomcard.report.figures import ALL, application_wins, compare, figures_of, samples, summarise
-from loomcard.report.papers import Judged, judged
-from loomcard.report.study import Study
+from loomcard.report.paper_tables import Judged, judged
+from loomcard.report.runs import Study
 
 Row = dict[str, Any]
 COLUMNS = (

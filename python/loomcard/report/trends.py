@@ -7,7 +7,7 @@ from typing import Any
 
 from loomcard.report import drawing
 from loomcard.report.drawing import Plot
-from loomcard.report.study import Run
+from loomcard.report.runs import Run
 from loomcard.report.terminal import Numbers
 
 SHOWN = (

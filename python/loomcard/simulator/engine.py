@@ -11,14 +11,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from loomcard.model.cluster import Container
-from loomcard.outcome.entitlement import queue_shares
-from loomcard.outcome.record import ContainerRow, RunRecord
+from loomcard.model.objects import Container
+from loomcard.results.fair_share import queue_shares
+from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.simulator.application_master import Master, World
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
-from loomcard.simulator.machine import Machines
 from loomcard.simulator.mapreduce import MapReduceMaster
-from loomcard.simulator.master import Master, World
+from loomcard.simulator.nodes import Machines
 from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
 from loomcard.simulator.spark import SparkMaster
 from loomcard.workload.scenario import Scenario

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from loomcard.model.cluster import AskKey
-from loomcard.model.ledger import Ledger
+from loomcard.model.objects import AskKey
 from loomcard.model.reasons import Reason
-from loomcard.model.records import Keep, Release
+from loomcard.model.state import ClusterState
+from loomcard.wire.messages import Keep, Release
 
 
-def hold_or_release(ledger: Ledger, decision: Keep | Release, now_ms: int) -> Reason | None:
+def hold_or_release(ledger: ClusterState, decision: Keep | Release, now_ms: int) -> Reason | None:
     """Carry a decision out; why it is refused, or None."""
     attempt = ledger.attempts.get(decision.attempt)
     if attempt is None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from loomcard.model.cluster import Member
-from loomcard.model.ledger import Ledger
+from loomcard.model.objects import Member
+from loomcard.model.state import ClusterState
 from loomcard.simulator.resourcemanager import ResourceManager
 
 
@@ -36,7 +36,7 @@ def check_agreement(rm: ResourceManager) -> None:
         raise InvariantError(f"the mirror keeps room for {held}, the books for {kept}")
 
 
-def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
+def check_books(ledger: ClusterState, *, shrunk: bool = False) -> None:
     """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
     those of the containers. ``shrunk``: a node was lost, and queues may hold more than their
     maxima, which shrank with the cluster, would let them take now.
@@ -66,7 +66,7 @@ def check_books(ledger: Ledger, *, shrunk: bool = False) -> None:
             raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
 
 
-def _check_holds(ledger: Ledger, *, shrunk: bool) -> None:
+def _check_holds(ledger: ClusterState, *, shrunk: bool) -> None:
     for hold in ledger.holds:
         node, ask = hold.node, hold.ask
         beyond = not shrunk and ledger.holds.beyond(ask, in_place_of=hold) is not None
@@ -81,7 +81,7 @@ def _check_holds(ledger: Ledger, *, shrunk: bool) -> None:
             raise InvariantError(f"room is withheld on {node.id} for nobody")
 
 
-def _live(ledger: Ledger) -> Counter[Any]:
+def _live(ledger: ClusterState) -> Counter[Any]:
     return Counter(
         (c.attempt.number, c.node.number, tuple(c.size), c.ask_key)
         for c in ledger.containers.values()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import ceil, floor, trunc
 from struct import pack, unpack
 
-from loomcard.model.cluster import Container
-from loomcard.simulator.machine import Running
-from loomcard.simulator.master import Master, World
+from loomcard.model.objects import Container
+from loomcard.simulator.application_master import Master, World
+from loomcard.simulator.nodes import Running
 from loomcard.simulator.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
 

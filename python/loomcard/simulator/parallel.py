@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.outcome.record import RunRecord
+from loomcard.results.record import RunRecord
 from loomcard.simulator.engine import Progress, simulate
-from loomcard.simulator.pool import LostError, spread
+from loomcard.simulator.process_pool import LostError, spread
 from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.workload.scenario import Scenario, read_scenario, write_scenario
 

@@ -12,17 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.api.report import figures_of
+from loomcard.engine.session import Session
 from loomcard.model import admission
-from loomcard.model import records as r
-from loomcard.model.cluster import Application, AskKey, Attempt, Container, Node
-from loomcard.model.ledger import Ledger
+from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
 from loomcard.model.reasons import Reason
-from loomcard.model.report import figures_of
 from loomcard.model.resource import Resource
-from loomcard.outcome.states import States
-from loomcard.policies.session import Session
+from loomcard.model.state import ClusterState
+from loomcard.results.policy_series import States
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.holding import hold_or_release
+from loomcard.wire import messages as r
 
 EPOCH = 1_700_000_000_000
 """The cluster timestamp in the names of simulated applications and containers."""
@@ -61,7 +61,7 @@ class ResourceManager:
         settings = {"policy_path": None}
         hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["holds"], settings)
         self.session = Session(hello, journal)
-        self.ledger = Ledger(types)
+        self.ledger = ClusterState(types)
         self.ledger.set_up(dict(setup))
         self.clock = clock
         self.restless = False  # something happened that a policy can act on

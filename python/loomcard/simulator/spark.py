@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from loomcard.model.cluster import AskKey
+from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
-from loomcard.simulator.machine import Running
-from loomcard.simulator.master import Master, World
+from loomcard.simulator.application_master import Master, World
+from loomcard.simulator.nodes import Running
 from loomcard.simulator.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loomcard.model.cluster import Container
+from loomcard.model.objects import Container
 from loomcard.simulator.clock import Clock
 
 if TYPE_CHECKING:
-    from loomcard.simulator.machine import Running
+    from loomcard.simulator.nodes import Running
 
 
 class Pressure:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from loomcard.api import registry
 from loomcard.config import compile_setup
-from loomcard.policies import registry
 from loomcard.stress.predicates import Predicate
 from loomcard.workload.scenario import Scenario
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from loomcard.model.cluster import Application, Ask, Container, Node
 from loomcard.model.holds import why_never
-from loomcard.model.ledger import Ledger
+from loomcard.model.objects import Application, Ask, Container, Node
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits, share
+from loomcard.model.state import ClusterState
 from loomcard.simulator.engine import Simulation
 from loomcard.simulator.invariants import check_agreement
 
@@ -226,7 +226,7 @@ def could_run(ask: Ask, node: Node) -> bool:
     return lent or why_never(ask, node) is None
 
 
-def usable_room(ledger: Ledger) -> str | None:
+def usable_room(ledger: ClusterState) -> str | None:
     """A waiting task that could start now: it fits on a node, beside what runs and what is held
     there, and no limit forbids it. In words; None where there is none.
     """

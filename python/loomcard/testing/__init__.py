@@ -9,8 +9,8 @@ from typing import Any
 
 from loomcard.testing.cluster import BrokenPlanError, Cluster, Granted, PolicyRaisedError
 from loomcard.testing.contract import Clause, ContractError, check_contract
-from loomcard.testing.life import drain
-from loomcard.testing.twin import TwinError
+from loomcard.testing.random_cluster import drain
+from loomcard.testing.subprocess_replay import TwinError
 
 __all__ = [
     "BrokenPlanError",
@@ -28,7 +28,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "PolicyMachine":  # imported only where it is wanted: Hypothesis may be absent
-        from loomcard.testing.machine import PolicyMachine
+        from loomcard.testing.stateful import PolicyMachine
 
         return PolicyMachine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

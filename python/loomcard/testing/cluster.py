@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from loomcard.model import records as r
-from loomcard.model.report import values_of
+from loomcard.api.report import values_of
+from loomcard.engine.session import Session
 from loomcard.model.resource import fits
-from loomcard.policies.session import Session
 from loomcard.testing.holding import HeldRoom
-from loomcard.testing.setups import compiled
+from loomcard.testing.policy_setups import compiled
+from loomcard.wire import messages as r
 
 TYPES = ("memory_mb", "vcores")
 EPOCH = 1_700_000_000_000

@@ -13,17 +13,17 @@ from typing import Any
 
 import msgspec
 
+from loomcard.engine.session import Session, replay
 from loomcard.model.label_limits import PPM
-from loomcard.model.plain import decode, encode
-from loomcard.policies.session import Session, replay
 from loomcard.simulator import PolicyFaultError, simulate
 from loomcard.stress.predicates import Ends, NoIdleRoom, Sound
 from loomcard.stress.run import SCENARIOS, judge
 from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
-from loomcard.testing.life import NODE, SIZES, Life
-from loomcard.testing.setups import candidate, set_ups
-from loomcard.testing.twin import plans_elsewhere
-from loomcard.testing.workload import small_scenario
+from loomcard.testing.policy_setups import candidate, set_ups
+from loomcard.testing.random_cluster import NODE, SIZES, Life
+from loomcard.testing.small_workload import small_scenario
+from loomcard.testing.subprocess_replay import plans_elsewhere
+from loomcard.wire.plain_data import decode, encode
 
 ROUNDS = 15
 SEEDS = range(3)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from operator import sub
 from typing import TYPE_CHECKING
 
-from loomcard.model import records as r
 from loomcard.model.resource import fits
+from loomcard.wire import messages as r
 
 if TYPE_CHECKING:
     from loomcard.testing.cluster import Cluster, Granted, Key

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import floor
 
-from loomcard.document import Document
-from loomcard.document.findings import nearest
-from loomcard.workload.draw import Drawing
+from loomcard.validation import Document
+from loomcard.validation.findings import nearest
+from loomcard.workload.sampling import Drawing
 from loomcard.workload.scenario import ScenarioApplication
 from loomcard.workload.schema import Generate
 

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from loomcard.document import Document, Finding, FindingsError, read
-from loomcard.document.findings import nearest
-from loomcard.document.reading import Limits
-from loomcard.workload.draw import Drawing, draw_wishes
+from loomcard.validation import Document, Finding, FindingsError, read
+from loomcard.validation.findings import nearest
+from loomcard.validation.reading import Limits
 from loomcard.workload.generate import generated
-from loomcard.workload.layout import Layout
+from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import Source, Traced
+from loomcard.workload.sampling import Drawing, draw_wishes
 from loomcard.workload.scenario import Scenario, ScenarioApplication
 from loomcard.workload.schema import Workload
 from loomcard.workload.structure import check_structure

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-from loomcard.document.publish import published
+from loomcard.validation.json_schema import published
 from loomcard.workload.distributions import Count, Distribution, Part, Value
 from loomcard.workload.readers import Trace
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from loomcard.document import Document
-from loomcard.document.findings import describe, nearest
-from loomcard.document.reading import Path, walk
-from loomcard.document.structure import (
+from loomcard.validation import Document
+from loomcard.validation.findings import describe, nearest
+from loomcard.validation.reading import Path, walk
+from loomcard.validation.structure import (
     check_header,
     check_mapping,
     drop_empty,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dressed import SECOND, begin, come, dress, memory, pools, shown, used
-from loomcard.model import records as r
 from loomcard.policies.dress.policy import Dress
+from loomcard.wire import messages as r
 
 
 def test_what_large_jobs_are_granted_counts_as_held_until_the_tick():

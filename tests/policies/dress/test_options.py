@@ -4,8 +4,8 @@ import pytest
 
 from compiled import flat
 from dressed import HUNDRED, SECOND, come, dress, full, memory, of, used
+from loomcard.api.registry import register
 from loomcard.policies.dress.policy import Dress
-from loomcard.policies.registry import register
 from loomcard.testing.cluster import Cluster
 
 

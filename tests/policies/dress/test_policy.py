@@ -6,10 +6,10 @@ import pytest
 
 from compiled import flat, queue, setup
 from dressed import HUNDRED, SECOND, begin, come, dress, full, memory, of, pools, shown, used
-from loomcard.model import records as r
 from loomcard.policies.dress.jobs import UNKNOWN, Memory
 from loomcard.policies.dress.policy import LARGE_KEPT, Dress
 from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
 
 
 def test_an_unknown_jobs_am_is_small_until_its_tasks_are_known():

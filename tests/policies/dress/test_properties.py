@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from loomcard.api.fill import serve
 from loomcard.policies.dress import grant
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
-from loomcard.policies.fill import serve
 from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
-from loomcard.testing.life import Life
-from loomcard.testing.setups import compiled
+from loomcard.testing.policy_setups import compiled
+from loomcard.testing.random_cluster import Life
 from loomcard.workload.scenario import Scenario
 from scenarios import app, scenario, stage
 

@@ -5,9 +5,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from hdrf_clusters import churn, grown, held, wants
-from loomcard.policies.registry import BUILT_IN, find
+from loomcard.api.registry import BUILT_IN, find
 from loomcard.testing import PolicyMachine
-from loomcard.testing.setups import compiled
+from loomcard.testing.policy_setups import compiled
 
 CPU, GPU, BOTH = (0, 1, 0), (0, 0, 1), (0, 1, 1)
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}

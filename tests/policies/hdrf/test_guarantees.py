@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from hdrf_clusters import churn, grown, held, wants
+from loomcard.api.report import values_of
 from loomcard.config import compile_setup
-from loomcard.model.report import values_of
 from loomcard.policies.hdrf.paper import Node, guarantees
 from loomcard.simulator import simulate
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import scripted  # noqa: F401 - registers the policy that holds back
 from hdrf_clusters import churn, grown, held, wants
-from loomcard.model.report import values_of
+from loomcard.api.registry import build
+from loomcard.api.report import values_of
 from loomcard.policies.hdrf.paper import SETTINGS
-from loomcard.policies.registry import build
 
 FIG4 = {"n1": {"n11": {}}, "n2": {"n21": {}, "n22": {}}}
 CPU, GPU = (0, 1, 0), (0, 0, 1)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
+from loomcard.api.registry import build
 from loomcard.config import compile_setup
 from loomcard.policies.hdrf.paper import Node, guarantees
-from loomcard.policies.registry import build
 from loomcard.simulator import simulate
 from preempting import CPU, GPU, QUICK, application_of, evictions, late
 from scenarios import app, scenario, stage

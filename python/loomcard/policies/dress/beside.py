@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomcard.model.cluster import Ask, Node
 from loomcard.model.holds import why_never
+from loomcard.model.objects import Ask, Node
 from loomcard.model.resource import fits, subtract_all
 
 

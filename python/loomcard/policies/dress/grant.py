@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from loomcard.model.cluster import Application, Ask, Member, Queue
-from loomcard.model.plan import Plan
+from loomcard.api.fill import RESERVED, ExhaustedShapes, Index, Order, only_shape_of, serve
+from loomcard.api.headroom import EVERYBODY, Told, rooms
+from loomcard.api.hold import Rules, no_room, serve_holds, want_room
+from loomcard.api.plan import Plan
+from loomcard.model.objects import Application, Ask, Member, Queue
 from loomcard.model.resource import Resource
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, dominant
-from loomcard.policies.fill import RESERVED, Full, Index, Order, only_shape_of, serve
-from loomcard.policies.headroom import EVERYBODY, Told, rooms
-from loomcard.policies.hold import Rules, no_room, serve_holds, want_room
 
 if TYPE_CHECKING:
     from loomcard.policies.dress.pools import Pools
@@ -32,7 +32,7 @@ class Line(Index):
         self.kind = kind
         self.pools = pools
         self.closed = Closed(self)
-        self.full: Full | None = None  # what is full in this call
+        self.full: ExhaustedShapes | None = None  # what is full in this call
 
     def __contains__(self, shape: object) -> bool:
         assert self.full is not None
@@ -103,7 +103,7 @@ class Grant:
         self._lines = pools.lines
         self._eager = eager
         self._hold_after_ms = hold_after_ms
-        self._full = Full(plan.view._ledger, plan.view._draft.full)
+        self._full = ExhaustedShapes(plan.view._ledger, plan.view._draft.full)
         pools.lifted = False
         for line in pools.lines.values():
             line.full = self._full

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from loomcard.model.cluster import Application, Container
 from loomcard.model.events import (
     ApplicationRemoved,
     AskChanged,
@@ -19,6 +18,7 @@ from loomcard.model.events import (
     Event,
     Refused,
 )
+from loomcard.model.objects import Application, Container
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected
 from loomcard.policies.dress.phases import Phase, Tracker

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.policies.dress.paper import Pack, Reading
 from loomcard.policies.dress.phases import Windows
-from loomcard.policies.hold import HOLD_AFTER_MS
 
 Order = Literal["submission", "demand"]
 CHOICES = {"reading": get_args(Reading), "pack": get_args(Pack), "order": get_args(Order)}

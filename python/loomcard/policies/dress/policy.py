@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
 from loomcard.policies.dress.grant import Grant, tell_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
 from loomcard.policies.dress.pools import Pools
-from loomcard.policies.dress.state import state_of
-from loomcard.policies.registry import register
+from loomcard.policies.dress.report import state_of
 
 EARLY = 100
 """So many ticks there may be in ``tick_ms``. What ``eager`` serves between two ticks the next one

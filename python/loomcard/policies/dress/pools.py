@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import sub
 
-from loomcard.model.cluster import Application, Container, Member
+from loomcard.api.entitlement import potential
+from loomcard.api.view import ClusterView
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Container, Member
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
-from loomcard.model.room import Shape
-from loomcard.model.view import ClusterView
 from loomcard.policies.dress.beside import fits_beside_ams
 from loomcard.policies.dress.grant import Line
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
@@ -31,7 +32,6 @@ from loomcard.policies.dress.paper import (
     split,
     within,
 )
-from loomcard.policies.entitlement import potential
 
 LINES = (UNKNOWN, SMALL, LARGE)
 """Jobs that ask for their AM, and small and large ones that ask for tasks."""

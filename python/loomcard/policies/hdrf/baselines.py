@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from loomcard.api.registry import register
 from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.paper import (
     Node,
 )
+from loomcard.policies.hdrf.placement import Server
 from loomcard.policies.hdrf.policy import Descent, Leafs
 from loomcard.policies.hdrf.rounds import (
     ShareTree,
     alloc,
 )
 from loomcard.policies.hdrf.rules import RULES
-from loomcard.policies.hdrf.serve import Server
-from loomcard.policies.registry import register
 
 
 @dataclass(frozen=True)

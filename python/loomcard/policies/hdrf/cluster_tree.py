@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard.model.cluster import Application, Member, Node, Queue
-from loomcard.model.ledger import Ledger
+from loomcard.api.view import ClusterView, applications_below
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Member, Node, Queue
 from loomcard.model.resource import Resource, add_all, fits, room_for
-from loomcard.model.room import Shape
-from loomcard.model.view import ClusterView, applications_below
+from loomcard.model.state import ClusterState
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import Gate, Servers
 from loomcard.policies.hdrf.rounds import Shares, ShareTree
@@ -108,7 +108,7 @@ class Forest:
         self, view: ClusterView, make: Callable[[paper.Node, int], ShareTree], headroom: bool,
         by_queue: bool,
     ) -> None:  # fmt: skip
-        self.ledger: Ledger = view._ledger
+        self.ledger: ClusterState = view._ledger
         self.servers = Servers(self.ledger, headroom)
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loomcard.model.cluster import Application, Ask, Node, Queue
-from loomcard.model.ledger import Ledger
+from loomcard.api.plan import Plan
+from loomcard.model.fit_index import FitIndex, Shape
 from loomcard.model.limits import own_limit
-from loomcard.model.plan import Plan
+from loomcard.model.objects import Application, Ask, Node, Queue
 from loomcard.model.resource import Resource, add_all, fits, room_for
-from loomcard.model.room import Room, Shape
+from loomcard.model.state import ClusterState
 from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 
@@ -23,7 +23,7 @@ class Kind:
     def __init__(self, width: int) -> None:
         self.nodes: dict[int, Node] = {}
         self.largest = [0] * width  # q; with headroom
-        self.rooms: dict[Resource, Room[Node]] = {}  # by what must be free; with headroom
+        self.rooms: dict[Resource, FitIndex[Node]] = {}  # by what must be free; with headroom
 
     def needs(self, size: Resource) -> Resource:
         """What must be free for a task: the largest of what it needs."""
@@ -36,7 +36,7 @@ class Servers:
     (specification 2.5-16); else where there is room for it.
     """
 
-    def __init__(self, ledger: Ledger, headroom: bool) -> None:
+    def __init__(self, ledger: ClusterState, headroom: bool) -> None:
         self.headroom = headroom
         self._ledger = ledger
         self._version = -1
@@ -100,7 +100,7 @@ class Servers:
                 need = kind.needs(size)
                 room = kind.rooms.get(need)
                 if room is None:
-                    room = kind.rooms[need] = Room((need, label), kind.nodes)
+                    room = kind.rooms[need] = FitIndex((need, label), kind.nodes)
                 node = room.first()
                 if node is not None and (found is None or node.number < found.number):
                     found = node

@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard.model.cluster import Queue
-from loomcard.model.plan import Plan
-from loomcard.model.report import shown
-from loomcard.model.room import Shape
-from loomcard.model.view import ClusterView
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.hold import serve_holds
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.report import shown
+from loomcard.api.view import ClusterView
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Queue
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
+from loomcard.policies.hdrf.placement import OwedTasks, Server, hold_for_first, release
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import ShareTree, alloc
 from loomcard.policies.hdrf.rules import hdrf
-from loomcard.policies.hdrf.serve import OwedTasks, Server, hold_for_first, release
-from loomcard.policies.hold import serve_holds
-from loomcard.policies.registry import register
-from loomcard.policies.walk import Level, fill_tree
 
 Leafs = Literal["application", "queue"]
 EACH_MS = 10

@@ -17,16 +17,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loomcard.model.cluster import Application, Ask, Container, Node, Queue
+from loomcard.api.plan import Plan
+from loomcard.api.view import applications_below
+from loomcard.model.fit_index import Shape
 from loomcard.model.holds import why_never
-from loomcard.model.plan import Plan
+from loomcard.model.objects import Application, Ask, Container, Node, Queue
 from loomcard.model.resource import Resource, add_all, fits, subtract_all
-from loomcard.model.room import Shape
-from loomcard.model.view import applications_below
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fit import Limits, has_room
-from loomcard.policies.hdrf.serve import Owed, OwedTasks, asks_of, for_first, word_of
+from loomcard.policies.hdrf.placement import Owed, OwedTasks, asks_of, for_first, word_of
 
 ROUNDING = 1e-9
 EVERY_MS = 1000

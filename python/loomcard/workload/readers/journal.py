@@ -23,10 +23,10 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
-from loomcard.model import records as r
-from loomcard.model.cluster import AskKey
-from loomcard.model.dag import read_dag
-from loomcard.model.journal import JournalError, read_segment, segments
+from loomcard.api.dag_hint import read_dag
+from loomcard.model.objects import AskKey
+from loomcard.wire import messages as r
+from loomcard.wire.journal import JournalError, read_segment, segments
 from loomcard.workload.readers.source import Faults, Source, Traced
 from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
 

@@ -4,14 +4,16 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.VersionInfo;
-import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.Bridge;
-import org.loomcard.yarn.bridge.BridgeConfig;
-import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.bridge.Handshake;
-import org.loomcard.yarn.bridge.StateKeeper;
-import org.loomcard.yarn.bridge.SwapResult;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.metrics.BridgeMetrics;
+import org.loomcard.yarn.metrics.ShimMetrics;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.StateKeeper;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 
 /** The rounds of the bridge to the policy process. */
 final class BridgeRounds implements Rounds {
@@ -27,7 +29,7 @@ final class BridgeRounds implements Rounds {
   }
 
   /** The real thing: with the Python of the settings. */
-  static BridgeRounds of(BridgeConfig config, EngineClock clock, Books books,
+  static BridgeRounds of(BridgeConfig config, EngineClock clock, SchedulerState books,
       StateKeeper keeper, ShimMetrics shim) {
     String version = BridgeRounds.class.getPackage().getImplementationVersion();
     Handshake handshake = new Handshake(config, clock.epochMs(),
@@ -69,7 +71,8 @@ final class BridgeRounds implements Rounds {
 
   @Override
   public void refresh() throws IOException {
-    SwapResult result = bridge.refresh(UserGroupInformation.getCurrentUser().getShortUserName());
+    ConfigSwapResult result =
+        bridge.refresh(UserGroupInformation.getCurrentUser().getShortUserName());
     if (!result.isApplied()) {
       throw new IOException(result.toString());
     }

@@ -42,24 +42,29 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
-import org.loomcard.yarn.books.AskLimits;
-import org.loomcard.yarn.books.ContainerEntry;
-import org.loomcard.yarn.books.HadoopLine;
-import org.loomcard.yarn.books.Ledger;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.books.LoomcardNode;
-import org.loomcard.yarn.books.SharedLabels;
-import org.loomcard.yarn.bridge.Books;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.SharedLabels;
 import org.loomcard.yarn.bridge.Bridge;
-import org.loomcard.yarn.bridge.BridgeConfig;
-import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.commit.ContainerResizes;
+import org.loomcard.yarn.commit.FifoFallback;
+import org.loomcard.yarn.commit.LockedSchedulerState;
+import org.loomcard.yarn.commit.PlanCommitter;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.metrics.ShimMetrics;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueAnswers;
 import org.loomcard.yarn.queues.QueueTree;
-import org.loomcard.yarn.web.StatusHolder;
-import org.loomcard.yarn.web.StatusSource;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.ContainerEntry;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
+import org.loomcard.yarn.statestore.StateKeepers;
+import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -72,7 +77,7 @@ import org.slf4j.LoggerFactory;
  * many threads) or for writing (what comes, goes or is granted); a batch is closed and a plan
  * carried out under the write lock.
  */
-public class LoomcardScheduler extends HadoopLine implements StatusHolder {
+public class LoomcardScheduler extends HadoopCompat implements StatusHolder {
   private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
   private final ResourceCalculator calculator = new DominantResourceCalculator();
   private final SchedulerEventRouter router = new SchedulerEventRouter(this);
@@ -81,12 +86,12 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   private BridgeConfig config;
   private QueueTree tree;
   private QueueAnswers answers;
-  private Ledger ledger;
+  private ClusterState ledger;
   ContainerResizes resizes;
-  private RoundBooks books;
+  private LockedSchedulerState books;
   private Rounds rounds;
   private FirstLoad firstLoad;
-  private ApplicationDesk desk;
+  private ApplicationLifecycle desk;
   private NodeCapacities capacities;
   private boolean usePortForNodeName;
   private volatile boolean wasReady;
@@ -106,7 +111,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     usePortForNodeName = conf.getBoolean("yarn.scheduler.include-port-in-node-name", false);
     applications = new ConcurrentHashMap<>();
     clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
-    ledger = new Ledger(clock, new SharedLabels(rmContext));
+    ledger = new ClusterState(clock, new SharedLabels(rmContext));
     tree = new QueueTree(conf);
     answers = new QueueAnswers(tree);
     capacities = new NodeCapacities(tree);
@@ -114,17 +119,18 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
     resizes = new ContainerResizes(ledger, committer, writeLock, System::nanoTime);
     FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation, writeLock,
         System::nanoTime);
-    books = new RoundBooks(ledger, tree, committer, fallback, resizes, writeLock, this::isReady);
+    books = new LockedSchedulerState(ledger, tree, committer, fallback, resizes, writeLock,
+        this::isReady);
     rounds = createRounds(books, config, clock);
     firstLoad = new FirstLoad(rounds);
-    desk = new ApplicationDesk(this, rmContext, ledger, tree, writeLock, rounds, books.gate());
+    desk = new ApplicationLifecycle(this, rmContext, ledger, tree, writeLock, rounds, books.gate());
     super.serviceInit(conf);
     placeApplications(tree::pathOf);
     initializeMonitors(conf);
   }
 
   /** Makes what runs the rounds; tests put something simpler in its place. */
-  Rounds createRounds(Books roundBooks, BridgeConfig settings, EngineClock engineClock)
+  Rounds createRounds(SchedulerState roundBooks, BridgeConfig settings, EngineClock engineClock)
       throws IOException {
     return BridgeRounds.of(settings, engineClock, roundBooks,
         StateKeepers.of(rmContext, getConfig(), settings), metrics);
@@ -233,7 +239,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
         node.releaseContainer(container.getContainerId(), true);
       }
       nodeTracker.removeNode(node.getNodeID());
-      ledger.removeNode(node, EndKind.of(rmNode.getState()));
+      ledger.removeNode(node, ContainerEndKind.of(rmNode.getState()));
       capacities.left(node, getClusterResource());
       LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), getClusterResource());
     } finally {
@@ -412,7 +418,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   /** Comings, ends and moves of applications and attempts. */
-  ApplicationDesk desk() {
+  ApplicationLifecycle desk() {
     return desk;
   }
 
@@ -441,9 +447,9 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
       if (attempt.containerCompleted(container, status, event, partition)) {
         attempt.application().charges().end(id);
         audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
-        ledger.containerEnded(id, EndKind.of(status, event), status.getExitStatus());
+        ledger.containerEnded(id, ContainerEndKind.of(status, event), status.getExitStatus());
         for (RMContainer update : ledger.updatesOf(id)) {
-          HadoopLine.withdraw(update);
+          HadoopCompat.withdraw(update);
           completedContainer(update, status, RMContainerEventType.KILL);
         }
       }
@@ -598,7 +604,7 @@ public class LoomcardScheduler extends HadoopLine implements StatusHolder {
   }
 
   /** Numbers and news of all that the policy knows. */
-  public Ledger ledger() {
+  public ClusterState ledger() {
     return ledger;
   }
 

@@ -3,9 +3,9 @@ package org.loomcard.yarn;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.books.LoomcardNode;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * What the live nodes have, by their labels, and with it what the queues may use. Called under the

@@ -11,22 +11,22 @@ import java.util.Map;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.books.Hold;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.bridge.AppliedSetup;
-import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.QueueSpec;
-import org.loomcard.yarn.bridge.SwapResult;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.web.ShownHold;
-import org.loomcard.yarn.web.ShownLabel;
-import org.loomcard.yarn.web.ShownQueue;
-import org.loomcard.yarn.web.ShownState;
-import org.loomcard.yarn.web.StatusSource;
-import org.loomcard.yarn.web.Waiting;
+import org.loomcard.yarn.state.Hold;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.status.ShownHold;
+import org.loomcard.yarn.status.ShownLabel;
+import org.loomcard.yarn.status.ShownQueue;
+import org.loomcard.yarn.status.ShownState;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
  * The scheduler as its page and its REST document show it. Reads what the books and queues give
@@ -162,17 +162,17 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public List<AppliedSetup> history() {
+  public List<AppliedConfig> history() {
     return scheduler.bridge().history();
   }
 
   @Override
-  public SwapResult apply(String yaml, String name, String user) {
+  public ConfigSwapResult apply(String yaml, String name, String user) {
     return scheduler.bridge().swap(yaml, name, user, config.swapDeadlineMs);
   }
 
   @Override
-  public SwapResult dryRun(String yaml, String name) {
+  public ConfigSwapResult dryRun(String yaml, String name) {
     return scheduler.bridge().dryRun(yaml, name, config.swapDeadlineMs);
   }
 

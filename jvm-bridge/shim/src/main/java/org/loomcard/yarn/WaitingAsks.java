@@ -11,13 +11,13 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.bridge.PlanMessage;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.web.Waiting;
-import org.loomcard.yarn.web.WaitingApplication;
-import org.loomcard.yarn.web.WaitingApplication.WaitingAsk;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.status.WaitingApplication.WaitingAsk;
+import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /**
  * Counts all asks that are not served and keeps the first of each queue: one user's million asks

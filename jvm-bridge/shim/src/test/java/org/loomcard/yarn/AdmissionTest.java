@@ -13,7 +13,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.Golden;
-import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.queues.Admission;
 import org.loomcard.yarn.queues.QueueTree;
 
@@ -29,7 +29,7 @@ public class AdmissionTest {
   }
 
   private static QueueTree tree(JsonNode queues) throws Exception {
-    SetupText text = new SetupText();
+    ConfigText text = new ConfigText();
     for (Iterator<Map.Entry<String, JsonNode>> i = queues.fields(); i.hasNext();) {
       Map.Entry<String, JsonNode> queue = i.next();
       String keys = queue.getValue().toString();
@@ -38,7 +38,7 @@ public class AdmissionTest {
           keys.substring(1, keys.length() - 1));
     }
     QueueTree tree = new QueueTree(new Configuration(false));
-    tree.apply(Setup.read(text.text()));
+    tree.apply(PolicyConfig.read(text.text()));
     return tree;
   }
 

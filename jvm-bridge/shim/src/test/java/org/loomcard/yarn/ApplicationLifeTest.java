@@ -16,7 +16,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.rounds.CommitReport;
 
 /** An application from its submission to its end, as the policy is told it. */
 public class ApplicationLifeTest extends SchedulerTestBase {

@@ -25,7 +25,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * An attempt that asks for more than it may is told so, in its AM and in its diagnostics; nothing

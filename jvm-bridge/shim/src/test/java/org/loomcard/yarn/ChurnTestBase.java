@@ -32,8 +32,8 @@ import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.apache.hadoop.yarn.util.resource.Resources;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * The real policy process behind a real ResourceManager, under seeded churn: asks, releases, ends,

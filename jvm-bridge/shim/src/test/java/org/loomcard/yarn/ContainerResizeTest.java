@@ -24,8 +24,11 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEven
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.junit.Test;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.bridge.EngineClock;
+import org.loomcard.yarn.commit.ContainerResizes;
+import org.loomcard.yarn.commit.LockedSchedulerState;
+import org.loomcard.yarn.commit.PlanCommitter;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.wire.EngineClock;
 
 /** Running containers that grow and shrink; there is nothing to decide, but everything to book. */
 public class ContainerResizeTest extends SchedulerTestBase {
@@ -119,7 +122,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
         scheduler.metrics());
     ContainerResizes resizes = new ContainerResizes(scheduler.ledger(), committer, lock,
         System::nanoTime);
-    ScriptedRounds others = new ScriptedRounds(new RoundBooks(scheduler.ledger(),
+    ScriptedRounds others = new ScriptedRounds(new LockedSchedulerState(scheduler.ledger(),
         scheduler.queues(), committer, null, resizes, lock, () -> true),
         EngineClock.ofALife(scheduler.startedAtMs()), ScriptedScheduler.setup);
     ContainerUpdates updates = new ContainerUpdates();

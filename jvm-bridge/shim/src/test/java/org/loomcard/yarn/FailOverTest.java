@@ -26,9 +26,11 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.junit.Rule;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.AppliedSetup;
-import org.loomcard.yarn.bridge.BridgeConfig;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.statestore.StateKeepersProbe;
+import org.loomcard.yarn.statestore.ZooKeeperForTests;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** Two ResourceManagers that share nothing but ZooKeeper, each with a policy process of its own. */
 public class FailOverTest extends HighAvailabilityTestBase {
@@ -44,7 +46,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     conf.setInt(BridgeConfig.SAVED_EVERY_MS, 1);
   }
 
-  private static SwapResult apply(MockRM rm, String yaml, String user) {
+  private static ConfigSwapResult apply(MockRM rm, String yaml, String user) {
     return scheduler(rm).bridge().swap(yaml, "srtf.yml", user, DEADLINE_MS);
   }
 
@@ -54,17 +56,17 @@ public class FailOverTest extends HighAvailabilityTestBase {
     MockRM one = standby("rm1");
     MockRM two = standby("rm2");
     activate(one);
-    SwapResult applied = apply(one, SRTF, "alice");
+    ConfigSwapResult applied = apply(one, SRTF, "alice");
     assertTrue(applied.toString(), applied.isApplied());
     StateKeepersProbe kept = new StateKeepersProbe(one);
     SchedulerTestBase.until("saved", () -> kept.holds("saved.json", "root.default:srtf"));
     one.getRMContext().getRMAdminService().transitionToStandby(BY_USER);
     activate(two);
-    AppliedSetup governing = status(two).applied;
+    AppliedConfig governing = status(two).applied;
     assertEquals(2, governing.version);
     assertEquals(applied.hash, governing.setup.hash);
     assertEquals("alice", governing.user);
-    List<AppliedSetup> history = scheduler(two).bridge().history();
+    List<AppliedConfig> history = scheduler(two).bridge().history();
     assertEquals(2, history.size());
     assertEquals("fifo", history.get(1).setup.queue("root.default").policy);
     assertEquals("its own file follows", SRTF, read(new File(folder.getRoot(), "rm2/policy.yml")));
@@ -86,7 +88,7 @@ public class FailOverTest extends HighAvailabilityTestBase {
     LoomcardScheduler fenced = scheduler(one);
     File process = new File("/proc/" + status(one).process.replace("pid ", ""));
     activate(two);
-    SwapResult refused = apply(one, SRTF, "alice");
+    ConfigSwapResult refused = apply(one, SRTF, "alice");
     assertFalse(refused.isApplied());
     // The store refuses it, or the fenced one has found out by itself a moment before.
     assertTrue(refused.message, refused.message.contains("another ResourceManager has become")

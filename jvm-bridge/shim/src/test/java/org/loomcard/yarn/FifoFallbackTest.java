@@ -24,6 +24,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
+import org.loomcard.yarn.commit.FifoFallback;
+import org.loomcard.yarn.commit.NodesWithRoom;
+import org.loomcard.yarn.commit.PlanCommitter;
 
 /** The fallback serves everybody and never keeps YARN's lock for long. */
 public class FifoFallbackTest extends SchedulerTestBase {
@@ -233,7 +236,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
   /** A queue's maximum stops the fallback, with the nodes half empty. */
   @Test
   public void limitsOfQueuesHold() throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.default", 0, true, "\"maximum\":{\"ppm\":250000}").text();
     startRm();
     first = node("h1", 8192, 8);

@@ -74,7 +74,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
 
   @Test
   public void useReturnsToZero() throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.a", 0, false, "\"maximum\":{\"ppm\":700000}")
         .queue("root.a.x", 1, true, "\"am_share_ppm\":400000,\"user_limit_ppm\":600000")
         .queue("root.a.y", 1, true, "\"maximum_applications_per_user\":2")

@@ -16,9 +16,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore
 import org.junit.After;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.bridge.BridgeConfig;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.bridge.PythonForTests;
+import org.loomcard.yarn.bridge.Bridge;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * ResourceManagers of a pair, each with a policy process and a local folder of its own, that the
@@ -69,7 +70,7 @@ public abstract class HighAvailabilityTestBase {
   YarnConfiguration conf(String id) throws Exception {
     File own = new File(folder.getRoot(), id);
     if (own.mkdir()) {
-      try (InputStream first = BridgeConfig.class.getResourceAsStream("first-setup.json")) {
+      try (InputStream first = Bridge.class.getResourceAsStream("first-setup.json")) {
         Files.copy(first, new File(own, "setup.json").toPath());
       }
       write(new File(own, "policy.yml"), "version: 1\nkind: policy\npolicy: fifo\n");

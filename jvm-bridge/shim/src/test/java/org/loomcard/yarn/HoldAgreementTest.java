@@ -9,9 +9,9 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.Test;
-import org.loomcard.yarn.books.Hold;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.state.Hold;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
  * The policy process and the books know the same holds, while applications, nodes, labels and asks
@@ -58,7 +58,7 @@ public class HoldAgreementTest extends ChurnTestBase {
   }
 
   private void swap(int seed) throws Exception {
-    SwapResult result = scheduler.bridge().swap(yaml(seed), "own.yml", 90_000);
+    ConfigSwapResult result = scheduler.bridge().swap(yaml(seed), "own.yml", 90_000);
     assertTrue(result.toString(), result.isApplied());
   }
 

@@ -15,7 +15,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** Room is held on a node for an ask: nobody else gets it, whoever decides. */
 public class HoldsTest extends SchedulerTestBase {
@@ -132,7 +132,7 @@ public class HoldsTest extends SchedulerTestBase {
     read();
     keepAndRead(null);
     assertEquals("a snapshot brings it back", 1, rounds.snapshot().one("holds").get(2).size());
-    rounds.apply(SetupText.oneQueue());
+    rounds.apply(ConfigText.oneQueue());
     assertTrue(rounds.snapshot().all("holds").isEmpty());
     assertEquals(0, rounds.commit(keep(ask, far, 1L)).refused);
     assertEquals("its time is over", "", held(read()));

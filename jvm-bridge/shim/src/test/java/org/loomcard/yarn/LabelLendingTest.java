@@ -22,8 +22,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.commit.FifoFallback;
+import org.loomcard.yarn.commit.PlanCommitter;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.rounds.CommitReport;
 
 /** A partition that is not exclusive takes asks without a label; an exclusive one never does. */
 public class LabelLendingTest extends SchedulerTestBase {
@@ -38,7 +40,7 @@ public class LabelLendingTest extends SchedulerTestBase {
 
   /** A plain node of 4 GB, one of gpu, which lends, and one of fpga, which does not. */
   private void start(String a) throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.a", 0, true, a).queue("root.b", 0, true, "").text();
     startRm();
     labels().addToCluserNodeLabels(Arrays.asList(NodeLabel.newInstance("gpu", false),

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.queues.QueueTree;
 
 /** What queues are guaranteed and may use on the nodes of a label, in amounts. */
@@ -20,7 +20,7 @@ public class LabelSharesTest {
   private static QueueTree tree(String root) throws Exception {
     QueueTree tree = new QueueTree(new Configuration(false));
     tree.partitions().change("gpu", new long[] {8192, 8});
-    tree.apply(Setup.read(new SetupText().queue("root", -1, false, root)
+    tree.apply(PolicyConfig.read(new ConfigText().queue("root", -1, false, root)
         .queue("root.a", 0, false, half("guaranteed"))
         .queue("root.a.x", 1, true, half("guaranteed") + "," + half("maximum"))
         .queue("root.b", 0, false, "").queue("root.b.y", 3, true, half("guaranteed")).text()));

@@ -20,6 +20,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.junit.Test;
+import org.loomcard.yarn.commit.ContainerResizes;
+import org.loomcard.yarn.commit.PlanCommitter;
 
 /** Thousands of changes that cannot be served keep neither YARN's lock nor the others waiting. */
 public class ManyResizesTest extends SchedulerTestBase {

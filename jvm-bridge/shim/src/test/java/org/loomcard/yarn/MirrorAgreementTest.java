@@ -4,7 +4,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import org.junit.Test;
-import org.loomcard.yarn.bridge.BridgeCounters;
+import org.loomcard.yarn.rounds.BridgeCounters;
 
 /** The mirror of the policy process and the books agree, whatever happens on the cluster. */
 public class MirrorAgreementTest extends ChurnTestBase {

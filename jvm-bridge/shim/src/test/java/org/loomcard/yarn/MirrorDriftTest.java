@@ -16,7 +16,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** What used to reach the policy wrong, or not at all, with all counts equal. */
 public class MirrorDriftTest extends SchedulerTestBase {

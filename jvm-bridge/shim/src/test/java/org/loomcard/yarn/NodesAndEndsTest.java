@@ -25,7 +25,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** How containers end, and what becomes of nodes. */
 public class NodesAndEndsTest extends SchedulerTestBase {
@@ -197,7 +197,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   /** Heartbeats are told, idle ones too, while the set-up needs them. */
   @Test
   public void heartbeatsWhereTheyAreNeeded() throws Exception {
-    ScriptedScheduler.setup = new SetupText().heartbeats().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().heartbeats().queue("root", -1, false, "")
         .queue("root.default", 0, true, "").text();
     startRm();
     nm = node("h1", 8192, 8);

@@ -29,7 +29,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.junit.Test;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 
 /** What a queue was charged for a container is what it gets back, whatever happened in between. */
@@ -41,7 +41,7 @@ public class QueueChargesTest extends SchedulerTestBase {
   private final Map<String, long[]> before = new HashMap<>();
 
   private void start(String extra) throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.default", 0, true, extra).queue("root.other", 0, true, "").text();
     startRm();
     for (LoomcardQueue queue : scheduler.queues().queues()) {

@@ -29,7 +29,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.rounds.CommitReport;
 
 /** What an operator limits by queue: applications, their containers, their lives, their labels. */
 public class QueueKeysTest extends SchedulerTestBase {
@@ -44,7 +44,7 @@ public class QueueKeysTest extends SchedulerTestBase {
   }
 
   private static String tree(String root, String a) {
-    return new SetupText().queue("root", -1, false, root).queue("root.a", 0, true, a)
+    return new ConfigText().queue("root", -1, false, root).queue("root.a", 0, true, a)
         .queue("root.b", 0, true, "").text();
   }
 
@@ -99,7 +99,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     assertEquals("root.a", accepted("a", "alice").getQueue());
     assertEquals("root.a", accepted("root.a", "alice").getQueue());
     rejected(null, "alice", "to unknown queue: default. Applications go to one of: root.a, root.b");
-    rounds.apply(new SetupText().queue("root", -1, false, "").queue("root.a", 0, true, "")
+    rounds.apply(new ConfigText().queue("root", -1, false, "").queue("root.a", 0, true, "")
         .queue("root.b", 0, false, "").queue("root.b.default", 2, true, "").text());
     assertEquals("root.b.default", accepted(null, "alice").getQueue());
   }
@@ -167,7 +167,7 @@ public class QueueKeysTest extends SchedulerTestBase {
     MemoryRMStateStore store = (MemoryRMStateStore) rm.getRMStateStore();
     assertEquals("root.a", store.getState().getApplicationState().get(moved.getApplicationId())
         .getApplicationSubmissionContext().getQueue());
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.a", 0, true, "").queue("root.c", 0, false, "").queue("root.c.a", 2, true, "")
         .text();
     restartRm();

@@ -21,7 +21,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** What YARN's own schedulers tell the metrics, this one tells too. */
 public class QueueMetricsTest extends SchedulerTestBase {
@@ -115,7 +115,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
   /** What is left is told by node label, as what is allocated is; one label's use is its own. */
   @Test
   public void whatIsLeftIsToldByLabel() throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.a", 0, true, "\"label_maximum_ppm\":{\"gpu\":500000}")
         .queue("root.b", 0, true, "\"labels\":[]").text();
     startRm();

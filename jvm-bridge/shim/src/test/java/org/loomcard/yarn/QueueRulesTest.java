@@ -34,7 +34,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.rounds.CommitReport;
 
 /** Rights, limits, metrics and moves in a tree of queues. */
 public class QueueRulesTest extends SchedulerTestBase {
@@ -43,8 +43,8 @@ public class QueueRulesTest extends SchedulerTestBase {
     settings.set(YarnConfiguration.YARN_ADMIN_ACL, "root");
   }
 
-  private static SetupText tree() {
-    return new SetupText().queue("root", -1, false, "\"submit\":[],\"administer\":[\"boss\"]")
+  private static ConfigText tree() {
+    return new ConfigText().queue("root", -1, false, "\"submit\":[],\"administer\":[\"boss\"]")
         .queue("root.lab", 0, false, "\"maximum\":{\"ppm\":500000}")
         .queue("root.lab.a", 1, true, "\"user_limit_ppm\":500000,\"am_share_ppm\":250000")
         .queue("root.lab.b", 1, true,
@@ -233,7 +233,7 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals("at most the cluster's highest", 10, set.getPriority());
     assertEquals(10, read().one("application_changed").get(4).asInt());
 
-    String without = new SetupText().queue("root", -1, false, "").queue("root.lab", 0, true,
+    String without = new ConfigText().queue("root", -1, false, "").queue("root.lab", 0, true,
         "").text();
     IOException tried = assertThrows(IOException.class, () -> rounds.check(without));
     IOException refused = assertThrows(IOException.class, () -> rounds.apply(without));
@@ -241,7 +241,7 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertTrue(refused.getMessage(), refused.getMessage().contains("root.open")
         && refused.getMessage().contains(app.getApplicationId().toString()));
     assertEquals("nothing changed", "root.lab.a", scheduler.queues().find("a").path());
-    rounds.apply(new SetupText().queue("root", -1, false, "")
+    rounds.apply(new ConfigText().queue("root", -1, false, "")
         .queue("root.open", 0, true, "\"maximum\":{\"amounts\":{\"memory_mb\":2048}}").text());
     assertEquals("numbers follow the new set-up", 1,
         rounds.snapshot().one("application_added").get(4).asInt());

@@ -14,8 +14,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.CommitReport;
-import org.loomcard.yarn.bridge.PlanMessage;
+import org.loomcard.yarn.rounds.CommitReport;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /**
  * Each decision is checked against the books as they stand; what does not hold is refused with its

@@ -25,7 +25,7 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.bridge.CommitReport;
+import org.loomcard.yarn.rounds.CommitReport;
 
 /**
  * A real ResourceManager (MockRM) with our scheduler in it; the test decides, by {@link
@@ -34,15 +34,15 @@ import org.loomcard.yarn.bridge.CommitReport;
 public abstract class SchedulerTestBase {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
   final YarnConfiguration conf = new YarnConfiguration();
-  MockRM rm;
-  ScriptedScheduler scheduler;
-  ScriptedRounds rounds;
+  public MockRM rm;
+  public ScriptedScheduler scheduler;
+  public ScriptedRounds rounds;
   final Map<String, JsonNode> nodes = new HashMap<>();
   private final List<MockRM> started = new ArrayList<>();
 
   @Before
   public void settings() {
-    ScriptedScheduler.setup = SetupText.oneQueue();
+    ScriptedScheduler.setup = ConfigText.oneQueue();
     SecurityUtil.setTokenServiceUseIp(false);
     conf.set(YarnConfiguration.RM_SCHEDULER, ScriptedScheduler.class.getName());
     conf.set(YarnConfiguration.RM_STORE, MemoryRMStateStore.class.getName());

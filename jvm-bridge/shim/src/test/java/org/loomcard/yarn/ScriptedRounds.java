@@ -8,21 +8,21 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.loomcard.yarn.bridge.BatchWriter;
-import org.loomcard.yarn.bridge.Books;
-import org.loomcard.yarn.bridge.CommitReport;
-import org.loomcard.yarn.bridge.EngineClock;
-import org.loomcard.yarn.bridge.PlanMessage;
-import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.rounds.CommitReport;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /**
  * In place of the bridge: the test itself closes batches, reads them and commits plans, on its own
  * thread. No policy process takes part, so that a test says exactly which decision it wants carried
  * out.
  */
-final class ScriptedRounds implements Rounds {
+public final class ScriptedRounds implements Rounds {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private final Books books;
+  private final SchedulerState books;
   private final EngineClock clock;
   private final String setup;
   private final AtomicInteger signals = new AtomicInteger();
@@ -30,7 +30,7 @@ final class ScriptedRounds implements Rounds {
   private long nextSequence = 1;
   private int version = 1;
 
-  ScriptedRounds(Books books, EngineClock clock, String setup) {
+  ScriptedRounds(SchedulerState books, EngineClock clock, String setup) {
     this.books = books;
     this.clock = clock;
     this.setup = setup;
@@ -41,27 +41,27 @@ final class ScriptedRounds implements Rounds {
     apply(setup);
   }
 
-  void apply(String json) throws IOException {
+  public void apply(String json) throws IOException {
     try {
-      books.apply(Setup.read(json), version++);
+      books.apply(PolicyConfig.read(json), version++);
     } catch (Exception e) {
       throw new IOException(e.getMessage(), e);
     }
   }
 
   /** What is applied from now on is only tried. */
-  void beginTrial() {
+  public void beginTrial() {
     books.beginTrial();
   }
 
-  void endTrial() {
+  public void endTrial() {
     books.endTrial();
   }
 
   /** Whether a configuration would be taken; changes nothing. */
   void check(String json) throws IOException {
     try {
-      books.check(Setup.read(json));
+      books.check(PolicyConfig.read(json));
     } catch (Exception e) {
       throw new IOException(e.getMessage(), e);
     }

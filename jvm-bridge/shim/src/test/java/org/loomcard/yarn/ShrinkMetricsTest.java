@@ -34,8 +34,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.scheduler.OpportunisticContainerContext;
 import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.junit.Test;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.queues.Amounts;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.state.LoomcardAttempt;
 
 /**
  * YARN lets a container shrink by a second one, which it never counts as begun; whatever happens
@@ -56,7 +56,7 @@ public class ShrinkMetricsTest extends SchedulerTestBase {
 
   /** A plain node, on which the AM runs, and one of gpu, which takes asks without a label. */
   private void start() throws Exception {
-    ScriptedScheduler.setup = new SetupText().queue("root", -1, false, "")
+    ScriptedScheduler.setup = new ConfigText().queue("root", -1, false, "")
         .queue("root.default", 0, true, "").queue("root.other", 0, true, "").text();
     startRm();
     RMNodeLabelsManager labels = rm.getRMContext().getNodeLabelManager();

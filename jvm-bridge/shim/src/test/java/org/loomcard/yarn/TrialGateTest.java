@@ -13,10 +13,10 @@ import org.junit.Test;
 
 /** Submissions while a configuration is tried: either one can still govern afterwards. */
 public class TrialGateTest extends SchedulerTestBase {
-  private static final String OLD = new SetupText().queue("root", -1, false, "")
+  private static final String OLD = new ConfigText().queue("root", -1, false, "")
       .queue("root.both", 0, true, "").queue("root.old", 0, true, "")
       .queue("root.split", 0, true, "").text();
-  private static final String NEW = new SetupText().queue("root", -1, false, "")
+  private static final String NEW = new ConfigText().queue("root", -1, false, "")
       .queue("root.both", 0, true, "").queue("root.new", 0, true, "")
       .queue("root.split", 0, false, "").queue("root.split.leaf", 3, true, "")
       .text().replace("\"h\"", "\"h2\"");

@@ -14,10 +14,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.bridge.PlanMessage;
-import org.loomcard.yarn.web.Waiting;
-import org.loomcard.yarn.web.WaitingApplication;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** What a reader of the document sees of a user with very many asks. */
 public class WaitingAsksTest extends SchedulerTestBase {

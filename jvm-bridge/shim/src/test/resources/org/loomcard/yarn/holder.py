@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.cluster import Ask, Node
+from loomcard.model.objects import Ask, Node
 from loomcard.model.events import TimerFired
-from loomcard.model.plan import Plan
-from loomcard.model.view import ClusterView
-from loomcard.policies.dice import draw
-from loomcard.policies.fifo import by_priority
-from loomcard.policies.fill import fill
+from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
+from loomcard.api.random import draw
+from loomcard.api.orders import by_priority
+from loomcard.api.fill import fill
 
 
 @dataclass(frozen=True)

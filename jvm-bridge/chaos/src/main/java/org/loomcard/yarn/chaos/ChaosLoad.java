@@ -8,6 +8,9 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.loomcard.yarn.chaos.load.CommandLoop;
+import org.loomcard.yarn.chaos.load.Findings;
+import org.loomcard.yarn.chaos.load.VirtualCluster;
 
 /**
  * The load in a JVM of its own, so that it outlives each ResourceManager: virtual nodes and

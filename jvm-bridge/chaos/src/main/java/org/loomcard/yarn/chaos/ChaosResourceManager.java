@@ -21,12 +21,13 @@ import org.apache.hadoop.yarn.server.api.protocolrecords.RefreshNodesRequest;
 import org.apache.hadoop.yarn.server.api.protocolrecords.ReplaceLabelsOnNodeRequest;
 import org.apache.hadoop.yarn.server.api.protocolrecords.UpdateNodeResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.AdminService;
-import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.loomcard.yarn.LoomcardScheduler;
-import org.loomcard.yarn.bridge.BridgeCounters;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.chaos.load.CommandLoop;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
  * The production ResourceManager in a JVM of its own, without its pages, that answers what it holds
@@ -96,7 +97,7 @@ public final class ChaosResourceManager extends ResourceManager {
   }
 
   private Object swap(String yaml, String name) {
-    SwapResult result = loomcard().status().apply(yaml, name, "chaos");
+    ConfigSwapResult result = loomcard().status().apply(yaml, name, "chaos");
     return Arrays.asList(result.outcome.toString(), result.message);
   }
 

@@ -6,6 +6,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.net.NetUtils;
 import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
+import org.loomcard.yarn.chaos.load.CommandLoop;
 
 /**
  * A ZooKeeper server of one, in which a pair of ResourceManagers agrees on which one is active. The

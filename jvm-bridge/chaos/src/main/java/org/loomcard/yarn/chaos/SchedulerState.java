@@ -12,9 +12,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.LoomcardScheduler;
-import org.loomcard.yarn.books.LoomcardAttempt;
-import org.loomcard.yarn.books.LoomcardNode;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
 
 /** All that the scheduler holds, as plain maps; sizes are lists of memory in MB and vcores. */
 final class SchedulerState {

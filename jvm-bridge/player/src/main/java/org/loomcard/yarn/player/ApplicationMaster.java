@@ -17,13 +17,22 @@ import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.PreemptionContainer;
 import org.apache.hadoop.yarn.api.records.PreemptionMessage;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.loomcard.yarn.player.context.Asks;
+import org.loomcard.yarn.player.context.PlayerContext;
+import org.loomcard.yarn.player.context.PlayerLog;
+import org.loomcard.yarn.player.context.Scenario;
+import org.loomcard.yarn.player.tasks.End;
+import org.loomcard.yarn.player.tasks.Task;
+import org.loomcard.yarn.player.tasks.Use;
+import org.loomcard.yarn.player.tasks.WorkloadModel;
+import org.loomcard.yarn.player.tasks.WorkloadModels;
 
 /**
  * An application's master: registers, asks, starts containers, hears of their ends, and
  * unregisters; where its attempt is lost, again with the next one. One thread runs it; what others
  * have to say comes through its mail.
  */
-final class ApplicationMaster implements Course.Master {
+final class ApplicationMaster implements WorkloadModel.Master {
   /** "Every change is seen at once", as near as a real cluster comes to it. */
   private static final long AT_ONCE_MS = 50;
   /** Then a change that an answer brought about is told at once, but not for ever. */
@@ -32,9 +41,9 @@ final class ApplicationMaster implements Course.Master {
   private static final float PROGRESS = 0.5f;
 
   private final Scenario.Application application;
-  private final Surroundings around;
+  private final PlayerContext around;
   private final Asks asks;
-  private final Course course;
+  private final WorkloadModel course;
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
   private final Map<ContainerId, Use> uses = new HashMap<>();
   /** Containers that were given back and have not ended yet. */
@@ -46,11 +55,11 @@ final class ApplicationMaster implements Course.Master {
   private boolean begun;
   private boolean demanding;
 
-  ApplicationMaster(Scenario.Application application, Surroundings around) {
+  ApplicationMaster(Scenario.Application application, PlayerContext around) {
     this.application = application;
     this.around = around;
     asks = new Asks(around.topology());
-    course = Courses.of(application, around, asks, this);
+    course = WorkloadModels.of(application, around, asks, this);
   }
 
   /**

@@ -25,6 +25,9 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
+import org.loomcard.yarn.player.context.PlayerContext;
+import org.loomcard.yarn.player.context.PlayerLog;
+import org.loomcard.yarn.player.context.Scenario;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,7 +45,7 @@ final class ApplicationRun {
 
   private final Scenario.Application application;
   private final Map<String, String> hints;
-  private final Surroundings around;
+  private final PlayerContext around;
   private final Submissions submissions;
   private final Configuration conf;
   private final Executor starters;
@@ -51,7 +54,7 @@ final class ApplicationRun {
   private final BlockingQueue<String> masters = new LinkedBlockingQueue<>();
   private volatile ApplicationId id;
 
-  ApplicationRun(Scenario.Application application, Map<String, String> hints, Surroundings around,
+  ApplicationRun(Scenario.Application application, Map<String, String> hints, PlayerContext around,
       Submissions submissions, Configuration conf, Executor starters, long masterStartMs) {
     this.application = application;
     this.hints = hints;

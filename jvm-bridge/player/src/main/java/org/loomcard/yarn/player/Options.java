@@ -2,6 +2,7 @@ package org.loomcard.yarn.player;
 
 import java.io.File;
 import java.util.Locale;
+import org.loomcard.yarn.player.context.Command;
 
 /** The command line of {@link WorkloadPlayer}. */
 final class Options {

@@ -17,6 +17,9 @@ import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.loomcard.yarn.player.context.Command;
+import org.loomcard.yarn.player.context.Scenario;
+import org.loomcard.yarn.player.context.Topology;
 
 /** Submits applications, each as its own user. */
 final class Submissions {

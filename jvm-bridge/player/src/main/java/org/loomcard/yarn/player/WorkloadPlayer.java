@@ -12,6 +12,12 @@ import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.loomcard.yarn.player.context.Command;
+import org.loomcard.yarn.player.context.HeldContainers;
+import org.loomcard.yarn.player.context.PlayerContext;
+import org.loomcard.yarn.player.context.PlayerLog;
+import org.loomcard.yarn.player.context.Scenario;
+import org.loomcard.yarn.player.context.Topology;
 
 /**
  * Plays a scenario on a real YARN: submits each application at its time and is the application
@@ -34,12 +40,12 @@ public final class WorkloadPlayer {
   private final Configuration conf = new YarnConfiguration();
   private final PlayerLog log;
   private final HeldContainers held;
-  private final Surroundings around;
+  private final PlayerContext around;
   private final Submissions submissions;
   private final ExecutorService threads =
-      Executors.newCachedThreadPool(Surroundings::daemon);
+      Executors.newCachedThreadPool(PlayerContext::daemon);
   private final ExecutorService starters =
-      Executors.newFixedThreadPool(STARTERS, Surroundings::daemon);
+      Executors.newFixedThreadPool(STARTERS, PlayerContext::daemon);
   private final List<ApplicationRun> running = Collections.synchronizedList(new ArrayList<>());
 
   private WorkloadPlayer(Options options) throws IOException {
@@ -48,7 +54,7 @@ public final class WorkloadPlayer {
     held = new HeldContainers(InetAddress.getByName(options.address()));
     Command command = new Command(options.work(), options.address(), held.port());
     Topology topology = new Topology(input.scenario, input.realNames);
-    around = new Surroundings(topology, log, command, held, input.scenario.amHeartbeatMs);
+    around = new PlayerContext(topology, log, command, held, input.scenario.amHeartbeatMs);
     conf.setIfUnset(POLL, "10");
     // A node that does not answer is gone; YARN's clients would wait three minutes for it.
     conf.setLong(NODE_WAIT, 2_000);
@@ -68,7 +74,7 @@ public final class WorkloadPlayer {
     }
     WorkloadPlayer player = new WorkloadPlayer(options);
     ShutdownHookManager.get().addShutdownHook(player::kill, HOOK_PRIORITY);
-    Surroundings.daemon(WorkloadPlayer::obey).start();
+    PlayerContext.daemon(WorkloadPlayer::obey).start();
     player.play();
     System.exit(0);
   }

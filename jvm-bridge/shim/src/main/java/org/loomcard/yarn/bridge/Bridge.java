@@ -5,6 +5,20 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.policyconfig.LocalKeeper;
+import org.loomcard.yarn.policyconfig.PolicyConfigStore;
+import org.loomcard.yarn.policyconfig.StateFolder;
+import org.loomcard.yarn.policyconfig.StateKeeper;
+import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.process.PolicyProcess;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.swap.ConfigSwap;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,28 +31,28 @@ public final class Bridge {
   private static final Logger LOG = LoggerFactory.getLogger(Bridge.class);
   private final BridgeConfig config;
   private final EngineClock clock;
-  private final Books books;
+  private final SchedulerState books;
   private final PolicyLauncher launcher;
   private final Handshake handshake;
-  private final SetupStore store;
+  private final PolicyConfigStore store;
   /** Null until {@link #load}: an administrator may call before. */
   private volatile RoundLoop loop;
 
   /** @param launcher how policies are started; {@link #python} for the real ones */
-  public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
-      Handshake handshake) {
+  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState books,
+      PolicyLauncher launcher, Handshake handshake) {
     this(config, clock, books, launcher, handshake, new LocalKeeper(config.stateDir));
   }
 
   /** @param keeper where the applied configuration and the policies' saved parts are kept */
-  public Bridge(BridgeConfig config, EngineClock clock, Books books, PolicyLauncher launcher,
-      Handshake handshake, StateKeeper keeper) {
+  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState books,
+      PolicyLauncher launcher, Handshake handshake, StateKeeper keeper) {
     this.config = config;
     this.clock = clock;
     this.books = books;
     this.launcher = launcher;
     this.handshake = handshake;
-    this.store = new SetupStore(config, keeper);
+    this.store = new PolicyConfigStore(config, keeper);
   }
 
   /** Starts policy processes with the Python of the settings. */
@@ -52,12 +66,12 @@ public final class Bridge {
    *
    * @throws IOException when there is no set-up, or it cannot be read
    */
-  public AppliedSetup load() throws IOException {
+  public AppliedConfig load() throws IOException {
     StateFolder.prepare(config.stateDir);
-    AppliedSetup first = store.load();
+    AppliedConfig first = store.load();
     try {
       books.apply(first.setup, first.version);
-    } catch (SetupRefusedException e) {
+    } catch (ConfigRefusedException e) {
       throw new IOException(e.getMessage(), e);
     }
     LOG.info("Starting with {}", first);
@@ -102,7 +116,7 @@ public final class Bridge {
    *
    * @param name the file's name, for messages
    */
-  public SwapResult swap(String yaml, String name, long deadlineMs) {
+  public ConfigSwapResult swap(String yaml, String name, long deadlineMs) {
     return swap(yaml, name, null, deadlineMs);
   }
 
@@ -111,8 +125,8 @@ public final class Bridge {
    *
    * @param user who asks for it, for the history; null where that is not known
    */
-  public SwapResult swap(String yaml, String name, String user, long deadlineMs) {
-    SwapResult result = ask(new Swap(yaml, name, user, deadlineMs));
+  public ConfigSwapResult swap(String yaml, String name, String user, long deadlineMs) {
+    ConfigSwapResult result = ask(new ConfigSwap(yaml, name, user, deadlineMs));
     if (!result.isApplied()) {
       LOG.warn("The set-up {} was not applied: {}", name, result);
     }
@@ -123,33 +137,34 @@ public final class Bridge {
    * What {@link #swap} would come to: compiled in a process of its own, checked by the books, its
    * first round tried on an empty cluster. Nothing is changed or kept.
    */
-  public SwapResult dryRun(String yaml, String name, long deadlineMs) {
-    return ask(new Swap(yaml, name, null, deadlineMs, true));
+  public ConfigSwapResult dryRun(String yaml, String name, long deadlineMs) {
+    return ask(new ConfigSwap(yaml, name, null, deadlineMs, true));
   }
 
   /** Waits for the end of a swap. */
-  SwapResult ask(Swap swap) {
+  ConfigSwapResult ask(ConfigSwap swap) {
     RoundLoop running = loop;
-    return running != null ? running.swap(swap) : SwapResult.plain(SwapResult.Outcome.UNAVAILABLE,
+    return running != null ? running.swap(swap)
+        : ConfigSwapResult.plain(ConfigSwapResult.Outcome.UNAVAILABLE,
         "the ResourceManager is not active yet, or still starting; nothing was changed; try again",
         null);
   }
 
-  private AppliedSetup applied() {
+  private AppliedConfig applied() {
     RoundLoop running = loop;
     return running == null ? null : running.applied();
   }
 
   /** What was applied and is still kept, newest first; the first one governs. */
-  public List<AppliedSetup> history() {
+  public List<AppliedConfig> history() {
     return store.history();
   }
 
   /** Swaps to what the configured policy file says now, for {@code user}; for refreshQueues. */
-  public SwapResult refresh(String user) {
+  public ConfigSwapResult refresh(String user) {
     File file = config.policyFile;
     if (file == null) {
-      return SwapResult.plain(SwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
+      return ConfigSwapResult.plain(ConfigSwapResult.Outcome.FAILED, BridgeConfig.POLICY_FILE
           + " is not set, so there is no file to read; use 'loomcard policy apply'",
               applied());
     }
@@ -157,8 +172,8 @@ public final class Bridge {
       String yaml = new String(Files.readAllBytes(file.toPath()), StandardCharsets.UTF_8);
       return swap(yaml, file.getName(), user, config.swapDeadlineMs);
     } catch (IOException e) {
-      return SwapResult.plain(SwapResult.Outcome.FAILED, file + ": cannot be read: " + e,
-          applied());
+      return ConfigSwapResult.plain(ConfigSwapResult.Outcome.FAILED, file + ": cannot be read: "
+          + e, applied());
     }
   }
 

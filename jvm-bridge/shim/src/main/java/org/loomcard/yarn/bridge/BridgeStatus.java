@@ -2,6 +2,10 @@ package org.loomcard.yarn.bridge;
 
 import java.util.List;
 import java.util.Map;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.rounds.PolicyFault;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** The bridge at one moment, immutable, for pages, REST and tests. */
 public final class BridgeStatus {
@@ -22,7 +26,7 @@ public final class BridgeStatus {
   public final State state;
   /** Since when, on the engine's clock. */
   public final long sinceMs;
-  public final AppliedSetup applied;
+  public final AppliedConfig applied;
   public final BridgeCounters counters;
   /** Why the fallback served last; empty if it never did. */
   public final String lastFailure;
@@ -35,7 +39,7 @@ public final class BridgeStatus {
   /** What policies raised since this configuration or process began, the last of each queue. */
   public final List<PolicyFault> faults;
 
-  BridgeStatus(State state, long sinceMs, AppliedSetup applied, BridgeCounters counters,
+  BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
       String lastFailure, String process, Map<String, String> reports,
           List<PlanMessage.Wait> waits, List<PolicyFault> faults) {
     this.state = state;

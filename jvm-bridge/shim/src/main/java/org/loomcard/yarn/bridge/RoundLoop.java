@@ -4,6 +4,27 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfigStore;
+import org.loomcard.yarn.process.Breaker;
+import org.loomcard.yarn.process.PolicyFailureException;
+import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.process.Supervisor;
+import org.loomcard.yarn.process.Watchdog;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.rounds.PolicyRounds;
+import org.loomcard.yarn.rounds.RoundEnd;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.rounds.Standby;
+import org.loomcard.yarn.swap.ConfigSwap;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.swap.DryRun;
+import org.loomcard.yarn.swap.SwapCourse;
+import org.loomcard.yarn.swap.SwapDesk;
+import org.loomcard.yarn.swap.SwapTrial;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,38 +39,38 @@ final class RoundLoop implements Runnable {
   private static final long FALLBACK_MS = 200;
   private final BridgeConfig config;
   private final EngineClock clock;
-  private final Books books;
-  private final SetupStore store;
+  private final SchedulerState books;
+  private final PolicyConfigStore store;
   private final Watchdog watchdog = new Watchdog();
   private final BridgeCounters counters = new BridgeCounters();
   private final Breaker breaker;
-  private final Pace pace;
+  private final RoundThrottle pace;
   private final Standby standby;
   private final Supervisor supervisor;
   private final SwapDesk swaps;
   private final PolicyRounds rounds;
   private final SwapCourse swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
-  private final Quiet quiet = new Quiet();
+  private final RoundBarrier quiet = new RoundBarrier();
   private final AtomicReference<Map<String, String>> unwritten = new AtomicReference<>();
   private volatile Supervisor.Started current;
   private boolean served;
   private long graceEndMs;
-  private volatile AppliedSetup applied;
+  private volatile AppliedConfig applied;
   private volatile BridgeStatus.State state = BridgeStatus.State.STARTING;
   private volatile long sinceMs;
   private volatile String lastFailure = "";
   private volatile String process = "starting";
 
-  RoundLoop(BridgeConfig config, EngineClock clock, Books books, SetupStore store,
-      AppliedSetup applied, PolicyLauncher launcher, Handshake handshake) {
+  RoundLoop(BridgeConfig config, EngineClock clock, SchedulerState books, PolicyConfigStore store,
+      AppliedConfig applied, PolicyLauncher launcher, Handshake handshake) {
     this.config = config;
     this.clock = clock;
     this.books = books;
     this.store = store;
     this.applied = applied;
     this.breaker = new Breaker(config);
-    this.pace = new Pace(config.roundHoldMs);
+    this.pace = new RoundThrottle(config.roundHoldMs);
     this.standby = new Standby(books, counters, this::overdue);
     this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker, pace::signal);
     this.swaps = new SwapDesk(supervisor, watchdog, new DryRun(config, books, watchdog,
@@ -90,7 +111,7 @@ final class RoundLoop implements Runnable {
     pace.signalDemand();
   }
 
-  AppliedSetup applied() {
+  AppliedConfig applied() {
     return applied;
   }
 
@@ -100,7 +121,7 @@ final class RoundLoop implements Runnable {
         rounds.waits(), rounds.faults());
   }
 
-  SwapResult swap(Swap swap) {
+  ConfigSwapResult swap(ConfigSwap swap) {
     return swaps.ask(swap);
   }
 
@@ -293,12 +314,12 @@ final class RoundLoop implements Runnable {
   /** What a swap asks of the loop. */
   private final class Seats implements SwapCourse.Loop {
     @Override
-    public AppliedSetup applied() {
+    public AppliedConfig applied() {
       return applied;
     }
 
     @Override
-    public void govern(AppliedSetup next) {
+    public void govern(AppliedConfig next) {
       applied = next;
     }
 

@@ -1,6 +1,6 @@
 /**
- * The way to the policy process and back: messages, the process, the rounds, the breaker and the
- * swap of set-ups. Nothing here knows YARN's books; they stand behind {@link
- * org.loomcard.yarn.bridge.Books}.
+ * The bridge to the policy process as the scheduler sees it, and the thread that drives the
+ * rounds. Neither knows YARN; what is YARN's stands behind {@link
+ * org.loomcard.yarn.rounds.SchedulerState}.
  */
 package org.loomcard.yarn.bridge;

@@ -3,7 +3,8 @@ package org.loomcard.yarn.queues;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.QueueState;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.bridge.QueueSpec;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
  * What a queue and the queues above it allow applications: how many may come, how large their

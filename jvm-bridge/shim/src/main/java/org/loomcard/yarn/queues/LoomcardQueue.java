@@ -22,8 +22,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.util.Records;
-import org.loomcard.yarn.bridge.Limit;
-import org.loomcard.yarn.bridge.QueueSpec;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.LabelShares;
+import org.loomcard.yarn.amounts.LabelUse;
+import org.loomcard.yarn.amounts.Partitions;
+import org.loomcard.yarn.policyconfig.Limit;
+import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
  * One queue. It keeps its use and its metrics while set-ups come and go, as long as each has a

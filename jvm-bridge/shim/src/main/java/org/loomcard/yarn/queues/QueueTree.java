@@ -9,8 +9,11 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.loomcard.yarn.bridge.QueueSpec;
-import org.loomcard.yarn.bridge.Setup;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.LabelShares;
+import org.loomcard.yarn.amounts.Partitions;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
  * The queues of the set-up applied last. Changed under the scheduler's write lock only; read from
@@ -22,7 +25,7 @@ public final class QueueTree {
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
-  private volatile Setup setup;
+  private volatile PolicyConfig setup;
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
   private final Partitions partitions = new Partitions(types);
@@ -32,7 +35,7 @@ public final class QueueTree {
   }
 
   /** Replaces the tree; queues whose path stays keep their use and metrics. */
-  public void apply(Setup next) {
+  public void apply(PolicyConfig next) {
     Map<String, LoomcardQueue> paths = new LinkedHashMap<>();
     List<LoomcardQueue> ordered = new ArrayList<>();
     Map<LoomcardQueue, List<LoomcardQueue>> children = new HashMap<>();
@@ -60,7 +63,7 @@ public final class QueueTree {
   }
 
   /** The set-up applied last. */
-  public Setup setup() {
+  public PolicyConfig setup() {
     return setup;
   }
 

@@ -3,9 +3,7 @@ package org.loomcard.yarn.web;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.security.Principal;
-
 import javax.servlet.http.HttpServletRequest;
-
 import org.apache.hadoop.conf.Configuration;
 
 /** Who asks for a change over HTTP, and whether that is known or only claimed. */

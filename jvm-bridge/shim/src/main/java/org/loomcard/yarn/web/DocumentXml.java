@@ -1,12 +1,10 @@
 package org.loomcard.yarn.web;
 
 import com.fasterxml.jackson.databind.JsonNode;
-
 import java.io.StringWriter;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.regex.Pattern;
-
 import javax.xml.stream.XMLOutputFactory;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamWriter;

@@ -6,7 +6,7 @@ import org.apache.hadoop.security.authorize.AccessControlList;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer;
 import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
-import org.loomcard.yarn.bridge.BridgeConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * Who may put a policy in: YARN's administrators, whether or not YARN's other ACLs are on. As

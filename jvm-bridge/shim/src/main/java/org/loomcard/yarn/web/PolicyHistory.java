@@ -3,18 +3,16 @@ package org.loomcard.yarn.web;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import java.util.ArrayList;
 import java.util.List;
-
-import org.loomcard.yarn.bridge.AppliedSetup;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
 
 /** The configurations applied last that are still kept, newest first; the first one governs. */
 final class PolicyHistory {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private final List<AppliedSetup> kept;
+  private final List<AppliedConfig> kept;
 
-  PolicyHistory(List<AppliedSetup> kept) {
+  PolicyHistory(List<AppliedConfig> kept) {
     this.kept = kept;
   }
 
@@ -22,7 +20,7 @@ final class PolicyHistory {
   ObjectNode document() {
     ObjectNode document = JSON.createObjectNode();
     ArrayNode policies = document.putArray("policies");
-    for (AppliedSetup each : kept) {
+    for (AppliedConfig each : kept) {
       ObjectNode policy = policies.addObject();
       policy.setAll(SchedulerDocument.applied(each));
       if (each.atMs == 0) {
@@ -37,8 +35,8 @@ final class PolicyHistory {
   }
 
   /** The past version of that number; of null the one before the governing one; null for none. */
-  AppliedSetup find(String version) {
-    for (AppliedSetup each : kept.subList(Math.min(1, kept.size()), kept.size())) {
+  AppliedConfig find(String version) {
+    for (AppliedConfig each : kept.subList(Math.min(1, kept.size()), kept.size())) {
       if (version == null || version.equals(String.valueOf(each.version))) {
         return each;
       }
@@ -60,7 +58,7 @@ final class PolicyHistory {
   /** Which versions can be rolled back to, as a hint. */
   String known() {
     List<String> versions = new ArrayList<>();
-    for (AppliedSetup each : kept.subList(Math.min(1, kept.size()), kept.size())) {
+    for (AppliedConfig each : kept.subList(Math.min(1, kept.size()), kept.size())) {
       versions.add(String.valueOf(each.version));
     }
     return versions.isEmpty() ? "Apply a file instead." : "Kept are: " + String.join(", ", versions)

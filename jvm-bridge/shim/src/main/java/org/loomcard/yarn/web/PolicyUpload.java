@@ -3,7 +3,6 @@ package org.loomcard.yarn.web;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,10 +14,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
-
 import org.apache.hadoop.conf.Configuration;
-import org.loomcard.yarn.bridge.AppliedSetup;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -89,7 +88,7 @@ final class PolicyUpload {
     if (dryRun.equals("true")) {
       return tried(source.dryRun(yaml, name), name);
     }
-    SwapResult answer = source.apply(yaml, name, caller.user);
+    ConfigSwapResult answer = source.apply(yaml, name, caller.user);
     LOG.info("Policy {} of {}: {} ({})", name, printable(caller.user), answer.outcome,
         printable(answer.message));
     return reply(answer);
@@ -121,7 +120,7 @@ final class PolicyUpload {
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
     }
     PolicyHistory history = new PolicyHistory(source.history());
-    AppliedSetup target = history.find(version);
+    AppliedConfig target = history.find(version);
     if (target == null) {
       return new Reply(NOT_FOUND, problem(history.whyNot(version), history.known()));
     }
@@ -130,7 +129,7 @@ final class PolicyUpload {
           + " no YAML text is kept: the cluster started with its compiled form.",
           "Apply its file instead."));
     }
-    SwapResult answer = source.apply(target.yaml, target.setup.source, caller.user);
+    ConfigSwapResult answer = source.apply(target.yaml, target.setup.source, caller.user);
     LOG.info("Policy version {} again, for {}: {} ({})", target.version,
         printable(caller.user), answer.outcome, printable(answer.message));
     return reply(answer);
@@ -143,14 +142,14 @@ final class PolicyUpload {
         .replaceAll("?");
   }
 
-  private Reply tried(SwapResult answer, String name) {
-    return answer.outcome != SwapResult.Outcome.WOULD_APPLY ? reply(answer)
+  private Reply tried(ConfigSwapResult answer, String name) {
+    return answer.outcome != ConfigSwapResult.Outcome.WOULD_APPLY ? reply(answer)
         : new Reply(OK, JSON.createObjectNode().put("message", answer.message)
             .put("dry_run", true).put("version", answer.version).put("hash", answer.hash)
             .put("source", name));
   }
 
-  private Reply reply(SwapResult answer) {
+  private Reply reply(ConfigSwapResult answer) {
     switch (answer.outcome) {
       case APPLIED:
         ObjectNode applied = JSON.createObjectNode().put("message", answer.message);
@@ -176,11 +175,11 @@ final class PolicyUpload {
     }
   }
 
-  private static ObjectNode withFindings(SwapResult answer) {
+  private static ObjectNode withFindings(ConfigSwapResult answer) {
     ObjectNode document = problem(answer.message,
         "Mend what the findings name; the policy before stays in force.");
     ArrayNode findings = document.putArray("findings");
-    for (SwapResult.Finding finding : answer.findings) {
+    for (ConfigSwapResult.Finding finding : answer.findings) {
       findings.addObject()
           .put("line", finding.line)
           .put("column", finding.column)

@@ -2,23 +2,27 @@ package org.loomcard.yarn.web;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.inject.Inject;
-
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
-
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TD;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
+import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.web.tables.HoldTable;
+import org.loomcard.yarn.web.tables.LabelTable;
+import org.loomcard.yarn.web.tables.LimitTable;
+import org.loomcard.yarn.web.tables.ReportTables;
+import org.loomcard.yarn.web.tables.ShownAmounts;
 
 /** The content of the page: {@link SchedulerDocument} as tiles and tables. */
 public final class SchedulerBlock extends HtmlBlock {

@@ -5,13 +5,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-
 import java.util.Locale;
 import java.util.Map;
-
-import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.PolicyFault;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.rounds.PolicyFault;
+import org.loomcard.yarn.status.ShownHold;
+import org.loomcard.yarn.status.ShownQueue;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.status.WaitingApplication;
 
 /**
  * The one document about the scheduler; docs/rest.md describes it. The page and the REST call show
@@ -83,21 +86,21 @@ public final class SchedulerDocument {
 
   /** The policy in force: version, hash, source and its YAML. */
   public static ObjectNode policy(StatusSource source) {
-    AppliedSetup applied = source.bridge().applied;
+    AppliedConfig applied = source.bridge().applied;
     ObjectNode document = applied(applied).put("yaml", applied.yaml);
     document.putArray("features").add("dry_run"); // an older one would apply what is to be tried
     return document;
   }
 
   /** Version, hash and source of a set-up. */
-  static ObjectNode applied(AppliedSetup applied) {
+  static ObjectNode applied(AppliedConfig applied) {
     return JSON.createObjectNode()
         .put("version", applied.version)
         .put("hash", applied.setup.hash)
         .put("source", applied.setup.source);
   }
 
-  private static ObjectNode setup(AppliedSetup applied, JsonNode setup) {
+  private static ObjectNode setup(AppliedConfig applied, JsonNode setup) {
     ObjectNode document = JSON.createObjectNode();
     document.set("policy", value(fileQueue(setup.path("queues")), "policy"));
     document.setAll(applied(applied));

@@ -3,6 +3,7 @@ package org.loomcard.yarn.bridge;
 import static org.junit.Assert.assertEquals;
 
 import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /** A real policy process that takes, prints or answers too much: the cluster goes on. */
 public class BoundsTest extends BridgeTestBase {

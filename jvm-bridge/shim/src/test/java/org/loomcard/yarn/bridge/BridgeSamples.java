@@ -3,6 +3,12 @@ package org.loomcard.yarn.bridge;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.rounds.PolicyFault;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.PlanMessage;
 
 /** Statuses and ends of swaps that no bridge produced, for tests of what shows them. */
 public final class BridgeSamples {
@@ -10,7 +16,7 @@ public final class BridgeSamples {
   }
 
   /** A bridge that is up, failed once, and is about to have run 812 rounds. */
-  public static BridgeStatus status(AppliedSetup applied, Map<String, String> reports) {
+  public static BridgeStatus status(AppliedConfig applied, Map<String, String> reports) {
     BridgeCounters counters = new BridgeCounters();
     counters.rounds = 812;
     counters.lastRoundMicros = 3250;
@@ -23,21 +29,22 @@ public final class BridgeSamples {
         Collections.<PlanMessage.Wait>emptyList(), Collections.<PolicyFault>emptyList());
   }
 
-  public static SwapResult applied(AppliedSetup governing) {
-    return SwapResult.applied(governing);
+  public static ConfigSwapResult applied(AppliedConfig governing) {
+    return ConfigSwapResult.applied(governing);
   }
 
-  public static SwapResult findings(List<SwapResult.Finding> findings, AppliedSetup governing) {
-    return SwapResult.findings(findings, governing);
+  public static ConfigSwapResult findings(List<ConfigSwapResult.Finding> findings,
+      AppliedConfig governing) {
+    return ConfigSwapResult.findings(findings, governing);
   }
 
-  public static SwapResult refused(String message, List<String> applications,
-      AppliedSetup governing) {
-    return SwapResult.refused(new SetupRefusedException(message, applications), governing);
+  public static ConfigSwapResult refused(String message, List<String> applications,
+      AppliedConfig governing) {
+    return ConfigSwapResult.refused(new ConfigRefusedException(message, applications), governing);
   }
 
-  public static SwapResult plain(SwapResult.Outcome outcome, String message,
-      AppliedSetup governing) {
-    return SwapResult.plain(outcome, message, governing);
+  public static ConfigSwapResult plain(ConfigSwapResult.Outcome outcome, String message,
+      AppliedConfig governing) {
+    return ConfigSwapResult.plain(outcome, message, governing);
   }
 }

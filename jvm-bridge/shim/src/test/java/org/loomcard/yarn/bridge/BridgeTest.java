@@ -6,6 +6,8 @@ import static org.junit.Assert.assertTrue;
 import java.io.File;
 import java.util.Arrays;
 import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** The whole bridge against a real Python process, well and misbehaved. */
 public class BridgeTest extends BridgeTestBase {
@@ -19,14 +21,14 @@ public class BridgeTest extends BridgeTestBase {
     bridge = bridge(false);
     bridge.signal();
     bridge.signalDemand();
-    for (SwapResult early : Arrays.asList(bridge.refresh("tester"), bridge.swap(DRF, "drf.yml", 10),
-        bridge.dryRun(DRF, "drf.yml", 10))) {
-      assertEquals(SwapResult.Outcome.UNAVAILABLE, early.outcome);
+    for (ConfigSwapResult early : Arrays.asList(bridge.refresh("tester"), bridge.swap(DRF,
+        "drf.yml", 10), bridge.dryRun(DRF, "drf.yml", 10))) {
+      assertEquals(ConfigSwapResult.Outcome.UNAVAILABLE, early.outcome);
       assertTrue(early.message, early.message.contains("still starting"));
       assertEquals(0, early.version);
     }
     conf.unset(BridgeConfig.POLICY_FILE);
-    assertEquals(SwapResult.Outcome.FAILED, bridge(false).refresh("tester").outcome);
+    assertEquals(ConfigSwapResult.Outcome.FAILED, bridge(false).refresh("tester").outcome);
     bridge.load();
     bridge.start();
     ask(1);
@@ -38,14 +40,14 @@ public class BridgeTest extends BridgeTestBase {
   public void policyGrantsFromTheFirstContainerOn() throws Exception {
     start(false);
     for (int i = 0; i < 5; i++) {
-      ask(TinyBooks.SLOTS);
-      Until.waitUntil("all slots run", () -> books.running("policy") == TinyBooks.SLOTS);
+      ask(TinySchedulerState.SLOTS);
+      Until.waitUntil("all slots run", () -> books.running("policy") == TinySchedulerState.SLOTS);
       books.endAll();
       bridge.signal();
     }
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     Until.waitUntil("all are counted",
-        () -> bridge.status().counters.granted() == 5 * TinyBooks.SLOTS);
+        () -> bridge.status().counters.granted() == 5 * TinySchedulerState.SLOTS);
     assertEquals(0, bridge.status().counters.grantedByFallback());
     assertEquals(0, bridge.status().counters.resyncs());
     assertEquals("one snapshot, at the start", 1, books.snapshots());

@@ -18,6 +18,15 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.LocalKeeper;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.policyconfig.StateKeeper;
+import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.process.PolicyProcess;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 
 /** A bridge with a real Python process and tiny books in place of YARN's. */
 public abstract class BridgeTestBase {
@@ -26,7 +35,7 @@ public abstract class BridgeTestBase {
 
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
-  final TinyBooks books = new TinyBooks();
+  final TinySchedulerState books = new TinySchedulerState();
   final Configuration conf = new Configuration(false);
   /** Held while no policy process may be started. */
   final Semaphore starts = new Semaphore(1);
@@ -150,13 +159,13 @@ public abstract class BridgeTestBase {
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
   }
 
-  final Setup refreshed() {
-    SwapResult result = bridge.refresh("tester");
+  final PolicyConfig refreshed() {
+    ConfigSwapResult result = bridge.refresh("tester");
     assertTrue(result.toString(), result.isApplied());
     return books.setup();
   }
 
-  final void assertUnchanged(SwapResult result) throws IOException {
+  final void assertUnchanged(ConfigSwapResult result) throws IOException {
     assertFalse(result.isApplied());
     assertEquals(1, result.version);
     assertEquals("fifo", books.setup().queue("root.default").policy);

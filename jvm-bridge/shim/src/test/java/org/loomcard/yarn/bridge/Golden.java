@@ -5,6 +5,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.loomcard.yarn.json.MessageException;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.swap.CompileReply;
 
 /** The files that the tests of both languages read. */
 public final class Golden {
@@ -24,13 +27,13 @@ public final class Golden {
     return folder;
   }
 
-  static String message(String name) throws IOException {
+  public static String message(String name) throws IOException {
     Path path = new File(repository(), "tests/golden/wire/" + name + ".json").toPath();
     return new String(Files.readAllBytes(path), StandardCharsets.UTF_8).trim();
   }
 
   /** The compiled set-up of the golden messages. */
-  static Setup setup() throws IOException, MessageException {
+  public static PolicyConfig setup() throws IOException, MessageException {
     return CompileReply.read(message("compiled")).setup;
   }
 }

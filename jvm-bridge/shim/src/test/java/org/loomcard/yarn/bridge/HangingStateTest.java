@@ -9,6 +9,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.After;
 import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.LocalKeeper;
+import org.loomcard.yarn.policyconfig.StateKeeper;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.mockito.AdditionalAnswers;
 import org.mockito.stubbing.Answer;
 
@@ -36,7 +40,7 @@ public class HangingStateTest extends BridgeTestBase {
     disk.countDown();
   }
 
-  private AtomicReference<SwapResult> swapOnAHangingDisk() throws Exception {
+  private AtomicReference<ConfigSwapResult> swapOnAHangingDisk() throws Exception {
     bridge = bridge(false, hangingKeeper());
     bridge.load();
     bridge.start();
@@ -44,7 +48,7 @@ public class HangingStateTest extends BridgeTestBase {
     Until.waitUntil("granted", () -> books.running("policy") == 1);
     reached = false;
     disk = new CountDownLatch(1);
-    AtomicReference<SwapResult> result = new AtomicReference<>();
+    AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
     Thread swap = new Thread(() -> result.set(bridge.swap(DRF, "drf.yml", 60_000)));
     swap.setDaemon(true);
     swap.start();
@@ -63,7 +67,7 @@ public class HangingStateTest extends BridgeTestBase {
   @Test
   public void theNewPoliciesDecideWhileTheyAreWritten() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
-    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     ask(2);
     Until.waitUntil("granted by the policy", () -> books.running("policy") == 3);
     assertEquals("it does not govern for good yet", 1, bridge.status().applied.version);
@@ -80,11 +84,11 @@ public class HangingStateTest extends BridgeTestBase {
   @Test
   public void whatCannotBeWrittenInTimeIsTakenBack() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 4000);
-    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     ask(2);
     Until.waitUntil("granted by the policy", () -> books.running("policy") == 3);
     Until.waitUntil("taken back", () -> result.get() != null);
-    assertEquals(SwapResult.Outcome.FAILED, result.get().outcome);
+    assertEquals(ConfigSwapResult.Outcome.FAILED, result.get().outcome);
     assertTrue(result.get().message, result.get().message.contains("not written within 4000 ms ("
         + BridgeConfig.STATE_DEADLINE_MS + ")"));
     assertUnchanged(result.get());
@@ -93,7 +97,7 @@ public class HangingStateTest extends BridgeTestBase {
     Until.waitUntil("granted by the policy of before", () -> books.running("policy") == 4);
     fallbackDidNothing();
     disk.countDown();
-    SwapResult again = bridge.swap(DRF, "drf.yml", 60_000);
+    ConfigSwapResult again = bridge.swap(DRF, "drf.yml", 60_000);
     assertTrue(again.toString(), again.isApplied());
     assertEquals(2, again.version);
   }
@@ -102,7 +106,7 @@ public class HangingStateTest extends BridgeTestBase {
   @Test
   public void aProcessThatDiesMeanwhileIsReplaced() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
-    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     String before = pid();
     signalProcess("KILL");
     Until.waitUntil("another process", () -> bridge.status().state == BridgeStatus.State.UP
@@ -121,7 +125,7 @@ public class HangingStateTest extends BridgeTestBase {
   @Test
   public void aStopAnswersTheSwapUnderWay() throws Exception {
     conf.setInt(BridgeConfig.STATE_DEADLINE_MS, 600_000);
-    AtomicReference<SwapResult> result = swapOnAHangingDisk();
+    AtomicReference<ConfigSwapResult> result = swapOnAHangingDisk();
     Thread stop = new Thread(() -> {
       try {
         bridge.stop();

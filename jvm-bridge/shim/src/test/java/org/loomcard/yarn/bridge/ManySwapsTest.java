@@ -11,6 +11,13 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfigStore;
+import org.loomcard.yarn.process.PolicyClient;
+import org.loomcard.yarn.process.RunningPolicy;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 
 /** Many swaps in a row leave nothing behind. */
 public class ManySwapsTest extends BridgeTestBase {
@@ -79,7 +86,7 @@ public class ManySwapsTest extends BridgeTestBase {
     int threads = 0;
     int files = 0;
     for (int i = 1; i <= SWAPS; i++) {
-      SwapResult result = bridge.swap("version: 1\n", "any.yml", 60_000);
+      ConfigSwapResult result = bridge.swap("version: 1\n", "any.yml", 60_000);
       assertTrue(result.toString(), result.isApplied());
       assertEquals(i + 1, result.version);
       if (i == 20) {
@@ -90,7 +97,7 @@ public class ManySwapsTest extends BridgeTestBase {
     Until.waitUntil("one policy is left", () -> live.size() == 1);
     assertTrue("threads " + threads + ", then " + threads(), threads() <= threads + 3);
     assertTrue("open files " + files + ", then " + files(), files() <= files + 3);
-    assertEquals(SetupStore.KEPT, new File(folder.getRoot(), "state").list().length);
+    assertEquals(PolicyConfigStore.KEPT, new File(folder.getRoot(), "state").list().length);
     assertEquals(SWAPS, bridge.status().counters.swaps());
     assertEquals(0, bridge.status().counters.failures());
   }

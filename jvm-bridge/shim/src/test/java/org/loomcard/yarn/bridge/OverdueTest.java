@@ -11,6 +11,13 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.After;
 import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.process.PolicyClient;
+import org.loomcard.yarn.process.PolicyFailureException;
+import org.loomcard.yarn.process.RunningPolicy;
+import org.loomcard.yarn.rounds.Standby;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Handshake;
 
 /** Nothing that the policy process does, or does not do, leaves the cluster unserved. */
 public class OverdueTest extends BridgeTestBase {

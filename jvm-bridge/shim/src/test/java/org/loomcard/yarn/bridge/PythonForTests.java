@@ -21,7 +21,7 @@ public final class PythonForTests {
   }
 
   /** A Python file that lies beside the tests. */
-  static String script(String name) {
+  public static String script(String name) {
     return new File(PythonForTests.class.getResource(name).getPath()).getPath();
   }
 }

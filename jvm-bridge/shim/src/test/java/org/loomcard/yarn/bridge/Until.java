@@ -3,13 +3,13 @@ package org.loomcard.yarn.bridge;
 import java.util.function.BooleanSupplier;
 
 /** Waits for a condition, with a deadline; the only waiting that tests do. */
-final class Until {
+public final class Until {
   private static final long DEADLINE_MS = 90_000;
 
   private Until() {
   }
 
-  static void waitUntil(String what, BooleanSupplier condition) throws InterruptedException {
+  public static void waitUntil(String what, BooleanSupplier condition) throws InterruptedException {
     long end = System.nanoTime() + DEADLINE_MS * 1_000_000;
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() > end) {

@@ -9,12 +9,13 @@ import java.io.File;
 import java.io.IOException;
 import java.util.Arrays;
 import org.junit.Test;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.Golden;
 
 /** What queues are shown to be entitled to is what the policy process gives them. */
 public class EntitlementsTest {
 
-  /** The file is read by the test of policies/entitlement.py, too. */
+  /** The file is read by the test of api/entitlement.py, too. */
   @Test
   public void theRuleIsThePolicyProcesss() throws IOException {
     JsonNode cases = new ObjectMapper()

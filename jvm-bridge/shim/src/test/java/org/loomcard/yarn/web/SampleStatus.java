@@ -6,13 +6,19 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-
-import org.loomcard.yarn.bridge.AppliedSetup;
 import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.BridgeStatus;
-import org.loomcard.yarn.bridge.MessageException;
-import org.loomcard.yarn.bridge.Setup;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.json.MessageException;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.status.ShownHold;
+import org.loomcard.yarn.status.ShownLabel;
+import org.loomcard.yarn.status.ShownQueue;
+import org.loomcard.yarn.status.ShownState;
+import org.loomcard.yarn.status.StatusSource;
+import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** A status with one of everything, and an answer to {@code apply} that the test chooses. */
 final class SampleStatus implements StatusSource {
@@ -37,17 +43,17 @@ final class SampleStatus implements StatusSource {
       + "\"name\":\"j\"},{\"label\":\"asked\",\"name\":\"a\",\"unit\":\"MB\"}],\"label\":\"jobs\","
       + "\"name\":\"jobs\",\"rows\":[[\"<i>\",4096]]},{\"columns\":[],\"label\":\"nothing\","
       + "\"name\":\"n\",\"rows\":[]}],\"typed\":1}";
-  static final AppliedSetup GOVERNING = governing();
+  static final AppliedConfig GOVERNING = governing();
 
   final List<String> applied = Collections.synchronizedList(new ArrayList<String>());
   final List<String> tried = Collections.synchronizedList(new ArrayList<String>());
   final List<String> users = Collections.synchronizedList(new ArrayList<String>());
   final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
-  volatile SwapResult answer;
+  volatile ConfigSwapResult answer;
 
-  private static AppliedSetup governing() {
+  private static AppliedConfig governing() {
     try {
-      return new AppliedSetup(Setup.read(SETUP), 3, "policy: drf\n");
+      return new AppliedConfig(PolicyConfig.read(SETUP), 3, "policy: drf\n");
     } catch (MessageException e) {
       throw new AssertionError(e);
     }
@@ -128,21 +134,21 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public List<AppliedSetup> history() {
+  public List<AppliedConfig> history() {
     return Arrays.asList(GOVERNING,
-        new AppliedSetup(GOVERNING.setup, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),
-        new AppliedSetup(GOVERNING.setup, 1, null));
+        new AppliedConfig(GOVERNING.setup, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),
+        new AppliedConfig(GOVERNING.setup, 1, null));
   }
 
   @Override
-  public SwapResult apply(String yaml, String name, String user) {
+  public ConfigSwapResult apply(String yaml, String name, String user) {
     users.add(user);
     applied.add(name + ": " + yaml);
     return answer;
   }
 
   @Override
-  public SwapResult dryRun(String yaml, String name) {
+  public ConfigSwapResult dryRun(String yaml, String name) {
     tried.add(name + ": " + yaml);
     return answer;
   }

@@ -8,14 +8,11 @@ import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
-
 import javax.xml.parsers.DocumentBuilderFactory;
-
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AccessControlList;
@@ -26,7 +23,7 @@ import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
-import org.loomcard.yarn.bridge.SwapResult;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.w3c.dom.Document;
 
 /** The web side in a real ResourceManager, asked over HTTP. */
@@ -242,7 +239,7 @@ public final class WebSideTest {
   @Test
   public void dryRunAppliesNothing() throws Exception {
     String path = POLICY + "?user.name=admin&name=drf.yml&dry_run=";
-    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.WOULD_APPLY,
+    STATUS.answer = BridgeSamples.plain(ConfigSwapResult.Outcome.WOULD_APPLY,
         "would apply it; nothing was changed", SampleStatus.GOVERNING);
     RunningRm.Answer good = manager.put(path + "true", "policy: drf\n");
     assertEquals(good.body, 200, good.status);
@@ -298,7 +295,7 @@ public final class WebSideTest {
   /** Every error of a YAML file comes back with its place. */
   @Test
   public void findingsComeBack() throws Exception {
-    STATUS.answer = BridgeSamples.findings(Collections.singletonList(new SwapResult.Finding(
+    STATUS.answer = BridgeSamples.findings(Collections.singletonList(new ConfigSwapResult.Finding(
         3, 5, "queues.a.weight", "must be above 0", "write weight: 1")), SampleStatus.GOVERNING);
     RunningRm.Answer answer = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
     assertEquals(400, answer.status);
@@ -323,12 +320,12 @@ public final class WebSideTest {
   /** Without a policy process no YAML can be read, and that is said. */
   @Test
   public void deadPolicyProcessIsUnavailable() throws Exception {
-    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.UNAVAILABLE,
+    STATUS.answer = BridgeSamples.plain(ConfigSwapResult.Outcome.UNAVAILABLE,
         "The policy process is down.", SampleStatus.GOVERNING);
     RunningRm.Answer down = manager.put(POLICY + "?user.name=admin", "policy: drf\n");
     assertEquals(503, down.status);
     assertTrue(down.body, down.body.contains("The policy process is down."));
-    STATUS.answer = BridgeSamples.plain(SwapResult.Outcome.FAILED, "The disk is full.",
+    STATUS.answer = BridgeSamples.plain(ConfigSwapResult.Outcome.FAILED, "The disk is full.",
         SampleStatus.GOVERNING);
     assertEquals(500, manager.put(POLICY + "?user.name=admin", "policy: drf\n").status);
   }

@@ -9,13 +9,8 @@ from pathlib import Path
 import msgspec
 
 from loomcard.bridge import gateway, limits
-from loomcard.bridge.process import (
-    PolicyService,
-    compile_request,
-    wait_for_end_of_input,
-    write_ready,
-)
-from loomcard.policies.session import Session
+from loomcard.bridge.process import (PolicyService, compile_request, wait_for_end_of_input, write_ready)
+from loomcard.engine.session import Session
 
 
 def late(reply: str) -> str:

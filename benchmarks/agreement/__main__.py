@@ -1,0 +1,58 @@
+"""``make agreement``: the simulator beside the embedded cluster, and ours beside YARN's schedulers.
+
+Some fifteen minutes of real time, with next to no load of its own; run it on a quiet machine. The
+last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.agreement import simulator_vs_yarn, stock_schedulers
+from loomcard.config import compile_setup
+from loomcard.player.play import play
+from loomcard.results.record import RunRecord
+from loomcard.workload.scenario import Scenario
+
+PARTS = ("agreement", "steady")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run what is asked for; results go to ``--out``."""
+    parser = argparse.ArgumentParser(prog="make agreement", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    document = {}
+    if given.only in (None, "agreement"):
+        folder = given.out / "agreement"
+        document["agreement"] = simulator_vs_yarn.run_all(_ours, folder, given.seed, _tell)
+        print((folder / "agreement.md").read_text())
+    if given.only in (None, "steady"):
+        document["steady"] = stock_schedulers.run_all(
+            _either, given.out / "steady", given.seed, _tell
+        )
+    print(json.dumps(document))
+
+
+def _tell(what: str) -> None:
+    print(f"{what} ...", file=sys.stderr, flush=True)
+
+
+def _ours(scenario: Scenario, policy: Path, folder: Path) -> RunRecord:
+    return play(scenario, policy, folder=folder)
+
+
+def _either(scenario: Scenario, scheduler: str, policy: Path, folder: Path) -> RunRecord:
+    if scheduler == "loomcard":
+        return play(scenario, policy, folder=folder)
+    setup = compile_setup(policy.read_text("utf-8"), policy.name)
+    return play(scenario, scheduler, setup=setup, folder=folder)
+
+
+if __name__ == "__main__":
+    main()

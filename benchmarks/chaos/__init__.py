@@ -1,0 +1,1 @@
+"""Overlapping faults on the real shim, and what must hold after them."""

@@ -1,0 +1,1 @@
+"""How fast: the bridge beside CapacityScheduler, the simulator, SLS, H-DRF, bare kernels."""

@@ -1,0 +1,220 @@
+"""The bench of the seam: a policy through the real bridge against YARN's own schedulers.
+
+Each scheduler runs in JVMs of its own, in turn, so that a change of the machine's mood hits all of
+them. docs/bench.md says what is measured and what is not. Run it with `make bench`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from benchmarks.speed.bridge_figures import Window, of_phase, ratios, rows, spread
+from loomcard.config import canonical_json, compile_setup
+
+OURS = "loomcard"
+THEIRS = "capacity"
+MAIN = "org.loomcard.yarn.bench.BridgeBenchmark"
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "jvm-bridge" / "bench" / "target"
+JVM_LIMIT_S = 600
+QUEUES = 4
+
+# What both are given to do. `full` is warm: the JIT needs 25-40 s of churn on two cores.
+FULL = {
+    "nodes": 1000, "slots": 40, "applications": 200, "warm_s": 45, "windows": 4, "window_s": 5,
+    "settle_s": 15, "paced_windows": 4, "paced_window_s": 8,
+}  # fmt: skip
+QUICK = {
+    "nodes": 100, "slots": 20, "applications": 20, "warm_s": 5, "windows": 2, "window_s": 2,
+    "settle_s": 12, "paced_windows": 1, "paced_window_s": 4,
+}  # fmt: skip
+
+POLICIES = {
+    "drf": ("drf", "drf"),
+    "hdrf": ("hdrf", None),
+    "dress": ("drf", "dress"),
+    "dress_ticks": ("drf", "dress, options: {eager: false}"),
+}
+"""What `--policy` measures: the policy between the queues, and the one in each leaf (None: the
+same instance governs the leaves).
+"""
+
+
+class BenchError(Exception):
+    """The bench cannot run, or what it measured is worth nothing; the text says why."""
+
+
+def policy_yaml(policy: str, queues: int) -> str:
+    """The YAML of one of POLICIES over `queues` leaf queues of equal guarantee."""
+    root, leaf = POLICIES[policy]
+    lines = ["version: 1", "kind: policy", f"policy: {root}", "queues:"]
+    inside = "" if leaf is None else f"policy: {leaf}, "
+    lines += [f"  q{i}: {{{inside}guaranteed: {100 // queues}%}}" for i in range(queues)]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What every JVM is given: the load, its heap, our policy, where our journal goes, and the
+    interpreter of the policy process.
+    """
+
+    load: dict[str, int]
+    heap: str = "1536m"
+    policy: str = "drf"
+    journal: Path | None = None
+    python: Path = Path(sys.executable)
+
+
+def java_command(scheduler: str, trial: Trial, folder: Path) -> list[str]:
+    """The command line that measures one scheduler in one JVM."""
+    jars = TARGET / "classpath.txt"
+    if not jars.is_file():
+        raise BenchError(f"{jars} is missing: run `make setup` first")
+    own = sorted(TARGET.glob("loomcard-bench-*.jar"))
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
+    command = [str(java), f"-Xms{trial.heap}", f"-Xmx{trial.heap}"]
+    command += ["-cp", os.pathsep.join([*map(str, own), jars.read_text()]), MAIN]
+    command += [f"scheduler={scheduler}", f"folder={folder}", f"queues={QUEUES}"]
+    command += [f"{name}={value}" for name, value in trial.load.items()]
+    if scheduler == OURS:
+        setup = folder / "setup.json"
+        setup.write_text(
+            canonical_json(compile_setup(policy_yaml(trial.policy, QUEUES), "bench.yml"))
+        )
+        command.append(f"conf:loomcard.setup.path={setup}")
+        command.append(f"conf:loomcard.python={trial.python.absolute()}")
+        # What is measured is speed: a second of a busy machine shall not end in the fallback.
+        command.append("conf:loomcard.round.deadline-ms=10000")
+        command.append("conf:loomcard.round.hard-deadline-ms=30000")
+        command.append("conf:loomcard.start.grace-ms=30000")
+        if trial.journal is not None:
+            command.append(f"conf:loomcard.journal.dir={trial.journal.resolve()}")
+    return command
+
+
+def measure(scheduler: str, number: int, trial: Trial) -> Iterator[Window]:
+    """The windows of one JVM, as they come."""
+    with tempfile.TemporaryDirectory(prefix="loomcard-bench-") as folder:
+        log = Path(folder, "stderr")
+        with log.open("w") as errors:
+            jvm = subprocess.Popen(  # noqa: S603
+                java_command(scheduler, trial, Path(folder)),
+                stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+            try:
+                assert jvm.stdout is not None
+                for line in jvm.stdout:
+                    window = msgspec.json.decode(line, type=Window)
+                    yield msgspec.structs.replace(window, round=number)
+                status = jvm.wait(timeout=JVM_LIMIT_S)
+            finally:
+                jvm.kill()
+                jvm.wait()
+        if status:
+            last = "\n".join(log.read_text().splitlines()[-30:])
+            raise BenchError(f"the JVM of {scheduler} ended with {status}:\n{last}")
+
+
+def check(window: Window) -> None:
+    """Refuse a window in which our policy did not decide everything itself."""
+    if not window.allocations:
+        raise BenchError(f"{window.scheduler} granted nothing in a {window.phase} window")
+    if window.decided.get("fallback"):
+        raise BenchError(f"{window.decided['fallback']} grants came from the fallback, not Python")
+
+
+def table(windows: Sequence[Window], schedulers: Sequence[str]) -> Table:
+    """All figures as minimum / median / maximum over the windows."""
+    result = Table(title="minimum / median / maximum over windows")
+    result.add_column("")
+    for scheduler in schedulers:
+        result.add_column(scheduler, justify="right")
+    for title, phase, figure in rows(windows):
+        cells = []
+        for scheduler in schedulers:
+            values = spread([figure(w) for w in of_phase(windows, scheduler, phase)])
+            cells.append(" / ".join(f"{value:,.{_digits(value)}f}" for value in values.values()))
+        result.add_row(title, *cells)
+    return result
+
+
+def _digits(value: float) -> int:
+    return 0 if value >= 100 else 1 if value >= 10 else 2
+
+
+def run(schedulers: Sequence[str], rounds: int, trial: Trial) -> Iterator[Window]:
+    """The windows of `rounds` rounds, in each of which every scheduler has one JVM."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("")
+        for number in range(rounds):
+            # Every other round runs the other way round, so that nobody is always first.
+            for scheduler in schedulers if number % 2 == 0 else list(reversed(schedulers)):
+                told = f"round {number + 1} of {rounds}, {scheduler}"
+                progress.update(task, description=f"{told}: starting, filling, warming up")
+                for window in measure(scheduler, number, trial):
+                    check(window)
+                    rate = f"{window.allocations_per_s():,.0f} allocations/s"
+                    progress.update(task, description=f"{told}: {window.phase}, {rate}")
+                    yield window
+
+
+def main(
+    quick: Annotated[
+        bool, typer.Option(help="A smoke run of a minute; cold, proves nothing.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(help="JVMs of each scheduler.", min=1)] = 3,
+    fair: Annotated[bool, typer.Option(help="Measure FairScheduler too.")] = False,
+    policy: Annotated[str, typer.Option(help=f"One of {', '.join(POLICIES)}.")] = "drf",
+    nodes: Annotated[int | None, typer.Option(help="NodeManagers.", min=1)] = None,
+    applications: Annotated[int | None, typer.Option(help="Running masters.", min=1)] = None,
+    slots: Annotated[int | None, typer.Option(help="1 GB slots of a node.", min=5)] = None,
+    heap: Annotated[str, typer.Option(help="Heap of each JVM.")] = Trial.heap,
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep our journal there, to profile a policy; costs CPU.")
+    ] = None,
+    python: Annotated[
+        Path, typer.Option(help="The policy process's interpreter.", exists=True, dir_okay=False)
+    ] = Trial.python,
+    out: Annotated[
+        Path | None, typer.Option(help="Write every window here, as JSON lines.")
+    ] = None,
+) -> None:
+    """Measure a policy through the bridge against CapacityScheduler; the last line is JSON."""
+    if policy not in POLICIES:
+        raise typer.BadParameter(f"{policy!r}: expected one of {', '.join(POLICIES)}")
+    sizes = {"nodes": nodes, "applications": applications, "slots": slots}
+    load = (QUICK if quick else FULL) | {k: v for k, v in sizes.items() if v is not None}
+    trial = Trial(load, heap, policy, journal, python)
+    schedulers = [THEIRS, OURS, *(["fair"] if fair else [])]
+    # Ended by a signal, the bench still ends its JVM.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    windows = []
+    try:
+        for window in run(schedulers, 1 if quick else rounds, trial):
+            windows.append(window)
+            if out is not None:
+                out.write_bytes(b"".join(msgspec.json.encode(w) + b"\n" for w in windows))
+    except BenchError as error:
+        typer.echo(f"bench: {error}", err=True)
+        raise typer.Exit(1) from None
+    Console(width=None if sys.stdout.isatty() else 120).print(table(windows, schedulers))
+    print(json.dumps(ratios(windows, OURS, THEIRS)))
+
+
+if __name__ == "__main__":
+    typer.run(main)

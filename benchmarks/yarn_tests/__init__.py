@@ -1,0 +1,1 @@
+"""YARN's own tests against FIFO, Capacity and Loomcard."""

@@ -1,0 +1,105 @@
+package org.loomcard.yarn.bench;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.util.ExitUtil;
+import org.loomcard.yarn.LoomcardScheduler;
+import org.loomcard.yarn.metrics.ShimMetrics;
+
+/**
+ * Loads one scheduler in this JVM: fills a cluster, warms up, then measures windows saturated and
+ * windows paced. Prints one JSON object a window on standard output.
+ */
+public final class BridgeBenchmark {
+  private static final double NANOS_PER_MS = 1e6;
+  private static final double NANOS_PER_SECOND = 1e9;
+  private static final long MS = 1000;
+
+  private final BenchmarkSettings settings;
+  private final SimulatedCluster cluster;
+  private final ObjectMapper json = new ObjectMapper();
+
+  private BridgeBenchmark(BenchmarkSettings settings) throws Exception {
+    this.settings = settings;
+    this.cluster = new SimulatedCluster(settings);
+  }
+
+  /** Runs as the arguments say; exits with 1 after a failure. */
+  public static void main(String[] arguments) {
+    ExitUtil.disableSystemExit();
+    int status = 0;
+    try {
+      BridgeBenchmark benchmark = new BridgeBenchmark(new BenchmarkSettings(arguments));
+      benchmark.run();
+      benchmark.cluster.stop();
+    } catch (Throwable failure) {
+      failure.printStackTrace();
+      status = 1;
+    }
+    System.out.flush();
+    System.exit(status);
+  }
+
+  private void run() throws InterruptedException, JsonProcessingException {
+    cluster.fill();
+    cluster.nodeDriver.enter(NodeDriver.Phase.SATURATED);
+    Thread.sleep(settings.warmSeconds * MS);
+    for (int i = 0; i < settings.windows; i++) {
+      measure("saturated", i, settings.windowSeconds);
+    }
+    cluster.masterDriver.pace();
+    cluster.nodeDriver.enter(NodeDriver.Phase.PACED);
+    Thread.sleep(settings.settleSeconds * MS);
+    for (int i = 0; i < settings.pacedWindows; i++) {
+      measure("paced", i, settings.pacedWindowSeconds);
+    }
+  }
+
+  private void measure(String phase, int window, int seconds)
+      throws InterruptedException, JsonProcessingException {
+    cluster.watch.drain();
+    CpuUse cpu = CpuUse.now();
+    long grants = cluster.watch.grants();
+    long updates = cluster.nodeDriver.updates();
+    long start = System.nanoTime();
+    Thread.sleep(seconds * MS);
+    long nanos = System.nanoTime() - start;
+    Map<String, Object> line = new LinkedHashMap<>();
+    line.put("scheduler", settings.scheduler);
+    line.put("phase", phase);
+    line.put("window", window);
+    line.put("seconds", nanos / NANOS_PER_SECOND);
+    line.put("allocations", cluster.watch.grants() - grants);
+    line.put("node_updates", cluster.nodeDriver.updates() - updates);
+    line.put("cpu_seconds", CpuUse.now().since(cpu));
+    line.put("wait_ms", quantiles(cluster.watch.drain()));
+    line.put("decided", decided());
+    cluster.masterDriver.check();
+    System.out.println(json.writeValueAsString(line));
+  }
+
+  /** Who decided our containers since the start, and what was refused; empty for the others. */
+  private Map<String, Long> decided() {
+    Map<String, Long> counts = new TreeMap<>();
+    if (cluster.scheduler() instanceof LoomcardScheduler) {
+      ShimMetrics metrics = ((LoomcardScheduler) cluster.scheduler()).metrics();
+      metrics.refused().forEach((reason, count) -> counts.put("refused " + reason, count));
+      counts.put("policy", metrics.grantedByPolicy());
+      counts.put("fallback", metrics.grantedByFallback());
+    }
+    return counts;
+  }
+
+  private static Map<String, Double> quantiles(long[] sorted) {
+    Map<String, Double> waits = new LinkedHashMap<>();
+    if (sorted.length > 0) {
+      waits.put("p50", sorted[(sorted.length - 1) / 2] / NANOS_PER_MS);
+      waits.put("p99", sorted[(int) ((sorted.length - 1) * 0.99)] / NANOS_PER_MS);
+      waits.put("max", sorted[sorted.length - 1] / NANOS_PER_MS);
+    }
+    return waits;
+  }
+}

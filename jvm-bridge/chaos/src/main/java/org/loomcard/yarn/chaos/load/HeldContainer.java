@@ -1,0 +1,20 @@
+package org.loomcard.yarn.chaos.load;
+
+import org.apache.hadoop.yarn.api.records.Container;
+
+/** A container that a master was granted and whose end it was not told yet. */
+final class HeldContainer {
+  Container container;
+  final Ask ask;
+  /** How often its master had registered when it was granted. */
+  final int life;
+  boolean released;
+  /** Since when no node knows it, milliseconds since 1970; 0 while one does. */
+  long missingSinceMs;
+
+  HeldContainer(Container container, Ask ask, int life) {
+    this.container = container;
+    this.ask = ask;
+    this.life = life;
+  }
+}

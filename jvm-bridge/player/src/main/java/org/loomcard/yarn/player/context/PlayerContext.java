@@ -1,0 +1,57 @@
+package org.loomcard.yarn.player.context;
+
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** What all application masters of one player share. */
+public final class PlayerContext {
+  private final Topology topology;
+  private final PlayerLog log;
+  private final Command command;
+  private final HeldContainers held;
+  private final long heartbeatMs;
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(PlayerContext::daemon);
+
+  public PlayerContext(Topology topology, PlayerLog log, Command command, HeldContainers held,
+      long heartbeatMs) {
+    this.topology = topology;
+    this.log = log;
+    this.command = command;
+    this.held = held;
+    this.heartbeatMs = heartbeatMs;
+  }
+
+  public Topology topology() {
+    return topology;
+  }
+
+  public PlayerLog log() {
+    return log;
+  }
+
+  public Command command() {
+    return command;
+  }
+
+  public HeldContainers held() {
+    return held;
+  }
+
+  /** How often an application master speaks; 0: as often as there is something to say. */
+  public long heartbeatMs() {
+    return heartbeatMs;
+  }
+
+  /** Runs something later, on another thread; it must be short. */
+  public void after(long ms, Runnable what) {
+    clock.schedule(what, Math.max(0, ms), TimeUnit.MILLISECONDS);
+  }
+
+  public static Thread daemon(Runnable what) {
+    Thread thread = new Thread(what);
+    thread.setDaemon(true);
+    return thread;
+  }
+}

@@ -1,0 +1,63 @@
+package org.loomcard.yarn.player.tasks;
+
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.loomcard.yarn.player.context.Asks;
+import org.loomcard.yarn.player.context.Scenario;
+
+/** Kinds plain and dag: the tasks of a stage are asked for when the stages before it have ended. */
+final class StagedModel implements WorkloadModel {
+  private final Scenario.Application application;
+  private final TaskBook book;
+  private final Asks asks;
+
+  StagedModel(Scenario.Application application, TaskBook book, Asks asks) {
+    this.application = application;
+    this.book = book;
+    this.asks = asks;
+  }
+
+  @Override
+  public void begin() {
+    for (int stage : book.open()) {
+      for (int task : book.waiting(stage)) {
+        asks.rows(stage).add(application.stages.get(stage).wishes(task));
+      }
+    }
+  }
+
+  @Override
+  public Use granted(int key, String host) {
+    Task task = book.take(key, host);
+    if (task == null) {
+      return null;
+    }
+    asks.rows(key).remove(application.stages.get(key).wishes(task.index));
+    return new Use(task, false);
+  }
+
+  @Override
+  public void started(Use use) {
+    // Its containers end by themselves.
+  }
+
+  @Override
+  public void ended(Use use, End end) {
+    Task task = use.task;
+    book.ended(task, end);
+    if (end == End.COMPLETED) {
+      begin();
+    } else if (!book.hasFailed()) {
+      asks.rows(task.stage).add(application.stages.get(task.stage).wishes(task.index));
+    }
+  }
+
+  @Override
+  public void heard(Resource headroom, boolean withVcores) {
+    // It asks for all at once, whatever the room.
+  }
+
+  @Override
+  public TaskBook book() {
+    return book;
+  }
+}

@@ -1,0 +1,29 @@
+package org.loomcard.yarn.player.tasks;
+
+import org.loomcard.yarn.player.context.Asks;
+import org.loomcard.yarn.player.context.PlayerContext;
+import org.loomcard.yarn.player.context.Scenario;
+import org.loomcard.yarn.player.context.Topology;
+
+/** Makes the course of an application of any kind, with its ask keys. */
+public final class WorkloadModels {
+  private WorkloadModels() {
+  }
+
+  public static WorkloadModel of(Scenario.Application application, PlayerContext around, Asks asks,
+      WorkloadModel.Master master) {
+    Topology topology = around.topology();
+    TaskBook book = new TaskBook(application, topology::rack);
+    if (application.kind.equals("spark") && application.executors != null) {
+      asks.addKey(20, 0, topology.resource(application.executors.size));
+      return new ExecutorModel(application, book, asks, master, topology);
+    }
+    for (Scenario.Stage stage : application.stages) {
+      asks.addKey(stage.priority, stage.requestId, topology.resource(stage.size));
+    }
+    if (application.kind.equals("mapreduce") && application.stages.size() == 2) {
+      return new MapReduceModel(application, book, asks, master);
+    }
+    return new StagedModel(application, book, asks);
+  }
+}

@@ -1,0 +1,307 @@
+package org.loomcard.yarn;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.QueueACL;
+import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.loomcard.yarn.commit.TrialGate;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.queues.Admission;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardApplication;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Where applications and attempts come in, move, change their priority and go. */
+final class ApplicationLifecycle {
+  private static final Logger LOG = LoggerFactory.getLogger(ApplicationLifecycle.class);
+  private final LoomcardScheduler scheduler;
+  private final RMContext rmContext;
+  private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
+  private final ClusterState ledger;
+  private final QueueTree tree;
+  private final Lock writeLock;
+  private final Rounds rounds;
+  private final TrialGate gate;
+
+  ApplicationLifecycle(LoomcardScheduler scheduler, RMContext rmContext, ClusterState ledger,
+      QueueTree tree, Lock writeLock, Rounds rounds, TrialGate gate) {
+    this.scheduler = scheduler;
+    this.rmContext = rmContext;
+    this.applications = scheduler.getSchedulerApplications();
+    this.ledger = ledger;
+    this.tree = tree;
+    this.writeLock = writeLock;
+    this.rounds = rounds;
+    this.gate = gate;
+  }
+
+  /** May let it wait, and then it comes again. */
+  void addApplication(Submission coming) {
+    ApplicationId id = coming.id;
+    String queueName = coming.queueName;
+    String user = coming.user;
+    boolean recovering = coming.recovering;
+    PolicyConfig checked;
+    String problem;
+    do { // groups are looked up without the lock: that may take seconds
+      checked = tree.setup();
+      LoomcardQueue queue = tree.find(queueName);
+      problem = queue != null ? whyNotSubmit(queue, user, recovering)
+          : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
+          + ". " + tree.leavesText();  // Capacity's words, which clients may look for
+    } while (!addApplication(checked, problem, coming));
+    rounds.signal();
+  }
+
+  /** False when another configuration than the one that was checked governs by now. */
+  private boolean addApplication(PolicyConfig checked, String forbidden, Submission coming) {
+    ApplicationId id = coming.id;
+    String user = coming.user;
+    boolean recovering = coming.recovering;
+    writeLock.lock();
+    try {
+      if (tree.setup() != checked) {
+        return false;
+      }
+      if (coming.waited && !gate.remove(id)) {
+        return true; // it was withdrawn meanwhile
+      }
+      LoomcardQueue queue = tree.find(coming.queueName);
+      String problem = forbidden != null || recovering ? forbidden
+          : Admission.refusal(queue, null, user, id);
+      if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
+        coming.waited = true;
+        gate.add(id, () -> addApplication(coming));
+        return true;
+      }
+      if (problem != null) {
+        LOG.info("Application {} of {} rejected: {}", id, user, problem);
+        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
+        return true;
+      }
+      RMApp app = rmContext.getRMApps().get(id);
+      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
+          && app.getApplicationSubmissionContext().getUnmanagedAM();
+      Priority priority = coming.priority;
+      applications.put(id, HadoopCompat.newApplication(queue, user, priority, unmanaged));
+      ledger.addApplication(id, user, app, queue, priority.getPriority());
+      HadoopCompat.countSubmission(queue.getMetrics(), user, unmanaged);
+      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
+            RMAppEventType.APP_ACCEPTED));
+      }
+      return true;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /**
+   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
+   * not.
+   */
+  private String whyNotSubmit(LoomcardQueue queue, String user, boolean recovering) {
+    if (!queue.isLeaf()) {
+      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
+    }
+    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
+    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
+      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
+          + queue.submitters();
+    }
+    return null;
+  }
+
+  void finishApplication(ApplicationId id, RMAppState state) {
+    writeLock.lock();
+    try {
+      gate.remove(id);
+      SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
+      LoomcardApplication known = ledger.application(id);
+      if (application == null || known == null) {
+        return;
+      }
+      known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
+      application.stop(state);
+      ledger.finishApplication(known, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void addAttempt(ApplicationAttemptId id, boolean keepsContainers, boolean recovering) {
+    writeLock.lock();
+    try {
+      SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
+      LoomcardApplication known = ledger.application(id.getApplicationId());
+      if (application == null || known == null) {
+        LOG.warn("Attempt {} of an application that was not accepted", id);
+        return;
+      }
+      LoomcardAttempt attempt = ledger.addAttempt(known, id, rmContext);
+      attempt.setPriority(application.getPriority());
+      if (keepsContainers && application.getCurrentAppAttempt() != null) {
+        attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
+      }
+      application.setCurrentAppAttempt(attempt);
+      HadoopCompat.countAttempt(known.queue().getMetrics(), known.user(), attempt.getUnmanagedAM());
+      LOG.info("Added attempt {} of {}", id, known.user());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler()
+            .handle(new RMAppAttemptEvent(id, RMAppAttemptEventType.ATTEMPT_ADDED));
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void finishAttempt(ApplicationAttemptId id, RMAppAttemptState state, boolean keepContainers) {
+    writeLock.lock();
+    try {
+      LoomcardAttempt attempt = scheduler.getApplicationAttempt(id);
+      if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
+        LOG.warn("Unknown attempt {} has ended", id);
+        return;
+      }
+      for (RMContainer container : attempt.getLiveContainers()) {
+        if (!keepContainers || container.getState() != RMContainerState.RUNNING) {
+          scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
+              container.getContainerId(), SchedulerUtils.COMPLETED_APPLICATION),
+              RMContainerEventType.KILL);
+        }
+      }
+      attempt.stop(state);
+      ledger.finishAttempt(attempt, String.valueOf(state));
+    } finally {
+      writeLock.unlock();
+    }
+    rounds.signal();
+  }
+
+  void checkMove(ApplicationId id, String target) throws YarnException {
+    LoomcardApplication application = known(id);
+    LoomcardQueue to = tree.find(target);
+    String problem = to == null ? tree.unknown(target)
+        : whyNotSubmit(to, application.user(), false);
+    stay(application, problem != null ? problem
+        : Admission.refusal(to, application.queue(), application.user(), id));
+  }
+
+  private static void stay(LoomcardApplication application, String problem) throws YarnException {
+    if (problem != null) {
+      throw new YarnException("Application " + application.id() + " stays in "
+          + application.queue().path() + ": " + problem);
+    }
+  }
+
+  String move(ApplicationId id, String target) throws YarnException {
+    PolicyConfig checked;
+    do { // groups are looked up without the lock
+      checked = tree.setup();
+      checkMove(id, target);
+    } while (!move(checked, id, target));
+    String path = known(id).queue().path();
+    RMApp app = rmContext.getRMApps().get(id);
+    if (app != null && !path.equals(target)) {
+      HadoopCompat.storeQueue(rmContext, app, path);
+    }
+    rounds.signal();
+    return path;
+  }
+
+  /** False when another configuration than the one that was checked governs by now. */
+  private boolean move(PolicyConfig checked, ApplicationId id, String target) throws YarnException {
+    writeLock.lock();
+    try {
+      if (tree.setup() != checked) {
+        return false;
+      }
+      LoomcardApplication application = known(id);
+      LoomcardQueue from = application.queue();
+      LoomcardQueue to = tree.find(target);
+      stay(application, !gate.isClosed(to)
+          ? Admission.refusal(to, from, application.user(), id) : "queue " + to.path()
+          + " belongs to a configuration that is being tried; try again when it is applied");
+      LoomcardAttempt attempt = application.attempt();
+      if (attempt != null) {
+        attempt.move(to);
+      }
+      applications.get(id).setQueue(to);
+      ledger.changeApplication(application, to, application.priority());
+      LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
+      return true;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  private LoomcardApplication known(ApplicationId id) throws YarnException {
+    LoomcardApplication application = ledger.application(id);
+    if (application == null) {
+      throw new YarnException("Application " + id + " is not running here");
+    }
+    return application;
+  }
+
+  Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
+      HadoopCompat.PriorityStore store) throws YarnException {
+    writeLock.lock();
+    try {
+      LoomcardApplication application = known(id);
+      RMApp app = rmContext.getRMApps().get(id);
+      Priority priority = scheduler.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
+      if (priority.getPriority() == application.priority()) {
+        store.skip();
+        return priority;
+      }
+      app.getApplicationSubmissionContext().setPriority(priority);
+      store.write(rmContext, app);
+      applications.get(id).setPriority(priority);
+      ledger.changeApplication(application, application.queue(), priority.getPriority());
+      return priority;
+    } finally {
+      writeLock.unlock();
+      rounds.signal();
+    }
+  }
+
+  /** Latest attempts of the applications in this queue or below it. */
+  List<ApplicationAttemptId> attemptsWithin(LoomcardQueue queue) {
+    List<ApplicationAttemptId> attempts = new ArrayList<>();
+    for (LoomcardApplication application : ledger.applications()) {
+      if (application.attempt() != null && applications.containsKey(application.id())
+          && application.queue().isWithin(queue)) {
+        attempts.add(application.attempt().getApplicationAttemptId());
+      }
+    }
+    return attempts;
+  }
+}

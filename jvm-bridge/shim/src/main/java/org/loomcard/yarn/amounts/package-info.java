@@ -1,0 +1,2 @@
+/** Amounts of resources, and how node labels' partitions divide them. */
+package org.loomcard.yarn.amounts;

@@ -1,0 +1,44 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Lets a caller wait until the round thread has dealt with all that happened before the call. For
+ * tests of YARN.
+ */
+final class RoundBarrier {
+  private long asked;
+  private long reached;
+
+  /** What the round thread is about to deal with. */
+  synchronized long ticket() {
+    return asked;
+  }
+
+  /** Whether anybody waits. */
+  synchronized boolean isAsked() {
+    return asked > reached;
+  }
+
+  synchronized void reached(long ticket) {
+    if (ticket > reached) {
+      reached = ticket;
+      notifyAll();
+    }
+  }
+
+  /** False: not in time. */
+  synchronized boolean await(long ms, Runnable wake) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+    long ticket = ++asked;
+    wake.run();
+    while (reached < ticket) {
+      long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+      if (left <= 0) {
+        return false;
+      }
+      wait(left);
+    }
+    return true;
+  }
+}

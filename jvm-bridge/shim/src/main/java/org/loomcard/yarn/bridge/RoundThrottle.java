@@ -1,0 +1,93 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * When the round thread runs. YARN's threads signal, which costs them an increment; the round
+ * thread waits, and at light load holds a small batch back, since tiny batches cost CPU. The hold
+ * counts from the batch before, so that an ask after a quiet time is sent at once. A batch for
+ * which no ask waits changes no grant, and may be held longer.
+ */
+final class RoundThrottle {
+  /** Records of a batch, or signals, from which on holding back gains nothing. */
+  private static final int BUSY = 64;
+  private final AtomicInteger signals = new AtomicInteger();
+  /** How much longer a batch may be held while nothing is asked for. */
+  private static final int IDLE_HOLDS = 8;
+  private final long holdNanos;
+  private final long idleHoldNanos;
+  private long sentNanos = System.nanoTime();
+  private volatile Thread waiter;
+
+  RoundThrottle(long holdMs) {
+    this(holdMs, IDLE_HOLDS * holdMs);
+  }
+
+  /**
+   * @param holdMs how long a small batch is held while an ask waits
+   * @param idleHoldMs and while none does
+   */
+  RoundThrottle(long holdMs, long idleHoldMs) {
+    this.holdNanos = TimeUnit.MILLISECONDS.toNanos(holdMs);
+    this.idleHoldNanos = TimeUnit.MILLISECONDS.toNanos(idleHoldMs);
+  }
+
+  /** Something happened. From any thread. */
+  void signal() {
+    int before = signals.getAndIncrement();
+    if (before == 0 || before == BUSY) {
+      LockSupport.unpark(waiter);
+    }
+  }
+
+  /** Something was asked for: a batch that is held for longer is looked at again. */
+  void signalDemand() {
+    signals.getAndIncrement();
+    LockSupport.unpark(waiter);
+  }
+
+  /** Forgets the signals so far; what they stood for must be looked at after this. */
+  void take() {
+    signals.set(0);
+  }
+
+  /** Waits for a signal, at most so long. On the round thread. */
+  void await(long ms) {
+    waiter = Thread.currentThread();
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+    for (long left = end - System.nanoTime(); signals.get() == 0 && left > 0;
+        left = end - System.nanoTime()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
+  /** Waits that long, whatever is signalled. On the round thread. */
+  void rest(long ms) {
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
+  /**
+   * Lets a small batch grow, and takes it as sent; returns at once where the last one was large. On
+   * the round thread.
+   *
+   * @param demand whether an ask waits; read again at each signal of demand
+   */
+  void hold(int lastRecords, BooleanSupplier demand) {
+    waiter = Thread.currentThread();
+    while (lastRecords < BUSY && signals.get() <= BUSY) {
+      long most = demand.getAsBoolean() ? holdNanos : idleHoldNanos;
+      long left = sentNanos + most - System.nanoTime();
+      if (left <= 0) {
+        break;
+      }
+      LockSupport.parkNanos(this, left);
+    }
+    sentNanos = System.nanoTime();
+  }
+}

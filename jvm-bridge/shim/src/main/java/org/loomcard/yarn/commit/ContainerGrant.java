@@ -1,0 +1,158 @@
+package org.loomcard.yarn.commit;
+
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.server.utils.BuilderUtils;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.LabelUse;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
+
+/**
+ * One container of one ask on one node, checked against the books as they stand. Made, checked and
+ * carried out under the scheduler's write lock, without letting it go in between: what was checked
+ * is what is booked.
+ */
+final class ContainerGrant {
+  private final LoomcardAttempt attempt;
+  private final SchedulerRequestKey key;
+  private final LoomcardNode node;
+  private final boolean isAm;
+  private final Map<String, ResourceRequest> rows;
+  private Resource size;
+  private long[] amounts;
+  private NodeType type;
+  private LabelUse label;
+
+  ContainerGrant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    this.attempt = attempt;
+    this.key = key;
+    this.node = node;
+    this.isAm = key.getContainerToUpdate() == null ? attempt.isAmAsk()
+        : attempt.application().charges().isAm(key.getContainerToUpdate());
+    this.rows = HadoopCompat.rows(attempt, key);
+  }
+
+  /** Null when one more container may be granted now; else the reason code. */
+  String refusal() {
+    return refusal(node.getUnallocatedResource(), true);
+  }
+
+  /** The same for an empty node, of which nothing is held. */
+  String refusalOnEmptyNode() {
+    return refusal(node.getTotalResource(), false);
+  }
+
+  private String refusal(Resource room, boolean now) {
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    if (attempt.isStopped()) {
+      return Reasons.ATTEMPT_GONE;
+    }
+    if (any == null || any.getNumContainers() <= 0) {
+      return Reasons.ASK_GONE;
+    }
+    size(any);
+    String asked = label(any);
+    label = new LabelUse(node.getPartition(), asked);
+    if (!asked.equals(label.label) && !(asked.isEmpty() && node.isShared())) {
+      return Reasons.LABEL;
+    }
+    if (attempt.isPlaceBlacklisted(node.getNodeName())
+        || attempt.isPlaceBlacklisted(node.getRackName())) {
+      return Reasons.BLACKLISTED;
+    }
+    type = placement(any);
+    if (type == null) {
+      return Reasons.LOCALITY;
+    }
+    if (!Resources.fitsIn(size, room)) {
+      return Reasons.NODE_FULL;
+    }
+    if (now && node.isKeptFrom(attempt, key, amounts)) {
+      return Reasons.HELD;
+    }
+    return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
+  }
+
+  private void size(ResourceRequest any) {
+    if (size != any.getCapability()) {
+      size = any.getCapability();
+      amounts = Amounts.of(size);
+    }
+  }
+
+  private static String label(ResourceRequest any) {
+    String label = any.getNodeLabelExpression();
+    return label == null ? "" : label;
+  }
+
+  /**
+   * The nearest kind of place that the ask still allows on this node; null when it allows none. As
+   * CapacityScheduler has it: a row for the host counts only with one for its rack, and in a rack
+   * whose row is strict nothing but the named hosts will do.
+   */
+  private NodeType placement(ResourceRequest any) {
+    ResourceRequest rack = rows.get(node.getRackName());
+    boolean onRack = rack != null && rack.getNumContainers() > 0;
+    if (onRack) {
+      ResourceRequest host = rows.get(node.getNodeName());
+      if (host != null && host.getNumContainers() > 0) {
+        return NodeType.NODE_LOCAL;
+      }
+      return rack.getRelaxLocality() ? NodeType.RACK_LOCAL : null;
+    }
+    return any.getRelaxLocality() ? NodeType.OFF_SWITCH : null;
+  }
+
+  /** Books the container that {@link #refusal} has just let pass. */
+  RMContainer carryOut() {
+    NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
+    ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(),
+        attempt.getNewContainerId());
+    NodeId nodeId = node.getNodeID();
+    Container container = BuilderUtils.newContainer(id, nodeId, node.getHttpAddress(), size,
+        key.getPriority(),
+        null, key.getAllocationRequestId());
+    RMContainer granted = attempt.grant(type, node, key, container);
+    node.allocateContainer(granted);
+    node.granted(attempt, key);
+    if (key.getContainerToUpdate() == null) {
+      attempt.application().charges().add(id, amounts, isAm, label);
+    } else {
+      attempt.application().charges().grow(id, key.getContainerToUpdate(), amounts, label);
+    }
+    attempt.incNumAllocatedContainers(type, asked);
+    HadoopCompat.audit(AuditConstants.ALLOC_CONTAINER, attempt, container);
+    return granted;
+  }
+
+  /** The size of one container, once it was checked. */
+  long[] amounts() {
+    return amounts;
+  }
+
+  boolean isAm() {
+    return isAm;
+  }
+
+  /** Whether nothing more is outstanding of the ask. */
+  boolean isExhausted() {
+    return rows.get(ResourceRequest.ANY) == null;
+  }
+
+  /** Whether the mirror could not know which rows of the ask this container took from. */
+  boolean hasLocalityRows() {
+    return rows.size() > 1;
+  }
+}

@@ -1,0 +1,258 @@
+package org.loomcard.yarn.commit;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.function.LongSupplier;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.apache.hadoop.yarn.util.resource.Resources;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
+
+/**
+ * Serves the asks by which an AM lets a running container grow, or promotes an opportunistic one.
+ * YARN books these as a second, short-lived container on the same node, which takes the room until
+ * the AM fetches the change. The policy is told the outcome: a container of another size, or a new
+ * one.
+ *
+ * <p>Changes get their turn one after the other. What its node has no room for is passed over
+ * without YARN's lock; what may fit is tried under it, at most {@link #SLICE} at a time. A round
+ * spends about {@link #BUDGET_NANOS}, and the next one goes on where it stopped.
+ */
+public final class ContainerResizes {
+  /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
+  public static final int SLICE = 32;
+  public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+  private final ClusterState ledger;
+  private final PlanCommitter committer;
+  private final Lock writeLock;
+  private final LongSupplier nanoTime;
+  /** The containers whose change is outstanding, each with the attempt that asked. */
+  private final Map<ContainerId, LoomcardAttempt> outstanding = new ConcurrentHashMap<>();
+  /** The same containers, each once, in the order of their turns. */
+  private final Queue<ContainerId> turns = new ConcurrentLinkedQueue<>();
+  private volatile boolean fresh;
+  /** How many changes are yet to be looked at since anything happened that may have made room. */
+  private volatile int left;
+  /** How many news there had been when the last look began, and those that it wrote itself. */
+  private volatile long seen;
+  private int looked;
+  private long endNanos;
+
+  /** @param writeLock the scheduler's */
+  public ContainerResizes(ClusterState ledger, PlanCommitter committer, Lock writeLock,
+      LongSupplier nanoTime) {
+    this.ledger = ledger;
+    this.committer = committer;
+    this.writeLock = writeLock;
+    this.nanoTime = nanoTime;
+  }
+
+  /**
+   * An AM is about to ask for changes. One that takes the place of an increase which is outstanding
+   * has YARN cancel that by a container which its metrics count as allocated and never as released:
+   * it is given back here. Call before YARN handles the changes.
+   */
+  public void replaced(LoomcardAttempt attempt, ContainerUpdates updates) {
+    replaced(attempt, updates.getIncreaseRequests());
+    replaced(attempt, updates.getDecreaseRequests());
+  }
+
+  private void replaced(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
+    for (UpdateContainerRequest request : requests) {
+      RMContainer container = attempt.getRMContainer(request.getContainerId());
+      LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+      if (node != null && attempt.getOutstandingAsksCount(key(container)) > 0) {
+        attempt.loomcardQueue().getMetrics().releaseResources(node.getPartition(),
+            attempt.getUser(), 1,
+            attempt.getPendingAsk(key(container), "*").getPerAllocationResource());
+      }
+    }
+  }
+
+  /** YARN's key of the ask by which this container grows. */
+  private static SchedulerRequestKey key(RMContainer container) {
+    return new SchedulerRequestKey(container.getContainer().getPriority(),
+        container.getContainer().getAllocationRequestId(), container.getContainerId());
+  }
+
+  /** An AM asked for changes; looked at in each round until they are served or taken back. */
+  public void asked(LoomcardAttempt attempt, ContainerUpdates updates) {
+    asked(attempt, updates.getIncreaseRequests());
+    asked(attempt, updates.getPromotionRequests());
+  }
+
+  private void asked(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
+    if (requests != null) {
+      for (UpdateContainerRequest request : requests) {
+        if (outstanding.put(request.getContainerId(), attempt) == null) {
+          turns.add(request.getContainerId());
+        }
+        fresh = true;
+      }
+    }
+  }
+
+  /** Whether some change was asked for since the last round, or did not get its turn in it. */
+  public boolean areNews() {
+    return fresh || left > 0;
+  }
+
+  /** How many changes are outstanding. */
+  public int count() {
+    return outstanding.size();
+  }
+
+  /** Serves what fits, as far as the time goes. The caller holds no lock of YARN's. */
+  public synchronized void serve() {
+    seen = ledger.news().written(); // first: a node's room is free before that is news
+    looked = 0;
+    endNanos = nanoTime.getAsLong() + BUDGET_NANOS;
+    if (fresh || left == 0 || !ledger.news().isEmpty()) {
+      fresh = false;
+      left = outstanding.size();
+    }
+    while (toNextCandidate()) {
+      writeLock.lock();
+      long before = ledger.news().written();
+      try {
+        serveSlice();
+      } finally {
+        seen += ledger.news().written() - before; // nobody else writes meanwhile
+        writeLock.unlock();
+      }
+    }
+  }
+
+  /**
+   * The news are about to be told, under the write lock. What was written since the look began may
+   * have made room, and nobody would look for it again: that is done in another round.
+   */
+  void newsGo() {
+    if (ledger.news().written() != seen && !outstanding.isEmpty()) {
+      fresh = true;
+    }
+  }
+
+  /** Without the lock: passes over what has no room. False when time or changes are used up. */
+  private boolean toNextCandidate() {
+    while (left > 0 && !isTimeOver()) {
+      ContainerId next = turns.peek();
+      if (next == null) {
+        left = 0;
+      } else if (mayFit(next)) {
+        return true;
+      } else {
+        turns.add(turns.remove());
+        countLook();
+      }
+    }
+    return false;
+  }
+
+  private void countLook() {
+    left--;
+    looked++;
+  }
+
+  /** A few get their turn however slow the machine is. */
+  private boolean isTimeOver() {
+    return nanoTime.getAsLong() - endNanos >= 0 && looked >= SLICE;
+  }
+
+  /** False when the node has no room for this change; what is over may pass, and is dropped. */
+  private boolean mayFit(ContainerId id) {
+    LoomcardAttempt attempt = outstanding.get(id);
+    RMContainer container = attempt == null ? null : attempt.getRMContainer(id);
+    LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+    if (node == null || attempt.isStopped()) {
+      return true;
+    }
+    PendingAsk ask = attempt.getPendingAsk(key(container), "*");
+    return ask.getCount() <= 0
+        || Resources.fitsIn(ask.getPerAllocationResource(), node.getUnallocatedResource());
+  }
+
+  private void serveSlice() {
+    for (int i = 0; i < SLICE && left > 0 && !isTimeOver(); i++) {
+      ContainerId id = turns.poll();
+      if (id == null) {
+        left = 0;
+        return;
+      }
+      countLook();
+      boolean over = false;
+      try {
+        over = serve(outstanding.get(id), id);
+      } finally {
+        if (over) {
+          outstanding.remove(id);
+        } else {
+          turns.add(id);
+        }
+      }
+    }
+  }
+
+  /** Returns whether nothing of the change is outstanding any more. */
+  private boolean serve(LoomcardAttempt attempt, ContainerId id) {
+    RMContainer container = attempt.getRMContainer(id);
+    LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+    if (node == null || attempt.isStopped()) {
+      return true;
+    }
+    SchedulerRequestKey key = key(container);
+    if (attempt.getOutstandingAsksCount(key) <= 0) {
+      return true;
+    }
+    boolean grows = container.getExecutionType() == ExecutionType.GUARANTEED;
+    long[] more = Amounts.of(attempt.getPendingAsk(key, "*").getPerAllocationResource());
+    if (!committer.grantResize(attempt, key, node)) {
+      return false;
+    }
+    if (grows) {
+      ledger.containerGrew(id, more);
+    } else {
+      ledger.containerPromoted(attempt, node, container);
+    }
+    return true;
+  }
+
+  /** The AM has fetched changes that were granted. */
+  public void fetched(LoomcardAttempt attempt, List<Container> increased,
+      List<Container> promoted) {
+    settle(attempt, increased);
+    settle(attempt, promoted);
+  }
+
+  /**
+   * The AM has fetched changes by which containers shrank, or became opportunistic. The policy is
+   * told when their room is free.
+   */
+  public void shrunk(LoomcardAttempt attempt, List<Container> decreased, List<Container> demoted) {
+    settle(attempt, decreased);
+    for (Container container : demoted) {
+      attempt.application().charges().end(container.getId());
+    }
+  }
+
+  private static void settle(LoomcardAttempt attempt, List<Container> changed) {
+    for (Container container : changed) {
+      attempt.application().charges().settle(container.getId(),
+          Amounts.of(container.getResource()));
+    }
+  }
+}

@@ -1,0 +1,305 @@
+package org.loomcard.yarn.commit;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.commit.NodesWithRoom.Partition;
+import org.loomcard.yarn.commit.NodesWithRoom.Place;
+import org.loomcard.yarn.commit.NodesWithRoom.Sizes;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardApplication;
+import org.loomcard.yarn.state.LoomcardAttempt;
+
+/**
+ * What serves the cluster while no policy process can: applications in order of arrival, asks in
+ * order of priority, nodes by number, near places first. An ask that fits nowhere blocks nobody.
+ *
+ * <p>It searches without YARN's lock and takes it for grants alone, at most {@link #SLICE} at a
+ * time. A round lasts about {@link #BUDGET_NANOS}; the next one goes on where it stopped, so that
+ * every application gets its turn, and begins no sooner than a pause of the same length later. Any
+ * thread may call it; one at a time runs.
+ */
+public final class FifoFallback {
+  /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
+  public static final int SLICE = 32;
+  public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private final ClusterState ledger;
+  private final PlanCommitter committer;
+  private final Resource least;
+  private final Lock writeLock;
+  private final LongSupplier nanoTime;
+  private long endNanos;
+  private long resumeAtNanos;
+  /** Where the next round goes on; 0: at the first application. */
+  private int application;
+  /** The ask of that application that was served last; null: none yet. */
+  private SchedulerRequestKey served;
+  private volatile boolean unfinished;
+
+  /**
+   * @param least nodes with less room than this are passed over
+   * @param writeLock the scheduler's
+   */
+  public FifoFallback(ClusterState ledger, PlanCommitter committer, Resource least, Lock writeLock,
+      LongSupplier nanoTime) {
+    this.ledger = ledger;
+    this.committer = committer;
+    this.least = least;
+    this.writeLock = writeLock;
+    this.nanoTime = nanoTime;
+    this.resumeAtNanos = nanoTime.getAsLong();
+  }
+
+  /** Whether the last round ran out of time before it had looked at every ask. */
+  public boolean isUnfinished() {
+    return unfinished;
+  }
+
+  /**
+   * Grants what fits and returns how many containers that was. The caller holds no lock of YARN's.
+   */
+  public synchronized int round() {
+    pause();
+    long begin = nanoTime.getAsLong();
+    endNanos = begin + BUDGET_NANOS;
+    int granted = 0;
+    NodesWithRoom nodes = new NodesWithRoom(ledger.nodes(), least);
+    unfinished = false;
+    if (!nodes.isEmpty()) {
+      for (LoomcardApplication next : ledger.applications()) {
+        if (next.number() < application) {
+          continue;
+        }
+        granted += serve(next, nodes);
+        if (unfinished) {
+          break;
+        }
+      }
+    }
+    if (!unfinished) {
+      application = 0;
+      served = null;
+    }
+    long now = nanoTime.getAsLong();
+    resumeAtNanos = now + Math.max(LEAST_PAUSE_NANOS, now - begin);
+    return granted;
+  }
+
+  private void pause() {
+    for (long left = resumeAtNanos - nanoTime.getAsLong();
+        left > 0 && !Thread.currentThread().isInterrupted();
+        left = resumeAtNanos - nanoTime.getAsLong()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
+  private boolean isTimeOver() {
+    return nanoTime.getAsLong() - endNanos >= 0;
+  }
+
+  private int serve(LoomcardApplication next, NodesWithRoom nodes) {
+    LoomcardAttempt attempt = next.attempt();
+    if (attempt == null || attempt.isStopped()) {
+      return 0;
+    }
+    if (next.number() != application) {
+      application = next.number();
+      served = null;
+    }
+    int granted = 0;
+    Map<Partition, Sizes> nowhere = new HashMap<>();
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      if (key.getContainerToUpdate() != null || served != null && key.compareTo(served) <= 0) {
+        continue;
+      }
+      int more = serve(attempt, key, nodes, nowhere);
+      granted += more;
+      if (isTimeOver()) {
+        // An ask that was granted something may have more to take; any other had its turn.
+        served = more > 0 ? served : key;
+        unfinished = true;
+        return granted;
+      }
+      served = key;
+    }
+    return granted;
+  }
+
+  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, NodesWithRoom nodes,
+      Map<Partition, Sizes> nowhere) {
+    ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
+    if (any == null) {
+      return 0;
+    }
+    String label = any.getNodeLabelExpression();
+    String asked = label == null ? "" : label;
+    long[] size = Amounts.of(any.getCapability());
+    int granted = 0;
+    for (Partition partition : nodes.partitions(asked)) {
+      if (!partition.mayFit(size)) {
+        continue;
+      }
+      if (isTimeOver() || attempt.loomcardQueue().refusal(attempt.getUser(), size,
+          attempt.isAmAsk(), asked) != null) {
+        break;
+      }
+      granted += serve(attempt, key, size, partition, nowhere);
+    }
+    return granted;
+  }
+
+  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
+      Partition partition, Map<Partition, Sizes> nowhere) {
+    Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    if (any == null || any.getNumContainers() <= 0) {
+      return 0;
+    }
+    Sizes own = nowhere.get(partition);
+    if (own != null && own.cover(size)) {
+      return 0;
+    }
+    Search search = new Search(attempt, key, size, near(rows, any, partition));
+    search.run();
+    if (search.isExhausted() && any.getRelaxLocality()) {
+      if (search.wasForbidden) {
+        nowhere.computeIfAbsent(partition, p -> new Sizes()).add(size);
+      } else {
+        partition.fitsNowhere(size);
+      }
+    }
+    return search.granted;
+  }
+
+  /** The nodes that the ask may use: its hosts, then its racks, then all when it allows them. */
+  private static List<Place> near(Map<String, ResourceRequest> rows, ResourceRequest any,
+      Partition partition) {
+    if (rows.size() <= 1) {
+      return partition.all();
+    }
+    List<Place> hosts = new ArrayList<>();
+    List<Place> racks = new ArrayList<>();
+    for (ResourceRequest row : rows.values()) {
+      String name = row.getResourceName();
+      if (row == any || row.getNumContainers() <= 0) {
+        continue;
+      }
+      if (!name.startsWith("/")) {
+        hosts.addAll(partition.named(name));
+      } else if (row.getRelaxLocality()) {
+        racks.addAll(partition.named(name));
+      }
+    }
+    hosts.addAll(racks);
+    if (any.getRelaxLocality()) {
+      hosts.addAll(partition.all());
+    }
+    return hosts;
+  }
+
+  /** Grants the containers of one ask on the places given, in their order. */
+  private final class Search {
+    private final LoomcardAttempt attempt;
+    private final SchedulerRequestKey key;
+    private final long[] size;
+    private final List<Place> places;
+    private int at;
+    private int granted;
+    private boolean done;
+    /** Whether a place with room was passed over for another reason, which is this attempt's. */
+    private boolean wasForbidden;
+
+    private Search(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
+        List<Place> places) {
+      this.attempt = attempt;
+      this.key = key;
+      this.size = size;
+      this.places = places;
+    }
+
+    /** Whether every place was tried and the ask wants more. */
+    private boolean isExhausted() {
+      return !done && at == places.size();
+    }
+
+    private void run() {
+      while (toNextPlace() && !done) {
+        writeLock.lock();
+        try {
+          grantSlice();
+        } finally {
+          writeLock.unlock();
+        }
+        if (isTimeOver()) {
+          return;
+        }
+      }
+    }
+
+    /** Without the lock: skips what has no room or is not wanted. */
+    private boolean toNextPlace() {
+      while (at < places.size() && !isCandidate(places.get(at))) {
+        at++;
+      }
+      return at < places.size();
+    }
+
+    private boolean isCandidate(Place place) {
+      if (!place.mayFit(size)) {
+        return false;
+      }
+      boolean forbidden = attempt.isPlaceBlacklisted(place.node.getNodeName())
+          || attempt.isPlaceBlacklisted(place.node.getRackName());
+      wasForbidden |= forbidden;
+      return !forbidden;
+    }
+
+    private void grantSlice() {
+      for (int i = 0; i < SLICE && at < places.size() && !done; i++) {
+        Place place = places.get(at);
+        if (!place.mayFit(size)) {
+          at++;
+          continue;
+        }
+        String refusal = committer.grantByFallback(attempt, key, place.node);
+        if (refusal == null) {
+          place.take(size);
+          granted++;
+        } else {
+          refused(place, refusal);
+        }
+      }
+    }
+
+    private void refused(Place place, String reason) {
+      switch (reason) {
+        case Reasons.NODE_FULL:
+        case Reasons.NODE_GONE:
+          place.readAgain();
+          at++;
+          break;
+        case Reasons.HELD:
+        case Reasons.LABEL:
+        case Reasons.BLACKLISTED:
+        case Reasons.LOCALITY:
+          wasForbidden = true;
+          at++;
+          break;
+        default:
+          done = true;
+      }
+    }
+  }
+}

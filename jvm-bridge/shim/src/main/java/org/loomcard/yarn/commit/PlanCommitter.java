@@ -1,0 +1,283 @@
+package org.loomcard.yarn.commit;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.metrics.ShimMetrics;
+import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.ContainerEntry;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
+import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.wire.Refusal;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Carries out decisions: the only class that allocates or preempts. Each decision is checked again
+ * under the scheduler's write lock against the books as they stand then, and refused with a reason
+ * code if they have moved on.
+ */
+public final class PlanCommitter {
+  private static final Logger LOG = LoggerFactory.getLogger(PlanCommitter.class);
+  /** Decisions under one hold of the lock: few enough that heartbeats get their turn in between. */
+  private static final int SLICE = 128;
+  private final ClusterState ledger;
+  private final Lock writeLock;
+  private final Preemption preemption;
+  private final ShimMetrics metrics;
+
+  /** Takes a live container back; the scheduler's part of it. */
+  public interface Preemption {
+    /** @param graceMs how long the AM has, from now, to end it by itself */
+    void preempt(ContainerEntry container, long graceMs, String reason);
+  }
+
+  public PlanCommitter(ClusterState ledger, Lock writeLock, Preemption preemption,
+      ShimMetrics metrics) {
+    this.ledger = ledger;
+    this.writeLock = writeLock;
+    this.preemption = preemption;
+    this.metrics = metrics;
+  }
+
+  /** What became of a plan. */
+  static final class Outcome {
+    final long round;
+    final int decisions;
+    final List<Refusal> refusals = new ArrayList<>();
+    long firstContainer;
+    long[] numbers = new long[16];
+    int granted;
+    int preempted;
+    int refused;
+
+    private Outcome(PlanMessage plan) {
+      this.round = plan.round;
+      this.decisions = plan.decisions.size();
+    }
+
+    private void granted(RMContainer container) {
+      if (granted == numbers.length) {
+        numbers = Arrays.copyOf(numbers, 2 * granted);
+      }
+      numbers[granted++] = container.getContainerId().getContainerId();
+    }
+
+    long[] numbers() {
+      return Arrays.copyOf(numbers, granted);
+    }
+  }
+
+  /** Carries out a plan, in order. Called without the lock. */
+  Outcome commit(PlanMessage plan) {
+    Outcome outcome = new Outcome(plan);
+    outcome.firstContainer = ledger.reserveContainerNumbers(wanted(plan));
+    List<PlanMessage.Decision> decisions = plan.decisions;
+    for (int start = 0; start < decisions.size(); start += SLICE) {
+      int end = Math.min(decisions.size(), start + SLICE);
+      writeLock.lock();
+      try {
+        for (int i = start; i < end; i++) {
+          carryOut(i, decisions.get(i), outcome);
+        }
+      } finally {
+        writeLock.unlock();
+      }
+    }
+    return told(plan, outcome);
+  }
+
+  /** Refuses a whole plan. */
+  Outcome refuse(PlanMessage plan, String reason) {
+    Outcome outcome = new Outcome(plan);
+    for (int i = 0; i < plan.decisions.size(); i++) {
+      refuse(i, Math.max(1, count(plan.decisions.get(i))), reason, outcome);
+    }
+    return told(plan, outcome);
+  }
+
+  /** The mirror took every decision for carried out, and the holds for what came of that. */
+  private Outcome told(PlanMessage plan, Outcome outcome) {
+    if (!outcome.refusals.isEmpty()) {
+      writeLock.lock();
+      try {
+        ledger.holds().refused(plan.decisions.stream()
+            .anyMatch(decision -> decision instanceof PlanMessage.Keep));
+      } finally {
+        writeLock.unlock();
+      }
+    }
+    return outcome;
+  }
+
+  private static long wanted(PlanMessage plan) {
+    long sum = 0;
+    for (PlanMessage.Decision decision : plan.decisions) {
+      sum += Math.max(0, count(decision));
+    }
+    return sum;
+  }
+
+  private static int count(PlanMessage.Decision decision) {
+    return decision instanceof PlanMessage.Allocate ? ((PlanMessage.Allocate) decision).count : 1;
+  }
+
+  private void carryOut(int index, PlanMessage.Decision decision, Outcome outcome) {
+    if (decision instanceof PlanMessage.Allocate) {
+      allocate(index, (PlanMessage.Allocate) decision, outcome);
+    } else if (decision instanceof PlanMessage.Preempt) {
+      preempt(index, (PlanMessage.Preempt) decision, outcome);
+    } else {
+      String reason = decision instanceof PlanMessage.Keep ? keep((PlanMessage.Keep) decision)
+          : release((PlanMessage.Release) decision);
+      if (reason != null) {
+        refuse(index, 1, reason, outcome);
+      }
+    }
+  }
+
+  private void allocate(int index, PlanMessage.Allocate decision, Outcome outcome) {
+    LoomcardNode node = ledger.node(decision.node);
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    String reason = missing(decision, node, attempt);
+    if (reason != null) {
+      refuse(index, Math.max(1, decision.count), reason, outcome);
+      return;
+    }
+    SchedulerRequestKey key = keyOf(attempt, decision);
+    if (key == null) {
+      refuse(index, decision.count, Reasons.ASK_GONE, outcome);
+      return;
+    }
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    for (int done = 0; done < decision.count; done++) {
+      reason = grant.refusal();
+      if (reason != null) {
+        refuse(index, decision.count - done, reason, outcome);
+        attempt.retellAsk(key); // the refusal itself is what a round is for, after its pause
+        return;
+      }
+      RMContainer container = grant.carryOut();
+      ledger.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
+          grant.isAm());
+      outcome.granted(container);
+      metrics.countPolicyGrant();
+      LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
+    }
+    if (grant.isExhausted()) {
+      attempt.forgetAsk(key);
+    } else if (grant.hasLocalityRows()) {
+      attempt.retellAsk(key);
+    }
+  }
+
+  private String missing(PlanMessage.Allocate decision, LoomcardNode node,
+      LoomcardAttempt attempt) {
+    if (decision.count <= 0 || !ledger.wasNode(decision.node)
+        || !ledger.wasAttempt(decision.attempt)) {
+      return Reasons.INVALID;
+    }
+    if (node == null) {
+      return Reasons.NODE_GONE;
+    }
+    return attempt == null ? Reasons.ATTEMPT_GONE : null;
+  }
+
+  /** The key of the ask as the policy knows it; null when it is gone. */
+  private static SchedulerRequestKey keyOf(LoomcardAttempt attempt,
+      PlanMessage.AskDecision decision) {
+    return attempt.askTold(decision.priority, decision.allocationRequestId);
+  }
+
+  private void preempt(int index, PlanMessage.Preempt decision, Outcome outcome) {
+    ContainerEntry container = ledger.container(decision.container);
+    if (container == null || container.isEnding()) {
+      boolean known = decision.graceMs >= 0 && ledger.wasContainer(decision.container);
+      refuse(index, 1, known ? Reasons.STALE : Reasons.INVALID, outcome);
+      return;
+    }
+    preemption.preempt(container, decision.graceMs, decision.reason);
+    outcome.preempted++;
+    metrics.countPreemption();
+  }
+
+  private String keep(PlanMessage.Keep decision) {
+    if (!ledger.wasNode(decision.node) || !ledger.wasAttempt(decision.attempt)) {
+      return Reasons.INVALID;
+    }
+    LoomcardNode node = ledger.node(decision.node);
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    if (node == null || attempt == null) {
+      return node == null ? Reasons.NODE_GONE : Reasons.ATTEMPT_GONE;
+    }
+    SchedulerRequestKey key = keyOf(attempt, decision);
+    if (key == null) {
+      return Reasons.ASK_GONE;
+    }
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    String reason = grant.refusalOnEmptyNode();
+    if (reason == null) {
+      reason = ledger.holds().refusal(attempt, key, node, grant.amounts());
+    }
+    if (reason == null) {
+      ledger.holds().put(attempt, key, node, grant.amounts(), decision.untilMs);
+    }
+    return reason;
+  }
+
+  private String release(PlanMessage.Release decision) {
+    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    if (attempt == null) {
+      return ledger.wasAttempt(decision.attempt) ? Reasons.ATTEMPT_GONE : Reasons.INVALID;
+    }
+    SchedulerRequestKey key = keyOf(attempt, decision);
+    return key != null && ledger.holds().release(attempt, key) ? null : Reasons.STALE;
+  }
+
+  private void refuse(int index, int count, String reason, Outcome outcome) {
+    outcome.refusals.add(new Refusal(index, count, reason));
+    outcome.refused += count;
+    metrics.countRefusals(reason, count);
+    LOG.debug("decision {} of round {}: {} refused, {}", index, outcome.round, count, reason);
+  }
+
+  /**
+   * Grants one container for the fallback, if every check passes; the caller holds the write lock.
+   *
+   * @return null when it was granted, else the reason code
+   */
+  String grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    if (ledger.node(node.number()) != node) {
+      return Reasons.NODE_GONE;
+    }
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    String reason = grant.refusal();
+    if (reason != null) {
+      return reason;
+    }
+    RMContainer container = grant.carryOut();
+    ledger.containerGivenByFallback(attempt, node, container, grant.isAm());
+    attempt.askChanged(key);
+    metrics.countFallbackGrant();
+    return null;
+  }
+
+  /**
+   * Serves an increase or a promotion of a running container, if every check passes. There is
+   * nothing to decide: the node is the container's. The caller holds the write lock.
+   */
+  boolean grantResize(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    ContainerGrant grant = new ContainerGrant(attempt, key, node);
+    if (grant.refusal() != null) {
+      return false;
+    }
+    grant.carryOut();
+    metrics.countResize();
+    return true;
+  }
+}

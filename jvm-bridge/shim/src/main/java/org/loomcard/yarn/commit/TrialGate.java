@@ -1,0 +1,69 @@
+package org.loomcard.yarn.commit;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps applications from queues that only one of two configurations has, while the new one is
+ * tried: otherwise neither could be taken away again. Submissions wait, for as long as the trial
+ * lasts; then they are accepted or refused by what governs. Every method is called under the
+ * scheduler's write lock.
+ */
+public final class TrialGate {
+  private static final Logger LOG = LoggerFactory.getLogger(TrialGate.class);
+  private final Map<ApplicationId, Runnable> waiting = new LinkedHashMap<>();
+  private PolicyConfig before;
+
+  /** A configuration is tried in place of this one, or nothing is yet (null). */
+  void begin(PolicyConfig governing) {
+    before = governing;
+  }
+
+  /**
+   * The trial is over: whoever waits comes again, in order, on a thread of its own, as a look-up of
+   * groups may take seconds.
+   */
+  void end() {
+    before = null;
+    if (!waiting.isEmpty()) {
+      List<Runnable> coming = new ArrayList<>(waiting.values());
+      Thread thread = new Thread(() -> coming.forEach(Runnable::run), "loomcard-submissions");
+      thread.setDaemon(true);
+      thread.start();
+    }
+  }
+
+  /** Whether a trial is under way that may yet take away the queue of the tried tree, or null. */
+  public boolean isClosed(LoomcardQueue queue) {
+    if (before == null) {
+      return false;
+    }
+    QueueSpec spec = queue == null ? null : before.queue(queue.path());
+    return spec == null || !spec.leaf;
+  }
+
+  /** Whether a configuration is being tried. */
+  public boolean isTrial() {
+    return before != null;
+  }
+
+  /** The application waits for the end of the trial. */
+  public void add(ApplicationId id, Runnable submission) {
+    LOG.info("Application {} waits until the configuration is applied, or taken back, that is "
+        + "being tried", id);
+    waiting.put(id, submission);
+  }
+
+  /** It waits no longer; false: it did not, or was withdrawn meanwhile. */
+  public boolean remove(ApplicationId id) {
+    return waiting.remove(id) != null;
+  }
+}

@@ -1,0 +1,2 @@
+/** What differs between Hadoop lines. */
+package org.loomcard.yarn.hadoop;

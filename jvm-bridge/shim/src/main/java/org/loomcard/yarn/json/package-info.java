@@ -1,0 +1,2 @@
+/** Reading and writing JSON text. */
+package org.loomcard.yarn.json;

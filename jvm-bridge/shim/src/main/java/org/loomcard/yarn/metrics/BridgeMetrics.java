@@ -1,0 +1,100 @@
+package org.loomcard.yarn.metrics;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.hadoop.metrics2.MetricsCollector;
+import org.apache.hadoop.metrics2.MetricsException;
+import org.apache.hadoop.metrics2.MetricsInfo;
+import org.apache.hadoop.metrics2.MetricsRecordBuilder;
+import org.apache.hadoop.metrics2.MetricsSource;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.metrics2.lib.Interns;
+import org.loomcard.yarn.bridge.BridgeStatus;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The bridge's counters as a source of Hadoop's metrics, and thus in {@code /jmx}, in {@code /prom}
+ * and in every sink that the ResourceManager is configured with.
+ */
+public final class BridgeMetrics implements MetricsSource {
+  static final String NAME = "LoomcardBridge";
+  private static final Logger LOG = LoggerFactory.getLogger(BridgeMetrics.class);
+  private final Supplier<BridgeStatus> status;
+  private final ShimMetrics metrics;
+
+  public BridgeMetrics(Supplier<BridgeStatus> status, ShimMetrics metrics) {
+    this.status = status;
+    this.metrics = metrics;
+  }
+
+  /** A scheduler does its work without metrics, too: another one of this name is a warning. */
+  public void register() {
+    try {
+      DefaultMetricsSystem.instance().register(NAME, "The bridge to the policy process", this);
+    } catch (MetricsException e) {
+      LOG.warn("The bridge has no metrics: {}", e.getMessage());
+    }
+  }
+
+  public void unregister() {
+    DefaultMetricsSystem.instance().unregisterSource(NAME);
+  }
+
+  @Override
+  public void getMetrics(MetricsCollector collector, boolean all) {
+    BridgeStatus now = status.get();
+    BridgeCounters counters = now.counters;
+    MetricsRecordBuilder record = collector.addRecord(NAME).setContext("yarn")
+        .tag(info("State", "Who schedules"), now.state.name().toLowerCase(Locale.ROOT))
+        .tag(info("SetupHash", "The set-up that governs"), now.applied.setup.hash)
+        .addGauge(info("SetupVersion", "Version of the set-up that governs"), now.applied.version)
+        .addGauge(info("Up", "1 while the policy schedules, 0 otherwise"),
+            now.state == BridgeStatus.State.UP ? 1 : 0)
+        .addGauge(info("LastRoundMicros", "From the last batch to its plan's end"),
+            counters.lastRoundMicros())
+        .addGauge(info("NodeUpdateAgeMillis", "Since the last heartbeat of any node; -1: none yet"),
+            metrics.sinceNodeUpdateMs())
+        .addCounter(info("NodeUpdates", "Heartbeats of nodes"), metrics.nodeUpdates())
+        .addCounter(info("RoundMicros", "LastRoundMicros, of all rounds together"),
+            counters.roundMicros())
+        .addCounter(info("Overdue", "Times the fallback served while a plan was awaited"),
+            counters.overdue())
+        .addCounter(info("Rounds", "Rounds the policy was asked"), counters.rounds())
+        .addCounter(info("Records", "Records sent"), counters.records())
+        .addCounter(info("Late", "Plans refused whole"), counters.late())
+        .addCounter(info("Resyncs", "Snapshots that the mirror asked for"), counters.resyncs())
+        .addCounter(info("Faults", "Times a policy raised"), counters.faults())
+        .addCounter(info("Failures", "Times the fallback took over"), counters.failures())
+        .addCounter(info("Restarts", "Restarts of the policy process"), counters.restarts())
+        .addCounter(info("Swaps", "Set-ups applied"), counters.swaps())
+        .addCounter(info("GrantedByPolicy", "Containers that a plan placed"),
+            metrics.grantedByPolicy())
+        .addCounter(info("GrantedByFallback", "Containers that the fallback placed"),
+            metrics.grantedByFallback())
+        .addCounter(info("Preempted", "Containers that a plan took back"), metrics.preempted());
+    long refused = 0;
+    for (Map.Entry<String, Long> each : metrics.refused().entrySet()) {
+      record.addCounter(info("Refused" + camel(each.getKey()), "Refused: " + each.getKey()),
+          each.getValue());
+      refused += each.getValue();
+    }
+    record.addCounter(info("Refused", "Decisions refused, by whatever reason"), refused);
+  }
+
+  /** {@code NODE_FULL} as {@code NodeFull}. */
+  private static String camel(String code) {
+    StringBuilder name = new StringBuilder();
+    for (String word : code.toLowerCase(Locale.ROOT).split("_")) {
+      name.append(word.isEmpty() ? "" : word.substring(0, 1).toUpperCase(Locale.ROOT)
+          + word.substring(1));
+    }
+    return name.toString();
+  }
+
+  private static MetricsInfo info(String name, String about) {
+    return Interns.info(name, about);
+  }
+}

@@ -1,0 +1,106 @@
+package org.loomcard.yarn.metrics;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+
+/**
+ * What the shim did since it started: containers granted by origin, refused by reason. Read from
+ * any thread.
+ */
+public final class ShimMetrics {
+  private final LongAdder grantedByPolicy = new LongAdder();
+  private final LongAdder grantedByFallback = new LongAdder();
+  private final LongAdder preempted = new LongAdder();
+  private final LongAdder resizesServed = new LongAdder();
+  private final LongAdder nodeUpdates = new LongAdder();
+  private final LongSupplier nanoTime;
+  private volatile long lastNodeUpdateNanos;
+  private final Map<String, LongAdder> refused = new ConcurrentHashMap<>();
+
+  public ShimMetrics() {
+    this(System::nanoTime);
+  }
+
+  /** With a clock of the caller's, which must never jump; in nanoseconds from any zero. */
+  public ShimMetrics(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
+
+  /** A node has sent a heartbeat now. */
+  public void nodeUpdated() {
+    lastNodeUpdateNanos = nanoTime.getAsLong();
+    nodeUpdates.increment(); // after the time: who sees a heartbeat counted sees its time, too
+  }
+
+  public void countPolicyGrant() {
+    grantedByPolicy.increment();
+  }
+
+  public void countFallbackGrant() {
+    grantedByFallback.increment();
+  }
+
+  public void countPreemption() {
+    preempted.increment();
+  }
+
+  public void countResize() {
+    resizesServed.increment();
+  }
+
+  public void countRefusals(String reason, int count) {
+    refused.computeIfAbsent(reason, code -> new LongAdder()).add(count);
+  }
+
+  /** Containers granted because a plan of the policy process said so. */
+  public long grantedByPolicy() {
+    return grantedByPolicy.sum();
+  }
+
+  /** Containers granted by the FIFO in the shim while no policy process could decide. */
+  public long grantedByFallback() {
+    return grantedByFallback.sum();
+  }
+
+  /** Containers that a plan took back. */
+  public long preempted() {
+    return preempted.sum();
+  }
+
+  /** Increases of running containers, which need no decision: their node is given. */
+  public long resizesServed() {
+    return resizesServed.sum();
+  }
+
+  /** Heartbeats of nodes. */
+  public long nodeUpdates() {
+    return nodeUpdates.sum();
+  }
+
+  /** Milliseconds since the last heartbeat of any node; -1 before the first. */
+  public long sinceNodeUpdateMs() {
+    if (nodeUpdates() == 0) {
+      return -1;
+    }
+    long last = lastNodeUpdateNanos;
+    return TimeUnit.NANOSECONDS.toMillis(nanoTime.getAsLong() - last);
+  }
+
+  /** Containers and preemptions refused, by reason code. */
+  public Map<String, Long> refused() {
+    Map<String, Long> counts = new TreeMap<>();
+    refused.forEach((reason, count) -> counts.put(reason, count.sum()));
+    return counts;
+  }
+
+  @Override
+  public String toString() {
+    return "granted by policy " + grantedByPolicy() + ", by fallback " + grantedByFallback()
+        + ", preempted "
+        + preempted() + ", refused " + refused();
+  }
+}

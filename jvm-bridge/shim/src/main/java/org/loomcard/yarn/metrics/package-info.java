@@ -1,0 +1,2 @@
+/** What the shim counts, as Hadoop metrics. */
+package org.loomcard.yarn.metrics;

@@ -1,0 +1,24 @@
+package org.loomcard.yarn.policyconfig;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** A set-up cannot replace the present one while some applications live. */
+public final class ConfigRefusedException extends Exception {
+  private static final long serialVersionUID = 1L;
+  private final ArrayList<String> applications;
+
+  /**
+   * @param message one sentence: which queues, and what to do
+   * @param applications the ids of the applications in the way
+   */
+  public ConfigRefusedException(String message, List<String> applications) {
+    super(message);
+    this.applications = new ArrayList<>(applications);
+  }
+
+  public List<String> applications() {
+    return Collections.unmodifiableList(applications);
+  }
+}

@@ -1,0 +1,98 @@
+package org.loomcard.yarn.policyconfig;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.loomcard.yarn.json.JsonCursor;
+import org.loomcard.yarn.json.MessageException;
+
+/**
+ * A compiled set-up, immutable: what Python made of a YAML file. Java reads it and never changes a
+ * byte of it.
+ */
+public final class PolicyConfig {
+  /** The schema of set-ups and of all messages that this shim speaks. */
+  public static final int SCHEMA = 1;
+
+  /** The canonical text, as it came. */
+  public final String json;
+  /** SHA-256 of the rest, in hex. */
+  public final String hash;
+  /** Name of the YAML file. */
+  public final String source;
+  /** What the policies declare to need, such as {@code heartbeats}. */
+  public final Set<String> needs;
+  /** Depth-first, root first; a queue's number is its place here. */
+  public final List<QueueSpec> queues;
+  private final Map<String, QueueSpec> byPath = new HashMap<>();
+
+  private PolicyConfig(String json, String hash, String source, List<String> needs,
+      List<QueueSpec> queues) {
+    this.json = json;
+    this.hash = hash;
+    this.source = source;
+    this.needs = Collections.unmodifiableSet(new TreeSet<>(needs));
+    this.queues = Collections.unmodifiableList(queues);
+    for (QueueSpec queue : queues) {
+      byPath.put(queue.path, queue);
+    }
+  }
+
+  /** Whether each heartbeat of a node is to be told. */
+  public boolean needsHeartbeats() {
+    return needs.contains("heartbeats");
+  }
+
+  /** The queue of that full path ({@code root.a}), or null. */
+  public QueueSpec queue(String path) {
+    return byPath.get(path);
+  }
+
+  /**
+   * Reads a compiled set-up.
+   *
+   * @throws MessageException when it is none of {@link #SCHEMA}, naming the place
+   */
+  public static PolicyConfig read(String json) throws MessageException {
+    JsonCursor in = new JsonCursor(json);
+    in.openObject("setup");
+    String hash = null;
+    String source = "";
+    List<String> needs = Collections.emptyList();
+    List<QueueSpec> queues = new ArrayList<>();
+    int schema = 0;
+    for (String key = in.key(); key != null; key = in.key()) {
+      switch (key) {
+        case "schema": schema = in.integer("setup: schema"); break;
+        case "hash": hash = in.string("setup: hash"); break;
+        case "source": source = in.string("setup: source"); break;
+        case "needs": needs = in.strings("setup: needs"); break;
+        case "files": in.rawValues("setup: files"); break; // of policies; Python's alone
+        case "queues": readQueues(in, queues); break;
+        default: throw new MessageException("setup: " + key
+            + ": unknown key; this shim reads set-ups of schema "
+            + SCHEMA);
+      }
+    }
+    in.end();
+    if (schema != SCHEMA) {
+      throw new MessageException("setup: schema: expected " + SCHEMA + ", found " + schema
+          + "; compile the YAML again with the loomcard of this shim's version");
+    }
+    if (hash == null || queues.isEmpty()) {
+      throw new MessageException("setup: needs a hash and at least the queue root");
+    }
+    return new PolicyConfig(json, hash, source, needs, queues);
+  }
+
+  private static void readQueues(JsonCursor in, List<QueueSpec> queues) throws MessageException {
+    in.open("setup: queues");
+    while (in.objectElement("setup: queues[" + queues.size() + "]")) {
+      queues.add(QueueSpec.read(queues.size(), in));
+    }
+  }
+}

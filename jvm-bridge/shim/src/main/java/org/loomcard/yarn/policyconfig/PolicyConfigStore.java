@@ -1,0 +1,284 @@
+package org.loomcard.yarn.policyconfig;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.loomcard.yarn.json.JsonCursor;
+import org.loomcard.yarn.json.JsonText;
+import org.loomcard.yarn.json.MessageException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What must survive a restart of the ResourceManager: the configuration applied last, those before
+ * it, and the policies' saved parts. A {@link StateKeeper} keeps the texts; no write takes longer
+ * than {@code loomcard.state.deadline-ms}.
+ */
+public final class PolicyConfigStore {
+  /** Applied configurations that are kept, the governing one among them. */
+  public static final int KEPT = 10;
+  private static final Logger LOG = LoggerFactory.getLogger(PolicyConfigStore.class);
+  private static final String APPLIED = "applied.json";
+  private static final String SAVED = "saved.json";
+  /** Where policy processes keep the texts of policies' files, each under its SHA-256. */
+  private static final String COPIES = "applied-policies";
+  private static final Pattern COPY = Pattern.compile("[0-9a-f]{64}\\.(py|draft)");
+  private static final Pattern PAST = Pattern.compile("applied-(\\d{1,9})\\.json");
+  private final BridgeConfig config;
+  private final StateKeeper keeper;
+  private final StateWriter writer;
+  /** Newest first, the governing one at the head; empty before {@link #load}. */
+  private volatile List<AppliedConfig> kept = Collections.emptyList();
+  /** Whether the governing one was written: the configured one of a single machine is not. */
+  private volatile boolean written;
+  private boolean moved;
+
+  /** One that keeps all in the local folder of the settings. */
+  public PolicyConfigStore(BridgeConfig config) {
+    this(config, new LocalKeeper(config.stateDir));
+  }
+
+  public PolicyConfigStore(BridgeConfig config, StateKeeper keeper) {
+    this.config = config;
+    this.keeper = keeper;
+    this.writer = new StateWriter(config.stateDeadlineMs);
+  }
+
+  /**
+   * The set-up to start with: the one applied last, or else the configured one as version 1. Where
+   * the keeper is shared, the latter is written too: it governs whichever ResourceManager is next.
+   *
+   * @throws IOException when there is neither, or it cannot be read; the message says what to do
+   */
+  public AppliedConfig load() throws IOException {
+    String text = keeper.read(APPLIED);
+    AppliedConfig last = text == null ? first() : parse(text, keeper.place(APPLIED));
+    List<AppliedConfig> all = new ArrayList<>(past(last.version));
+    all.add(0, last);
+    if (text == null && keeper.isShared()) {
+      AppliedConfig first = last;
+      writer.run(() -> keeper.write(APPLIED, AppliedText.write(first)), () -> { });
+    }
+    kept = Collections.unmodifiableList(all);
+    written = text != null || keeper.isShared();
+    compareFile(last);
+    return last;
+  }
+
+  /** What was applied and is still kept, newest first; the first one governs. */
+  public List<AppliedConfig> history() {
+    return kept;
+  }
+
+  private List<AppliedConfig> past(int below) throws IOException {
+    List<AppliedConfig> past = new ArrayList<>();
+    for (String name : keeper.names()) {
+      Matcher match = PAST.matcher(name);
+      if (!match.matches() || Integer.parseInt(match.group(1)) >= below) {
+        continue;
+      }
+      try {
+        past.add(AppliedText.read(keeper.read(name)));
+      } catch (IOException | MessageException e) {
+        LOG.warn("{} cannot be read and is left out of the history: {}", keeper.place(name),
+            e.getMessage());
+      }
+    }
+    past.sort((one, other) -> other.version - one.version);
+    return past;
+  }
+
+  /** What the policy file says may be older or newer than what governs. */
+  private void compareFile(AppliedConfig last) throws IOException {
+    String text = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
+    if (text == null || last.yaml == null || text.equals(last.yaml)) {
+      return;
+    }
+    if (keeper.isShared() && kept.stream().anyMatch(old -> text.equals(old.yaml))) {
+      LOG.info("{} holds what another ResourceManager has replaced; it gets the text of {}",
+          config.policyFile, last);
+      writeFile(last.yaml);
+      return;
+    }
+    LOG.warn("{} was edited after the last apply; {} stays in force. Apply the file (loomcard "
+        + "policy apply, or rmadmin -refreshQueues) to use it", config.policyFile, last);
+  }
+
+  private AppliedConfig first() throws IOException {
+    AppliedConfig local = keeper.isShared() ? local() : null;
+    if (local != null) {
+      LOG.info("{} of {} moves to {}", local, config.stateDir, keeper.place(APPLIED));
+      moved = true;
+      return local;
+    }
+    File path = config.setupPath;
+    String remedy = "; compile one with 'loomcard cluster render' and name it in "
+        + BridgeConfig.SETUP_PATH;
+    if (path == null) {
+      throw new IOException("no set-up was applied yet and " + BridgeConfig.SETUP_PATH
+          + " is not set"
+          + remedy);
+    }
+    String text = LocalKeeper.read(path.toPath());
+    if (text == null) {
+      throw new IOException(BridgeConfig.SETUP_PATH + ": " + path + ": no such file" + remedy);
+    }
+    String yaml = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
+    try {
+      return new AppliedConfig(PolicyConfig.read(text.trim()), 1, yaml, null,
+          System.currentTimeMillis());
+    } catch (MessageException e) {
+      throw unreadable(path.toString(), e);
+    }
+  }
+
+  /** What was applied while the state was kept in the local folder; null for nothing. */
+  private AppliedConfig local() throws IOException {
+    StateKeeper before = new LocalKeeper(config.stateDir);
+    String text = before.read(APPLIED);
+    return text == null ? null : parse(text, before.place(APPLIED));
+  }
+
+  private static AppliedConfig parse(String text, String place) throws IOException {
+    try {
+      return AppliedText.read(text);
+    } catch (MessageException e) {
+      throw unreadable(place, e);
+    }
+  }
+
+  private static IOException unreadable(String place, MessageException e) {
+    return new IOException(place + ": " + e.getMessage(), e);
+  }
+
+  /**
+   * Keeps {@code next}, then writes its YAML to the configured place, the old text beside it as
+   * .previous. An exception: nothing has changed.
+   */
+  public void apply(AppliedConfig next) throws IOException {
+    List<AppliedConfig> before = kept;
+    StateWriter.Task undo = () -> restore(before);
+    writer.run(() -> put(next, before), undo);
+    try {
+      writer.run(() -> writeFile(next.yaml), () -> { });
+    } catch (IOException e) {
+      writer.run(undo, undo);
+      throw e;
+    }
+    written = true;
+    List<AppliedConfig> after = new ArrayList<>(before);
+    after.add(0, next);
+    for (AppliedConfig old : after.subList(Math.min(KEPT, after.size()), after.size())) {
+      forget(old);
+    }
+    kept = Collections.unmodifiableList(
+        new ArrayList<>(after.subList(0, Math.min(KEPT, after.size()))));
+    prune();
+  }
+
+  /** The texts of policies' files are kept for as long as a configuration that names them. */
+  private void prune() {
+    File copies = new File(config.stateDir, COPIES);
+    List<AppliedConfig> named = kept;
+    try {
+      writer.run(() -> {
+        String[] found = copies.list((dir, name) -> COPY.matcher(name).matches());
+        for (String name : found == null ? new String[0] : found) {
+          String digest = name.substring(0, name.indexOf('.'));
+          if (named.stream().noneMatch(one -> one.setup.json.contains(digest))) {
+            Files.deleteIfExists(copies.toPath().resolve(name));
+          }
+        }
+      }, () -> { });
+    } catch (IOException e) {
+      LOG.warn("Old texts of policies in {} cannot be removed: {}", copies, e.toString());
+    }
+  }
+
+  /** Nothing is read or written any more. */
+  public void close() {
+    keeper.close();
+  }
+
+  private void put(AppliedConfig next, List<AppliedConfig> before) throws IOException {
+    if (!before.isEmpty()) {
+      keeper.write(pastName(before.get(0)), AppliedText.write(before.get(0)));
+    }
+    keeper.write(APPLIED, AppliedText.write(next));
+  }
+
+  private void restore(List<AppliedConfig> before) throws IOException {
+    if (written && !before.isEmpty()) {
+      keeper.write(APPLIED, AppliedText.write(before.get(0)));
+    } else {
+      keeper.delete(APPLIED);
+    }
+  }
+
+  private void writeFile(String yaml) throws IOException {
+    if (config.policyFile != null && yaml != null) {
+      Path file = config.policyFile.toPath();
+      String old = LocalKeeper.read(file);
+      if (old != null && !old.equals(yaml)) {
+        LocalKeeper.write(file.resolveSibling(file.getFileName() + ".previous"), old);
+      }
+      LocalKeeper.write(file, yaml);
+    }
+  }
+
+  private void forget(AppliedConfig old) {
+    try {
+      writer.run(() -> keeper.delete(pastName(old)), () -> { });
+    } catch (IOException e) {
+      LOG.warn("{} cannot be removed: {}", keeper.place(pastName(old)), e.toString());
+    }
+  }
+
+  private static String pastName(AppliedConfig old) {
+    return "applied-" + old.version + ".json";
+  }
+
+  /**
+   * What the policies saved, by {@code path:policy}; empty if that is nothing, or cannot be read.
+   */
+  public Map<String, String> loadSaved() {
+    try {
+      String text = keeper.read(SAVED);
+      if (text == null && moved) {
+        text = new LocalKeeper(config.stateDir).read(SAVED);
+      }
+      if (text != null) {
+        JsonCursor in = new JsonCursor(text);
+        Map<String, String> read = in.rawValues(keeper.place(SAVED));
+        in.end();
+        return read;
+      }
+    } catch (IOException | MessageException e) {
+      LOG.error("The policies' saved parts are lost; they start anew: {}", e.getMessage());
+    }
+    return Collections.emptyMap();
+  }
+
+  public void keepSaved(Map<String, String> parts) {
+    StringBuilder text = new StringBuilder("{");
+    String comma = "";
+    for (Map.Entry<String, String> part : parts.entrySet()) {
+      JsonText.quote(text.append(comma), part.getKey()).append(':').append(part.getValue());
+      comma = ",";
+    }
+    String whole = text.append('}').toString();
+    try {
+      writer.run(() -> keeper.write(SAVED, whole), () -> { });
+    } catch (IOException e) {
+      LOG.error("Cannot keep the policies' saved parts in {}: {}", keeper.place(SAVED),
+          e.toString());
+    }
+  }
+}

@@ -1,0 +1,15 @@
+package org.loomcard.yarn.process;
+
+/** A policy that answers, wherever it runs: one text in, one text out. */
+public interface PolicyClient {
+
+  /**
+   * Sends one request of docs/wire.md and returns the reply.
+   *
+   * @throws PolicyFailureException when no reply comes; the policy is then of no further use
+   */
+  String decide(String text) throws PolicyFailureException;
+
+  /** The traceback of the last request that was answered with an error; empty if there was none. */
+  String lastFailure() throws PolicyFailureException;
+}

@@ -1,0 +1,111 @@
+package org.loomcard.yarn.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A folder that only we may enter, for the secret and the ready file of one policy process. */
+final class PrivateFolder {
+  private static final Logger LOG = LoggerFactory.getLogger(PrivateFolder.class);
+  private static final long READY_BYTES = 4096;
+  private static final String PREFIX = "policy-process-";
+  private static final SecureRandom RANDOM = new SecureRandom();
+  private final Path path;
+  private final String secret;
+
+  private PrivateFolder(Path path, String secret) {
+    this.path = path;
+    this.secret = secret;
+  }
+
+  /**
+   * Makes a fresh one with a fresh secret, which this JVM owns; in the spare folder where the first
+   * one takes no files, since its disk is full or read-only.
+   */
+  static PrivateFolder in(File parent, File spare) throws IOException {
+    String owner = ManagementFactory.getRuntimeMXBean().getName().split("@")[0];
+    try {
+      return in(parent, owner);
+    } catch (IOException e) {
+      LOG.warn("{} takes no files ({}); the policy process gets a folder in {}", parent, e, spare);
+      return in(spare, owner);
+    }
+  }
+
+  /** Makes a fresh one that the JVM of this process id owns. */
+  static PrivateFolder in(File parent, String owner) throws IOException {
+    Files.createDirectories(parent.toPath());
+    Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    try {
+      return filled(path);
+    } catch (IOException e) {
+      new PrivateFolder(path, "").delete();
+      throw e;
+    }
+  }
+
+  private static PrivateFolder filled(Path path) throws IOException {
+    byte[] bytes = new byte[32];
+    RANDOM.nextBytes(bytes);
+    StringBuilder secret = new StringBuilder();
+    for (byte b : bytes) {
+      secret.append(String.format("%02x", b));
+    }
+    PrivateFolder folder = new PrivateFolder(path, secret.toString());
+    Files.createFile(folder.secretFile().toPath(),
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Files.write(folder.secretFile().toPath(), folder.secret.getBytes(StandardCharsets.US_ASCII));
+    return folder;
+  }
+
+  /** One that was made before, by whichever JVM; null where the path cannot be one. */
+  static PrivateFolder existing(Path path) {
+    return path.getFileName().toString().matches(PREFIX + "\\d+-\\d+")
+        ? new PrivateFolder(path, "") : null;
+  }
+
+  /** The process id of the JVM that made it. */
+  String owner() {
+    return path.getFileName().toString().substring(PREFIX.length()).split("-")[0];
+  }
+
+  String secret() {
+    return secret;
+  }
+
+  File secretFile() {
+    return path.resolve("secret").toFile();
+  }
+
+  File ready() {
+    return path.resolve("ready.json").toFile();
+  }
+
+  /** The text of the ready file; null while there is none. */
+  String readReady() throws IOException {
+    if (ready().length() > READY_BYTES) {
+      throw new IOException(ready() + ": expected a ready file of at most " + READY_BYTES
+          + " bytes, found " + ready().length());
+    }
+    try {
+      return new String(Files.readAllBytes(ready().toPath()), StandardCharsets.UTF_8);
+    } catch (NoSuchFileException e) {
+      return null;
+    }
+  }
+
+  void delete() {
+    secretFile().delete();
+    ready().delete();
+    path.toFile().delete();
+  }
+}

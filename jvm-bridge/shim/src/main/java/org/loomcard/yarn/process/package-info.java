@@ -1,0 +1,2 @@
+/** The policy process: its start, its client, its log, its supervision. */
+package org.loomcard.yarn.process;

@@ -1,0 +1,110 @@
+package org.loomcard.yarn.rounds;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What the rounds have counted since the start; each written by one thread at a time, read by
+ * anyone, each on its own.
+ */
+public final class BridgeCounters {
+  private final AtomicLong grantedByFallback = new AtomicLong();
+  public volatile long rounds;
+  volatile long records;
+  public volatile long lastRoundMicros;
+  volatile long roundMicros;
+  volatile long late;
+  volatile long resyncs;
+  volatile long faults;
+  public volatile long failures;
+  public volatile long starts;
+  public volatile long swaps;
+  public volatile long granted;
+  volatile long preempted;
+  volatile long refused;
+  public volatile long overdue;
+
+  public BridgeCounters() {
+  }
+
+  /** Rounds the policy was asked. */
+  public long rounds() {
+    return rounds;
+  }
+
+  /** Records sent. */
+  public long records() {
+    return records;
+  }
+
+  /** From sending the last batch to its plan's having been carried out. */
+  public long lastRoundMicros() {
+    return lastRoundMicros;
+  }
+
+  /** The same of all rounds together. */
+  public long roundMicros() {
+    return roundMicros;
+  }
+
+  /** Plans refused whole, LATE. */
+  public long late() {
+    return late;
+  }
+
+  /** Times the policy's mirror asked to be rebuilt. */
+  public long resyncs() {
+    return resyncs;
+  }
+
+  /** Times an instance raised. */
+  public long faults() {
+    return faults;
+  }
+
+  /** Times the breaker opened. */
+  public long failures() {
+    return failures;
+  }
+
+  /** Times a policy process became ready after the first. */
+  public long restarts() {
+    return Math.max(0, starts - 1);
+  }
+
+  /** Set-ups applied while running. */
+  public long swaps() {
+    return swaps;
+  }
+
+  /** Containers granted by plans. */
+  public long granted() {
+    return granted;
+  }
+
+  /** Containers marked for preemption by plans. */
+  public long preempted() {
+    return preempted;
+  }
+
+  /** Decisions' containers refused. */
+  public long refused() {
+    return refused;
+  }
+
+  /** Containers granted by the fallback. */
+  public long grantedByFallback() {
+    return grantedByFallback.get();
+  }
+
+  /** Times the fallback served while the policy process had not answered yet. */
+  public long overdue() {
+    return overdue;
+  }
+
+  /** The fallback granted so many. From any thread. */
+  public void countFallback(long containers) {
+    if (containers > 0) {
+      grantedByFallback.addAndGet(containers);
+    }
+  }
+}

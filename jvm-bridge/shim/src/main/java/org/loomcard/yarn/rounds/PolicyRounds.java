@@ -1,0 +1,270 @@
+package org.loomcard.yarn.rounds;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
+import org.loomcard.yarn.json.MessageException;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.process.PolicyFailureException;
+import org.loomcard.yarn.process.RunningPolicy;
+import org.loomcard.yarn.process.Watchdog;
+import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.wire.PlanReader;
+import org.loomcard.yarn.wire.Refusals;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One round after the other with a policy: close the batch, ask, read the plan, carry it out. */
+public final class PolicyRounds {
+  private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
+  private final BridgeConfig config;
+  private final EngineClock clock;
+  private final SchedulerState books;
+  private final Watchdog watchdog;
+  private final Standby standby;
+  private final BridgeCounters counters;
+  private final Refusals refusals;
+  private final Timers wakeUps = new Timers();
+  private final Map<String, String> saved = new TreeMap<>();
+  private boolean savedChanged;
+  private boolean more;
+  private long round;
+  private long nextSequence = 1;
+  private int lastRecords;
+  private String snapshotReason = "start";
+  private final Reports reports = new Reports();
+  private final WaitReasons waits = new WaitReasons();
+  private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
+  private boolean afterFault;
+
+  public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState books,
+      Watchdog watchdog, Standby standby, BridgeCounters counters) {
+    this.config = config;
+    this.clock = clock;
+    this.books = books;
+    this.watchdog = watchdog;
+    this.standby = standby;
+    this.refusals = new Refusals(config.refusedRounds);
+    this.counters = counters;
+  }
+
+  /** The next batch begins with a snapshot, for this reason. */
+  public void snapshotNext(String reason) {
+    snapshotReason = reason;
+    wakeUps.clear();
+    waits.clear();
+  }
+
+  /** Whether there is anything to tell or ask now. */
+  public boolean isWanted() {
+    long now = clock.nowMs();
+    return snapshotReason != null || more || books.hasNews() || wakeUps.earliestMs() <= now
+        || books.hasRefusals() && refusals.untilMs() <= now;
+  }
+
+  /** Whether a round should wait a little for more to happen. */
+  public boolean mayHold() {
+    return snapshotReason == null && !more && wakeUps.earliestMs() > clock.nowMs();
+  }
+
+  /** Milliseconds to the next wake-up or the end of a pause, at most {@code most}. */
+  public long toNextWakeUpMs(long most) {
+    long next = wakeUps.earliestMs();
+    if (books.hasRefusals()) {
+      next = Math.min(next, refusals.untilMs());
+    }
+    return next == Long.MAX_VALUE ? most : Math.max(0, Math.min(most, next - clock.nowMs()));
+  }
+
+  public int lastRecords() {
+    return lastRecords;
+  }
+
+  public Map<String, String> reports() {
+    return reports.all();
+  }
+
+  public List<PlanMessage.Wait> waits() {
+    return waits.copy();
+  }
+
+  /** What policies raised under this configuration, the last of each queue. */
+  public List<PolicyFault> faults() {
+    return new ArrayList<>(faults.values());
+  }
+
+  /** Another process: what its policies raise is yet to be seen. */
+  public void forgetFaults() {
+    faults.clear();
+  }
+
+  /** What the policies saved, by {@code path:policy}. */
+  public Map<String, String> saved() {
+    return saved;
+  }
+
+  /** Goes back to what was saved before a trial; what was reported in it is forgotten. */
+  public void restore(Map<String, String> before) {
+    reports.clear();
+    faults.clear();
+    saved.clear();
+    saved.putAll(before);
+    savedChanged = false;
+  }
+
+  /** Whether a plan brought saved parts since the last call. */
+  public boolean takeSavedChanged() {
+    boolean changed = savedChanged;
+    savedChanged = false;
+    return changed;
+  }
+
+  /**
+   * Drops what policies reported, and what was saved by those that the set-up has no longer; a
+   * policy that stays keeps its part.
+   */
+  public void forgetOutside(PolicyConfig setup) {
+    reports.clear();
+    faults.clear();
+    Set<String> kept = new HashSet<>();
+    for (QueueSpec queue : setup.queues) {
+      kept.add(queue.path + ":" + queue.policy);
+    }
+    savedChanged |= saved.keySet().retainAll(kept);
+  }
+
+  /**
+   * Runs one round. While the policy thinks for longer than a round may take, the fallback serves;
+   * if it granted anything, or the time for this round is over, the plan is refused whole.
+   *
+   * @throws PolicyFailureException when the policy is of no further use
+   */
+  public RoundEnd run(RunningPolicy policy, AppliedConfig applied) throws PolicyFailureException {
+    boolean snapshot = snapshotReason != null;
+    BatchWriter batch = close(applied);
+    String text = batch.finish();
+    long extraMs = snapshot ? batch.count() * config.roundSnapshotMicros / 1000 : 0;
+    long begin = System.nanoTime();
+    String reply;
+    int byFallback = 0;
+    standby.begin(config.roundDeadlineMs);
+    try {
+      reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs,
+          BridgeConfig.ROUND_HARD_DEADLINE_MS);
+    } finally {
+      byFallback = standby.end();
+    }
+    long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    boolean slow = tookMs > config.roundDeadlineMs + extraMs;
+    PlanMessage plan = read(reply);
+    counters.rounds++;
+    RoundEnd end = plan.resync != null ? resync(plan.resync)
+        : carryOut(plan, slow, byFallback, applied.setup);
+    counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
+    counters.roundMicros += counters.lastRoundMicros;
+    return end;
+  }
+
+  private BatchWriter close(AppliedConfig applied) {
+    long now = clock.nowMs();
+    round++;
+    BatchWriter batch = new BatchWriter(round, nextSequence, now);
+    boolean snapshot = snapshotReason != null;
+    if (snapshot) {
+      batch.snapshot(now, snapshotReason);
+      batch.setup(now, applied.version, applied.setup);
+      batch.saved(now, saved);
+    }
+    books.close(batch, snapshot);
+    for (int instance : wakeUps.takeDue(now)) {
+      batch.timer(now, instance);
+    }
+    snapshotReason = null;
+    nextSequence += batch.count();
+    lastRecords = batch.count();
+    counters.records += batch.count();
+    return batch;
+  }
+
+  private PlanMessage read(String reply) throws PolicyFailureException {
+    try {
+      PlanMessage plan = PlanReader.read(reply);
+      if (plan.round != round) {
+        throw new MessageException("plan: expected round " + round + ", found " + plan.round);
+      }
+      return plan;
+    } catch (MessageException e) {
+      throw new PolicyFailureException(e.getMessage(), e);
+    }
+  }
+
+  private RoundEnd resync(String reason) {
+    counters.resyncs++;
+    more = false;
+    LOG.warn("Round {}: the policy's mirror is to be rebuilt: {}", round, reason);
+    snapshotNext(reason);
+    return new RoundEnd("the policy's mirror was lost: " + reason, null);
+  }
+
+  private RoundEnd carryOut(PlanMessage plan, boolean slow, int byFallback, PolicyConfig setup) {
+    boolean late = slow || byFallback > 0;
+    CommitReport report = books.commit(plan, late);
+    counters.granted += report.granted;
+    counters.preempted += report.preempted;
+    counters.refused += report.refused;
+    if (late) {
+      counters.late++;
+      LOG.warn("Round {}: the plan came after more than {} ms and was refused whole ({} decisions);"
+          + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
+          plan.decisions.size(), byFallback);
+    } else {
+      standby.served();
+    }
+    String fault = note(plan.faults, setup);
+    // A plan as large as a plan may be: the policy was stopped, and has more to give. And a queue
+    // whose policy raised is served by another one from the next round on.
+    more = plan.containers() >= config.roundMaxContainers || fault != null && !afterFault;
+    afterFault = fault != null;
+    wakeUps.update(plan.timers);
+    saved.putAll(plan.saved);
+    savedChanged |= !plan.saved.isEmpty();
+    waits.update(plan.waits);
+    reports.update(plan.reports);
+    pauseAfter(report, late);
+    return new RoundEnd(slow ? "the plan came too late" : null, fault);
+  }
+
+  /** The last fault as a sentence; null if there was none. */
+  private String note(List<PlanMessage.Fault> raised, PolicyConfig setup) {
+    String fault = null;
+    for (PlanMessage.Fault each : raised) {
+      counters.faults++;
+      boolean known = each.instance >= 0 && each.instance < setup.queues.size();
+      String queue = known ? setup.queues.get(each.instance).path : "number " + each.instance;
+      fault = "the policy of queue " + queue + " raised: " + each.message;
+      LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
+      faults.put(queue, new PolicyFault(queue, clock.nowMs(), each.message, each.traceback));
+    }
+    return fault;
+  }
+
+  private void pauseAfter(CommitReport report, boolean late) {
+    if (late || report.refused == 0 || report.granted + report.preempted > 0) {
+      refusals.clear();
+    } else if (refusals.add(clock.nowMs())) {
+      LOG.warn("{} plans in a row were refused whole; the policy's mirror is rebuilt",
+          refusals.inARow());
+      snapshotNext(refusals.inARow() + " plans in a row were refused");
+    }
+  }
+}

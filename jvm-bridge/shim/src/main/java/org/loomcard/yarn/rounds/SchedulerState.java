@@ -1,0 +1,89 @@
+package org.loomcard.yarn.rounds;
+
+import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.PlanMessage;
+
+/**
+ * YARN's books as the rounds see them. The books take YARN's locks themselves. Every method is
+ * called on the round thread, one at a time; but {@link #fallbackRound} also on another one, while
+ * the round thread waits for something else.
+ */
+public interface SchedulerState {
+
+  /** Whether anything happened, but for refusals, that is a reason to ask the policy. */
+  boolean hasNews();
+
+  /** Whether an ask waits for a container, so that the next batch should not be held for long. */
+  boolean hasDemand();
+
+  /** Whether decisions of the last plan were refused, of which the policy has not been told. */
+  boolean hasRefusals();
+
+  /**
+   * Writes what happened since the last close: outcomes first, then the events in order, then asks
+   * and blacklists as they stand now; and calls {@link BatchWriter#check}.
+   *
+   * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
+   * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is
+   * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code setup} and
+   * {@code saved} were then written by the caller, and queues are numbered by the set-up applied
+   * last; a swap is always followed by a snapshot.
+   */
+  void close(BatchWriter out, boolean snapshot);
+
+  /**
+   * Carries out a plan, each decision under YARN's own checks, and keeps the outcomes for the next
+   * close.
+   *
+   * @param late refuse every decision with LATE
+   */
+  CommitReport commit(PlanMessage plan, boolean late);
+
+  /**
+   * One round of the Java FIFO through the same commit path; returns the number of containers
+   * granted. It lasts some 20 ms at most, holds YARN's lock for a few grants at a time, and begins
+   * no sooner than a short pause after the one before. From any thread, also while a policy is
+   * asked.
+   */
+  int fallbackRound();
+
+  /** Whether the last round of the fallback ran out of time: the next one goes on from there. */
+  default boolean isFallbackUnfinished() {
+    return false;
+  }
+
+  /**
+   * Replaces tree, limits and ACLs at once.
+   *
+   * @throws ConfigRefusedException when a queue with live applications would vanish or stop being a
+   *     leaf; nothing has changed then
+   */
+  void apply(PolicyConfig setup, int version) throws ConfigRefusedException;
+
+  /**
+   * What {@link #apply} brings from now on is a trial: until {@link #endTrial} no application comes
+   * into a queue that only the new or only the old set-up has, so that either can govern
+   * afterwards.
+   */
+  default void beginTrial() {
+  }
+
+  /** Old or new set-up governs for good; applications that waited for that come in. */
+  default void endTrial() {
+  }
+
+  /**
+   * Whether {@link #apply} would take it; changes nothing. From any thread.
+   *
+   * @throws ConfigRefusedException when it would not
+   */
+  void check(PolicyConfig setup) throws ConfigRefusedException;
+
+  /**
+   * Forgets what was kept for the next batch, and what the policy told AMs as their headroom: the
+   * fallback is serving, and a snapshot will follow.
+   */
+  void clearNews();
+}

@@ -1,0 +1,53 @@
+package org.loomcard.yarn.rounds;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.loomcard.yarn.wire.PlanMessage;
+
+/**
+ * The next wanted wake-up of each instance; one each, and an instance that was not called keeps its
+ * own.
+ */
+public final class Timers {
+  private final Map<Integer, Long> atMs = new HashMap<>();
+
+  public void update(List<PlanMessage.Timer> timers) {
+    for (PlanMessage.Timer timer : timers) {
+      if (timer.atMs == null) {
+        atMs.remove(timer.instance);
+      } else {
+        atMs.put(timer.instance, timer.atMs);
+      }
+    }
+  }
+
+  /** The earliest; {@link Long#MAX_VALUE} when there is none. */
+  public long earliestMs() {
+    long earliest = Long.MAX_VALUE;
+    for (long at : atMs.values()) {
+      earliest = Math.min(earliest, at);
+    }
+    return earliest;
+  }
+
+  /** Takes those that are due out, in the order of instances. */
+  public List<Integer> takeDue(long nowMs) {
+    TreeSet<Integer> due = new TreeSet<>();
+    for (Iterator<Map.Entry<Integer, Long>> each = atMs.entrySet().iterator(); each.hasNext();) {
+      Map.Entry<Integer, Long> wakeUp = each.next();
+      if (wakeUp.getValue() <= nowMs) {
+        due.add(wakeUp.getKey());
+        each.remove();
+      }
+    }
+    return new ArrayList<>(due);
+  }
+
+  void clear() {
+    atMs.clear();
+  }
+}

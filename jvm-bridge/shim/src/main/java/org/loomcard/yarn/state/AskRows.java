@@ -1,0 +1,109 @@
+package org.loomcard.yarn.state;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.wire.AskText;
+
+/** The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. */
+public final class AskRows {
+  private final LoomcardAttempt attempt;
+  /**
+   * Never less than there are, of the AM's own; that spares the heartbeats of ordinary AMs a count.
+   */
+  private final AtomicLong bound = new AtomicLong();
+  /** Asks that were granted in full, while YARN keeps hosts of theirs, of no use any more. */
+  private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
+
+  AskRows(LoomcardAttempt attempt) {
+    this.attempt = attempt;
+  }
+
+  /** The number of all rows, or a greater one that is not above {@code enough}. */
+  public long atMost(long enough) {
+    long before = bound.get();
+    if (before <= enough) {
+      return before;
+    }
+    long counted = attempt.getAppSchedulingInfo().getAllResourceRequests().size() - ofYarn();
+    bound.addAndGet(counted - before); // rows may have come in between
+    return counted;
+  }
+
+  /** Rows by which YARN lets containers grow: the AM names no hosts by those. */
+  private long ofYarn() {
+    long rows = 0;
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      if (key.getContainerToUpdate() != null) {
+        rows += HadoopCompat.rows(attempt, key).size();
+      }
+    }
+    return rows;
+  }
+
+  /** These rows are about to be added, or to take the place of others. */
+  void coming(List<ResourceRequest> rows) {
+    bound.addAndGet(rows.size());
+    for (ResourceRequest row : rows) {
+      served.remove(SchedulerRequestKey.create(row));
+    }
+  }
+
+  /** A container of this ask was granted. */
+  public void granted(SchedulerRequestKey key) {
+    if (key.getContainerToUpdate() == null && attempt.getOutstandingAsksCount(key) <= 0
+        && !HadoopCompat.rows(attempt, key).isEmpty()) {
+      served.add(key);
+    }
+  }
+
+  /**
+   * Drops the hosts and racks that the AM took back. YARN keeps a row of 0 containers, though it
+   * means as much as none, and they would add up over the life of an attempt.
+   */
+  void dropEmpty(List<ResourceRequest> asks) {
+    for (ResourceRequest ask : asks) {
+      String name = ask.getResourceName();
+      if (ask.getNumContainers() <= 0 && !name.equals(ResourceRequest.ANY)) {
+        Map<String, ResourceRequest> rows =
+            HadoopCompat.rows(attempt, SchedulerRequestKey.create(ask));
+        if (!rows.isEmpty()) { // else YARN dropped the whole ask, and there is no map to change
+          rows.computeIfPresent(name, (same, row) -> row.getNumContainers() > 0 ? row : null);
+        }
+      }
+    }
+  }
+
+  /**
+   * Drops the hosts and racks of asks that were granted in full. YARN keeps them, and an AM that
+   * asks under a pair of its own for each container and takes none back would meet the limit.
+   */
+  public void dropServed() {
+    for (SchedulerRequestKey key : served) {
+      served.remove(key);
+      attempt.dropServed(key);
+    }
+  }
+
+  /** The rows of one ask for hosts and racks, as the policy is told them. */
+  static AskText.Rows places(Map<String, ResourceRequest> rows) {
+    AskText.Rows places = new AskText.Rows();
+    for (ResourceRequest row : rows.values()) {
+      String name = row.getResourceName();
+      if (row.getNumContainers() <= 0 || name.equals(ResourceRequest.ANY)) {
+        continue;
+      }
+      if (name.startsWith("/")) {
+        places.rack(name, row.getNumContainers(), row.getRelaxLocality());
+      } else {
+        places.host(name, row.getNumContainers());
+      }
+    }
+    return places;
+  }
+}

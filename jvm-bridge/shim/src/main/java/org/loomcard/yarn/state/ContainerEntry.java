@@ -1,0 +1,118 @@
+package org.loomcard.yarn.state;
+
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.facts.RunTimes;
+import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.EngineClock;
+
+/** A container as the policy knows it, from its grant until its room on the node is free again. */
+public final class ContainerEntry {
+  final long number;
+  final LoomcardApplication application;
+  final LoomcardNode node;
+  final boolean isAm;
+  final String origin;
+  private final RMContainer container;
+  private final RunTimes times = new RunTimes();
+  /** What the node counts for it, with changes of its size that its AM has not fetched. */
+  private long[] size;
+  private Long preemptingSince;
+  private String endKind;
+  private int exitStatus;
+
+  ContainerEntry(long number, LoomcardAttempt attempt, LoomcardNode node, RMContainer container,
+      boolean isAm,
+      String origin) {
+    this.number = number;
+    this.application = attempt.application();
+    this.node = node;
+    this.container = container;
+    this.isAm = isAm;
+    this.origin = origin;
+    this.size = Amounts.of(container.getContainer().getResource());
+  }
+
+  /** The attempt that it was granted to, as YARN counts them. */
+  int ordinal() {
+    return container.getContainerId().getApplicationAttemptId().getAttemptId();
+  }
+
+  RunTimes times() {
+    return times;
+  }
+
+  /** What the node counts for it. */
+  synchronized long[] size() {
+    return size;
+  }
+
+  /** It takes {@code more} room, or gives it back where that is negative; returns its new size. */
+  synchronized long[] grow(long[] more) {
+    long[] next = size.clone();
+    Amounts.add(next, more);
+    size = next;
+    return next;
+  }
+
+  /** Its AM is told that it will be taken back; the first time counts. */
+  public synchronized void announcePreemption(long nowMs) {
+    if (preemptingSince == null) {
+      preemptingSince = nowMs;
+    }
+  }
+
+  public RMContainer container() {
+    return container;
+  }
+
+  public LoomcardNode node() {
+    return node;
+  }
+
+  public boolean isAm() {
+    return isAm;
+  }
+
+  /** Whether YARN has ended it; only its room on the node is not free yet. */
+  public synchronized boolean isEnding() {
+    return endKind != null;
+  }
+
+  /** The first end counts. */
+  synchronized void end(String kind, int status) {
+    if (endKind == null) {
+      endKind = kind;
+      exitStatus = status;
+    }
+  }
+
+  synchronized String endKind() {
+    return endKind == null ? "completed" : endKind;
+  }
+
+  synchronized int exitStatus() {
+    return exitStatus;
+  }
+
+  boolean isRunning() {
+    return container.getState() == RMContainerState.RUNNING;
+  }
+
+  /** As a record; {@code clock} is the engine's. */
+  ContainerText text(EngineClock clock) {
+    Container granted = container.getContainer();
+    ContainerId id = container.getContainerId();
+    Long preempting;
+    synchronized (this) {
+      preempting = preemptingSince;
+    }
+    return new ContainerText(number, application.attemptNumber(ordinal()), id.getContainerId(),
+        node.number(), size(), granted.getPriority().getPriority(),
+        granted.getAllocationRequestId(), isAm, origin, new ContainerText.Times(
+            clock.fromWallMs(container.getCreationTime()), times.startedMs(), preempting));
+  }
+}

@@ -1,0 +1,233 @@
+package org.loomcard.yarn.state;
+
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.LabelUse;
+import org.loomcard.yarn.facts.PendingUpdates;
+import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.EngineClock;
+
+/** The ledger's containers. */
+public abstract class ContainerTable {
+  final PendingEvents news;
+  /** The sum over all attempts; guarded by the scheduler's write lock. */
+  volatile long pending;
+  private final AtomicLong lastContainer = new AtomicLong();
+  private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
+  private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();
+  private final PendingUpdates updates = new PendingUpdates();
+
+  ContainerTable(EngineClock clock) {
+    this.news = new PendingEvents(clock);
+  }
+
+  /** Whether this node is one of the cluster's. */
+  abstract boolean isLive(LoomcardNode node);
+
+  /** A number that no other attempt has. */
+  abstract int newAttemptNumber();
+
+  /** An application has ended, and its last container is gone. */
+  abstract void forget(LoomcardApplication application);
+
+  public PendingEvents news() {
+    return news;
+  }
+
+  /** The first of {@code count} numbers that nothing else will get. */
+  public long reserveContainerNumbers(long count) {
+    return lastContainer.getAndAdd(count) + 1;
+  }
+
+  /** A container that a plan placed: its outcome will tell it. */
+  public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
+      RMContainer container, boolean isAm) {
+    attempt.countGrant();
+    pending--;
+    return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy"));
+  }
+
+  /** A container that the fallback placed. */
+  public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
+      RMContainer container,
+      boolean isAm) {
+    attempt.countGrant();
+    pending--;
+    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
+        "fallback"));
+  }
+
+  /** A container that a node reported after a restart of the ResourceManager. */
+  void containerRecovered(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
+    RMAppAttempt appAttempt = attempt.appAttempt();
+    boolean isAm = appAttempt != null && appAttempt.getMasterContainer() != null
+        && appAttempt.getMasterContainer().getId().equals(container.getContainerId());
+    attempt.application().charges().add(container.getContainerId(),
+        Amounts.of(container.getContainer().getResource()), isAm,
+        new LabelUse(node.getPartition(), node.getPartition())); // what it asked for is forgotten
+    ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
+        isAm, "recovered");
+    entry.times().recovered(news.clock().fromWallMs(container.getCreationTime()));
+    introduce(entry);
+    tell(entry);
+  }
+
+  /** The attempt of a recovered container may have ended before the ResourceManager restarted. */
+  private void introduce(ContainerEntry entry) {
+    LoomcardApplication application = entry.application;
+    int ordinal = entry.ordinal();
+    if (application.attemptNumber(ordinal) == null) {
+      application.nameAttempt(ordinal, newAttemptNumber());
+      long at = news.now();
+      news.add(out -> ClusterState.writePastAttempt(out, at, application, ordinal));
+    }
+  }
+
+  /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
+  public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
+    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false, "policy"));
+  }
+
+  private ContainerEntry tell(ContainerEntry entry) {
+    long at = news.now();
+    ContainerText text = entry.text(news.clock());
+    news.add(out -> out.containerAdded(at, text));
+    return enter(entry);
+  }
+
+  private ContainerEntry enter(ContainerEntry entry) {
+    entry.application.containerAdded();
+    containersByNumber.put(entry.number, entry);
+    containers.put(entry.container().getContainerId(), entry);
+    return entry;
+  }
+
+  /** The AM has been given a container. */
+  public void containerFetched(ContainerId id, long nowMs) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      entry.times().fetched(nowMs);
+    }
+  }
+
+  /** The container runs on its node. */
+  public void containerStarted(ContainerId id) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null && entry.isRunning()) {
+      long at = news.now();
+      entry.times().started(entry.node.lastHeartbeatMs(), at);
+      news.add(out -> out.containerStarted(at, entry.number));
+    }
+  }
+
+  /** A container takes {@code more} room on its node, whether its AM has fetched that or not. */
+  public void containerGrew(ContainerId id, long[] more) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      long at = news.now();
+      long[] size = entry.grow(more);
+      news.add(out -> out.containerResized(at, entry.number, size));
+    }
+  }
+
+  /** {@code second} is there to change the container {@code id}; its room is that container's. */
+  public void updateBegun(ContainerId id, RMContainer second) {
+    updates.add(id, second);
+  }
+
+  /** The second containers by which YARN is changing this one. */
+  public List<RMContainer> updatesOf(ContainerId id) {
+    return updates.of(id);
+  }
+
+  /**
+   * YARN ended a container; it is told when its room is free. The first end of a container counts.
+   */
+  public void containerEnded(ContainerId id, String kind, int exitStatus) {
+    ContainerEntry entry = containers.get(id);
+    if (entry != null) {
+      entry.end(kind, exitStatus);
+      if (kind.equals("completed")) {
+        entry.times().ended(entry.node.lastHeartbeatMs(), news.now());
+      } else {
+        entry.times().cut(news.now());
+      }
+      if (!isLive(entry.node)) {
+        forget(entry);
+      }
+    }
+  }
+
+  /** A node has the room of this container free again. */
+  void roomFreed(Container freed) {
+    ContainerId changed = updates.remove(freed.getId());
+    ContainerEntry entry = containers.get(changed == null ? freed.getId() : changed);
+    if (entry == null) {
+      return;
+    }
+    if (changed == null) {
+      forget(entry);
+    } else if (freed.getExecutionType() == ExecutionType.GUARANTEED) {
+      giveBack(entry, Amounts.of(freed.getResource()));
+    }
+  }
+
+  /** A container shrank; one that has no room any more became opportunistic, or was never more. */
+  private void giveBack(ContainerEntry entry, long[] less) {
+    if (Amounts.isZero(less)) {
+      return;
+    }
+    if (Arrays.equals(less, entry.size())) {
+      entry.end("released", 0);
+      forget(entry);
+    } else {
+      containerGrew(entry.container().getContainerId(), Amounts.negative(less));
+    }
+  }
+
+  final void forget(ContainerEntry entry) {
+    if (containers.remove(entry.container().getContainerId(), entry)) {
+      containersByNumber.remove(entry.number);
+      long at = news.now();
+      entry.times().cut(at);
+      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(),
+          entry.exitStatus(), entry.times().launchedMs(), entry.times().endedMs()));
+      if (entry.application.containerGone()) {
+        forget(entry.application);
+      }
+    }
+  }
+
+  public ContainerEntry container(ContainerId id) {
+    return containers.get(id);
+  }
+
+  public ContainerEntry container(long number) {
+    return containersByNumber.get(number);
+  }
+
+  /** Whether this number was ever given to a container. */
+  public boolean wasContainer(long number) {
+    return number > 0 && number <= lastContainer.get();
+  }
+
+  int containerCount() {
+    return containers.size();
+  }
+
+  /** All containers, by number. */
+  Collection<ContainerEntry> containers() {
+    return new ConcurrentSkipListMap<>(containersByNumber).values();
+  }
+}

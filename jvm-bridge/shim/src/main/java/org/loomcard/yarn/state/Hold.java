@@ -1,0 +1,136 @@
+package org.loomcard.yarn.state;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.ApplicationResourceUsageReport;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.facts.AskKey;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.MovableAttempt;
+import org.loomcard.yarn.queues.LoomcardQueue;
+
+/**
+ * Room kept on a node for one container of an ask: what is free there, and what becomes free, no
+ * other ask gets, up to the size of this one.
+ */
+public final class Hold {
+  public final LoomcardAttempt attempt;
+  public final LoomcardNode node;
+  /** When room was first kept for the ask; the hold may have moved since. */
+  public final long sinceMs;
+  final SchedulerRequestKey key;
+  final long placedMs;
+  /** Null: as long as the ask waits. */
+  final Long untilMs;
+  private final long[] size;
+  private final String label;
+  /** Whose metrics count it; null while none do. */
+  private LoomcardQueue countedIn;
+
+  Hold(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
+      Long untilMs, long sinceMs, long placedMs) {
+    this.attempt = attempt;
+    this.key = key;
+    this.node = node;
+    this.size = size;
+    this.label = node.getPartition();
+    this.untilMs = untilMs;
+    this.sinceMs = sinceMs;
+    this.placedMs = placedMs;
+  }
+
+  public int priority() {
+    return key.getPriority().getPriority();
+  }
+
+  public long allocationRequestId() {
+    return key.getAllocationRequestId();
+  }
+
+  /** The amounts kept. */
+  public long[] size() {
+    return size.clone();
+  }
+
+  /** Its queue's metrics count it from now on, or nobody's, and the attempt's report too. */
+  void countIn(LoomcardQueue queue) {
+    Resource amounts = Amounts.toResource(size);
+    Holder holder = attempt;
+    if (countedIn != null) {
+      countedIn.getMetrics().unreserveResource(label, attempt.getUser(), amounts);
+      holder.countHeld(label, amounts, false);
+    }
+    countedIn = queue;
+    if (queue != null) {
+      queue.getMetrics().reserveResource(label, attempt.getUser(), amounts);
+      holder.countHeld(label, amounts, true);
+    }
+  }
+
+  /** Whether room is kept for this ask. A change of a container's size is no part of any ask. */
+  boolean isFor(LoomcardAttempt other, SchedulerRequestKey otherKey) {
+    return other == attempt && otherKey.getContainerToUpdate() == null
+        && AskKey.of(otherKey).equals(AskKey.of(key));
+  }
+
+  /** Whether {@code more} fits into what of {@code free} nobody keeps. */
+  boolean leaves(long[] free, long[] more) {
+    for (int i = 0; i < more.length; i++) {
+      if (more[i] > Math.max(Math.min(free[i], 0), free[i] - size[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether its time is over, its ask is gone or another, or the node could not run it. */
+  boolean isOver(long nowMs) {
+    if (untilMs != null && untilMs <= nowMs || attempt.isStopped()
+        || !node.getPartition().equals(label)
+        || !Amounts.fits(new long[size.length], size, Amounts.of(node.getTotalResource()))) {
+      return true;
+    }
+    Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    if (any == null || any.getNumContainers() <= 0) {
+      return true;
+    }
+    String asked = any.getNodeLabelExpression();
+    return !Arrays.equals(Amounts.of(any.getCapability()), size)
+        || !label.equals(asked == null ? "" : asked);
+  }
+
+  /** An attempt that room may be held for; YARN's reports call that reserved. */
+  abstract static class Holder extends MovableAttempt {
+    private final AtomicInteger holds = new AtomicInteger();
+
+    Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
+        ClusterState ledger, RMContext context) {
+      super(id, user, queue, users, ledger, context);
+    }
+
+    private void countHeld(String label, Resource amounts, boolean more) {
+      holds.addAndGet(more ? 1 : -1);
+      if (more) {
+        attemptResourceUsage.incReserved(label, amounts);
+      } else {
+        attemptResourceUsage.decReserved(label, amounts);
+      }
+    }
+
+    @Override
+    public final ApplicationResourceUsageReport getResourceUsageReport() {
+      ApplicationResourceUsageReport report = super.getResourceUsageReport();
+      report.setNumReservedContainers(holds.get());
+      return report;
+    }
+  }
+}

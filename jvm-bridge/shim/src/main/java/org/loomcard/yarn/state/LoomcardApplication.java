@@ -1,0 +1,147 @@
+package org.loomcard.yarn.state;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.loomcard.yarn.facts.Hints;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.queues.Charges;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.wire.ApplicationText;
+import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.EngineClock;
+
+/**
+ * One application as the policy knows it. It stays known until its last container's room is free
+ * again, which may be a heartbeat after YARN has forgotten it.
+ */
+public final class LoomcardApplication {
+  private final int number;
+  private final ApplicationId id;
+  private final String user;
+  private final RMApp app;
+  private final Charges charges;
+  /** What the wire calls its attempts, by their own numbers. */
+  private final Map<Integer, Integer> attemptNumbers = new ConcurrentHashMap<>();
+  private volatile LoomcardQueue queue;
+  private volatile int priority;
+  private volatile LoomcardAttempt attempt;
+  private volatile long[] toldHeadroom;
+  private int containers;
+  private String finalState;
+
+  LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue,
+      int priority) {
+    this.number = number;
+    this.id = id;
+    this.user = user;
+    this.app = app;
+    this.queue = queue;
+    this.charges = new Charges(user, queue);
+    this.priority = priority;
+  }
+
+  public int number() {
+    return number;
+  }
+
+  public ApplicationId id() {
+    return id;
+  }
+
+  public String user() {
+    return user;
+  }
+
+  public LoomcardQueue queue() {
+    return queue;
+  }
+
+  public int priority() {
+    return priority;
+  }
+
+  /** The attempt added last, ended or not; null before the first. */
+  public LoomcardAttempt attempt() {
+    return attempt;
+  }
+
+  /** What its queue is charged for its containers. */
+  public Charges charges() {
+    return charges;
+  }
+
+  /** The share that the policy wants its AM to be told; null for the shim's own figure. */
+  public long[] toldHeadroom() {
+    return toldHeadroom;
+  }
+
+  public void tellHeadroom(long[] amounts) {
+    toldHeadroom = amounts;
+  }
+
+  void setQueue(LoomcardQueue newQueue) {
+    queue = newQueue;
+    charges.moveTo(newQueue);
+  }
+
+  void setPriority(int newPriority) {
+    priority = newPriority;
+  }
+
+  void setAttempt(LoomcardAttempt newAttempt) {
+    attempt = newAttempt;
+    nameAttempt(newAttempt.getApplicationAttemptId().getAttemptId(), newAttempt.number());
+  }
+
+  void nameAttempt(int ordinal, int attemptNumber) {
+    attemptNumbers.put(ordinal, attemptNumber);
+  }
+
+  /** What the wire calls an attempt; null when it was never introduced. */
+  Integer attemptNumber(int ordinal) {
+    return attemptNumbers.get(ordinal);
+  }
+
+  synchronized void containerAdded() {
+    containers++;
+  }
+
+  /** Returns whether the application can now be forgotten. */
+  synchronized boolean containerGone() {
+    containers--;
+    return containers == 0 && finalState != null;
+  }
+
+  /** Returns whether the application can be forgotten at once. */
+  synchronized boolean finish(String state) {
+    finalState = state;
+    return containers == 0;
+  }
+
+  synchronized String finalState() {
+    return finalState;
+  }
+
+  void writeTo(BatchWriter out, long at, EngineClock clock) {
+    out.applicationAdded(at, number, new ApplicationText(id.toString(), queue.number(), user,
+        app.getName(),
+        app.getApplicationType(), app.getApplicationTags(), priority,
+        clock.fromWallMs(app.getSubmitTime()), hints()));
+  }
+
+  private Map<String, String> hints() {
+    ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
+    ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
+    return Hints.of(am == null ? null : am.getEnvironment(),
+        HadoopCompat.schedulingProperties(app));
+  }
+
+  @Override
+  public String toString() {
+    return id + " (" + number + ") of " + user + " in " + queue.path();
+  }
+}

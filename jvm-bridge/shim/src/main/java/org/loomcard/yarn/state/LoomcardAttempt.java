@@ -1,0 +1,388 @@
+package org.loomcard.yarn.state;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerFinishedEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.facts.AskKey;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.PreemptionCount;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.wire.AskText;
+import org.loomcard.yarn.wire.BatchWriter;
+
+/**
+ * One attempt: its asks, its live containers, and which of its asks the policy has to be told anew.
+ */
+public final class LoomcardAttempt extends Hold.Holder {
+  private final int number;
+  private final LoomcardApplication application;
+  private final AskRows askRows = new AskRows(this);
+  private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
+  /**
+   * Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them.
+   */
+  private final Set<String> systemBlacklist = new TreeSet<>();
+  /**
+   * The outstanding asks that the policy was told, by their names there; guarded by the scheduler's
+   * write lock.
+   */
+  private final Map<AskKey, SchedulerRequestKey> told = new HashMap<>();
+  private final Set<String> labels = ConcurrentHashMap.newKeySet();
+  private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
+  private volatile boolean blacklistChanged;
+  private volatile boolean registered;
+  /**
+   * Outstanding containers of all asks when they were last counted; guarded by the scheduler's
+   * write lock.
+   */
+  private long pending;
+
+  LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
+      ClusterState ledger, RMContext context) {
+    super(id, application.user(), application.queue(),
+        application.queue().getAbstractUsersManager(), ledger, context);
+    this.number = number;
+    this.application = application;
+  }
+
+  /** The ResourceManager's own view of this attempt; null for one that it does not know. */
+  public RMAppAttempt appAttempt() {
+    RMApp app = rmContext.getRMApps().get(getApplicationId());
+    return app == null ? null : app.getCurrentAppAttempt();
+  }
+
+  public AskRows askRows() {
+    return askRows;
+  }
+
+  public int number() {
+    return number;
+  }
+
+  public LoomcardApplication application() {
+    return application;
+  }
+
+  public LoomcardQueue loomcardQueue() {
+    return application.queue();
+  }
+
+  public boolean isRegistered() {
+    return registered;
+  }
+
+  /** The AM's first own call; returns whether it is the first. */
+  boolean register() {
+    boolean first = !registered;
+    registered = true;
+    if (first && !systemBlacklist.isEmpty()) {
+      blacklistChanged = true;
+      ledger.changed(this);
+    }
+    return first;
+  }
+
+  @Override
+  public boolean updateResourceRequests(List<ResourceRequest> requests) {
+    recordContainerRequestTime(ledger.news().now());
+    for (ResourceRequest request : requests) {
+      changedAsks.add(SchedulerRequestKey.create(request));
+      if (request.getNodeLabelExpression() != null) {
+        labels.add(request.getNodeLabelExpression());
+      }
+    }
+    askRows.coming(requests);
+    boolean updated = super.updateResourceRequests(requests);
+    askRows.dropEmpty(requests);
+    ledger.changed(this);
+    return updated;
+  }
+
+  /** What the AM is handed; the first of it ends the delay that its queue's metrics show. */
+  @Override
+  public List<Container> pullNewlyAllocatedContainers() {
+    List<Container> pulled = super.pullNewlyAllocatedContainers();
+    if (!pulled.isEmpty()) {
+      recordContainerAllocationTime(ledger.news().now());
+    }
+    return pulled;
+  }
+
+  @Override
+  public void asksCameBack(List<ResourceRequest> rows) {
+    askRows.coming(rows);
+    if (!isStopped()) {
+      for (ResourceRequest row : rows) {
+        askChanged(SchedulerRequestKey.create(row));
+      }
+    }
+  }
+
+  @Override
+  public void updateBlacklist(List<String> additions, List<String> removals) {
+    if (isEmpty(additions) && isEmpty(removals)) {
+      return;
+    }
+    if (isWaitingForAMContainer()) {
+      synchronized (systemBlacklist) {
+        systemBlacklist.addAll(additions == null ? Collections.emptyList() : additions);
+        systemBlacklist.removeAll(removals == null ? Collections.emptyList() : removals);
+      }
+    }
+    super.updateBlacklist(additions, removals);
+    blacklistChanged = true;
+    ledger.changed(this);
+  }
+
+  private static boolean isEmpty(List<String> names) {
+    return names == null || names.isEmpty();
+  }
+
+  /** The labels of nodes that it has asked for; its queue's default before it has. */
+  public Set<String> labels() {
+    return labels.isEmpty() ? Collections.singleton(loomcardQueue().spec().defaultLabel) : labels;
+  }
+
+  /** The policy has to be told this ask anew. */
+  public void askChanged(SchedulerRequestKey key) {
+    changedAsks.add(key);
+    ledger.changed(this);
+  }
+
+  /**
+   * Nothing of this ask is outstanding, and the policy knows; it is told anew when that changes.
+   */
+  public void forgetAsk(SchedulerRequestKey key) {
+    told.remove(AskKey.of(key));
+  }
+
+  /** The same, where that alone is no reason for a round: it goes with the next batch. */
+  public void retellAsk(SchedulerRequestKey key) {
+    changedAsks.add(key);
+    ledger.touched(this);
+  }
+
+  /**
+   * Drops the hosts and racks of an ask of which nothing is outstanding. Under the attempt's lock,
+   * as YARN's own changes are: the rows of a lost container may come back at any time.
+   */
+  void dropServed(SchedulerRequestKey key) {
+    writeLock.lock();
+    try {
+      if (getOutstandingAsksCount(key) <= 0) {
+        HadoopCompat.dropRows(this, key);
+      }
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /**
+   * Books a new container of one ask. The caller holds the scheduler's write lock and has checked
+   * that the ask is outstanding and may be served so.
+   */
+  public RMContainer grant(NodeType type, LoomcardNode node, SchedulerRequestKey key,
+      Container container) {
+    writeLock.lock();
+    try {
+      RMContainerImpl granted = new RMContainerImpl(container, key, getApplicationAttemptId(),
+          node.getNodeID(),
+          getUser(), rmContext, node.getPartition());
+      granted.setQueueName(queue.getQueueName());
+      if (key.getContainerToUpdate() != null) {
+        ledger.updateBegun(key.getContainerToUpdate(), granted);
+      }
+      updateAMContainerDiagnostics(AMState.ASSIGNED, null);
+      addToNewlyAllocatedContainers(node, granted);
+      liveContainers.put(container.getId(), granted);
+      HadoopCompat.serve(appSchedulingInfo, type, node, key, granted);
+      askRows.granted(key);
+      attemptResourceUsage.incUsed(node.getPartition(), container.getResource());
+      granted.handle(new RMContainerEvent(container.getId(), RMContainerEventType.START));
+      return granted;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /**
+   * Books the end of a container; false when it had ended before. The list of containers that the
+   * AM has not fetched is searched only for one that it cannot have fetched: a search at every end
+   * is what makes the stock schedulers' bookkeeping dear.
+   */
+  public boolean containerCompleted(RMContainer container, ContainerStatus status,
+      RMContainerEventType event, String partition) {
+    writeLock.lock();
+    try {
+      if (liveContainers.remove(container.getContainerId()) == null) {
+        return false;
+      }
+      if (container.getState() == RMContainerState.ALLOCATED) {
+        newlyAllocatedContainers.remove(container);
+      }
+      toBePreempted.remove(container.getContainerId());
+      container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
+      queue.getMetrics().releaseResources(partition, getUser(), 1,
+          container.getContainer().getResource());
+      PreemptionCount.ended(queue.getMetrics(), container, status);
+      attemptResourceUsage.decUsed(partition, container.getContainer().getResource());
+      lastMemoryAggregateAllocationUpdateTime = -1;
+      return true;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /** The node of a live container came to another partition. */
+  void movePartition(RMContainer container, String from, String to) {
+    if (liveContainers.containsKey(container.getContainerId())) {
+      attemptResourceUsage.decUsed(from, container.getContainer().getResource());
+      attemptResourceUsage.incUsed(to, container.getContainer().getResource());
+      count(container, queue, from, queue, to);
+    }
+    application.charges().relabel(container.getContainerId(), to);
+  }
+
+  @Override
+  public synchronized void addToNewlyDemotedContainers(ContainerId id, RMContainer second) {
+    ledger.updateBegun(id, second);
+    super.addToNewlyDemotedContainers(id, second);
+  }
+
+  @Override
+  public void recovered(LoomcardNode node, RMContainer container) {
+    if (container.getExecutionType() == ExecutionType.GUARANTEED) {
+      ledger.containerRecovered(this, node, container);
+    }
+  }
+
+  /** The AM is to be told at its next heartbeat that this container will be taken. */
+  public void announcePreemption(ContainerId container) {
+    toBePreempted.add(container);
+  }
+
+  /**
+   * The containers that the AM has not been told of yet, and that still live; null when there are
+   * none.
+   */
+  public Set<ContainerId> pullPreemptions() {
+    if (toBePreempted.isEmpty()) {
+      return null;
+    }
+    Set<ContainerId> pulled = new HashSet<>(toBePreempted);
+    toBePreempted.removeAll(pulled);
+    return pulled;
+  }
+
+  /** Whether the containers of this ask are the AM's. */
+  public boolean isAmAsk() {
+    return isWaitingForAMContainer();
+  }
+
+  /** Counts the outstanding containers anew and returns the difference to the last count. */
+  long recount() {
+    long before = pending;
+    pending = 0;
+    if (!isStopped()) {
+      for (SchedulerRequestKey key : getSchedulerKeys()) {
+        if (key.getContainerToUpdate() == null) {
+          pending += Math.max(0, getOutstandingAsksCount(key));
+        }
+      }
+    }
+    return pending - before;
+  }
+
+  /** A container of an ask was granted; saves a recount. */
+  void countGrant() {
+    pending--;
+  }
+
+  void writeChanges(BatchWriter out) {
+    if (isStopped()) {
+      return;
+    }
+    for (SchedulerRequestKey key : changedAsks) {
+      changedAsks.remove(key);
+      if (key.getContainerToUpdate() == null) {
+        out.ask(out.nowMs(), ask(key));
+      }
+    }
+    if (blacklistChanged) {
+      blacklistChanged = false;
+      out.blacklist(out.nowMs(), number, blacklist());
+    }
+  }
+
+  /** All asks that are outstanding, and the blacklist if it names anything. */
+  void writeAll(BatchWriter out) {
+    changedAsks.clear();
+    blacklistChanged = false;
+    for (SchedulerRequestKey key : getSchedulerKeys()) {
+      if (key.getContainerToUpdate() == null) {
+        out.ask(out.nowMs(), ask(key));
+      }
+    }
+    Set<String> names = blacklist();
+    if (!names.isEmpty()) {
+      out.blacklist(out.nowMs(), number, names);
+    }
+  }
+
+  private Set<String> blacklist() {
+    if (!isWaitingForAMContainer()) {
+      return new TreeSet<>(getBlacklistedNodes());
+    }
+    synchronized (systemBlacklist) {
+      return new TreeSet<>(systemBlacklist);
+    }
+  }
+
+  /**
+   * YARN's key of an ask that the policy was told; null when it knows of none. Under the write
+   * lock.
+   */
+  public SchedulerRequestKey askTold(int priority, long allocationRequestId) {
+    return told.get(new AskKey(priority, allocationRequestId));
+  }
+
+  private AskText ask(SchedulerRequestKey key) {
+    Map<String, ResourceRequest> rows = HadoopCompat.rows(this, key);
+    ResourceRequest any = rows.get(ResourceRequest.ANY);
+    int priority = key.getPriority().getPriority();
+    if (any == null || any.getNumContainers() <= 0) {
+      told.remove(AskKey.of(key));
+      return new AskText(number, priority, key.getAllocationRequestId(), false,
+          new long[Amounts.names().length], 0, new AskText.Rows(), true, "");
+    }
+    told.put(AskKey.of(key), key);
+    String label = any.getNodeLabelExpression();
+    return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(),
+        Amounts.of(any.getCapability()),
+        any.getNumContainers(), AskRows.places(rows), any.getRelaxLocality(),
+        label == null ? "" : label);
+  }
+}

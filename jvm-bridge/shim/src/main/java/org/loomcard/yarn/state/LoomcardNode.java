@@ -1,0 +1,136 @@
+package org.loomcard.yarn.state;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
+
+/**
+ * One node. It tells the ledger when the room of a container is free again, and remembers whom to
+ * kill when.
+ */
+public final class LoomcardNode extends SchedulerNode {
+  private static final String NO_RESERVATION =
+      "No container is reserved on a node: room is held there for an ask (see Holds).";
+  private final int number;
+  private final ClusterState ledger;
+  private final Map<RMContainer, Long> killAt = new HashMap<>();
+  private volatile long lastHeartbeatMs;
+  private volatile boolean shared;
+  private volatile Hold hold;
+
+  LoomcardNode(int number, ClusterState ledger, RMNode node, boolean usePortForName) {
+    super(node, usePortForName, node.getNodeLabels());
+    this.number = number;
+    this.ledger = ledger;
+    this.lastHeartbeatMs = ledger.news().now();
+  }
+
+  public int number() {
+    return number;
+  }
+
+  /** Whether its partition lends idle room to asks without a label. */
+  public boolean isShared() {
+    return shared;
+  }
+
+  void setShared(boolean isShared) {
+    shared = isShared;
+  }
+
+  /** When its last heartbeat but the present one came, in ms since the engine's zero. */
+  long lastHeartbeatMs() {
+    return lastHeartbeatMs;
+  }
+
+  /** All that a heartbeat reported has been seen to. */
+  public void heartbeatDone(long nowMs) {
+    lastHeartbeatMs = nowMs;
+  }
+
+  @Override
+  protected void allocateContainer(RMContainer container, boolean launchedOnNode) {
+    super.allocateContainer(container, launchedOnNode);
+    ledger.roomChanged(this);
+  }
+
+  @Override
+  public void updateTotalResource(Resource resource) {
+    super.updateTotalResource(resource);
+    ledger.roomChanged(this);
+  }
+
+  @Override
+  protected void updateResourceForReleasedContainer(Container container) {
+    super.updateResourceForReleasedContainer(container);
+    ledger.roomChanged(this);
+    ledger.roomFreed(container);
+  }
+
+  /** What room is kept for here; null for nothing. */
+  public Hold hold() {
+    return hold;
+  }
+
+  void keep(Hold newHold) {
+    hold = newHold;
+  }
+
+  /** Whether {@code more} of this ask would take room that is kept for another. */
+  public boolean isKeptFrom(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
+    Hold kept = hold;
+    return kept != null && !kept.isFor(attempt, key)
+        && !kept.leaves(Amounts.of(getUnallocatedResource()), more)
+        && !kept.isOver(ledger.news().now());
+  }
+
+  /** A container of this ask was placed here. */
+  public void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    if (hold != null) {
+      ledger.holds().granted(attempt, key, this);
+    }
+  }
+
+  /**
+   * The container is to be killed by the first heartbeat at or after {@code atMs}, unless it ended
+   * before. The earliest such time counts.
+   */
+  public synchronized void preempt(RMContainer container, long atMs) {
+    killAt.merge(container, atMs, Math::min);
+  }
+
+  /** The containers whose grace is over; each is returned once. */
+  public synchronized List<RMContainer> takeOverdue(long nowMs) {
+    List<RMContainer> overdue = new ArrayList<>();
+    if (!killAt.isEmpty()) {
+      killAt.forEach((container, atMs) -> {
+        if (atMs <= nowMs) {
+          overdue.add(container);
+        }
+      });
+      killAt.keySet().removeAll(overdue);
+      killAt.keySet().removeIf(container -> !isValidContainer(container.getContainerId()));
+    }
+    return overdue;
+  }
+
+  @Override
+  public void reserveResource(SchedulerApplicationAttempt attempt, SchedulerRequestKey key,
+      RMContainer container) {
+    throw new UnsupportedOperationException(NO_RESERVATION);
+  }
+
+  @Override
+  public void unreserveResource(SchedulerApplicationAttempt attempt) {
+    throw new UnsupportedOperationException(NO_RESERVATION);
+  }
+}

@@ -1,0 +1,49 @@
+package org.loomcard.yarn.status;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** An application with asks that are not served. */
+public final class WaitingApplication {
+  /** As YARN writes it, {@code application_..._0001}. */
+  public final String id;
+  public final String name;
+  public final String user;
+  public final String queue;
+  public final List<WaitingAsk> asks;
+
+  /** All fields; the list is copied. */
+  public WaitingApplication(String id, String name, String user, String queue,
+      List<WaitingAsk> asks) {
+    this.id = id;
+    this.name = name;
+    this.user = user;
+    this.queue = queue;
+    this.asks = Collections.unmodifiableList(new ArrayList<>(asks));
+  }
+
+  /** One ask of it. */
+  public static final class WaitingAsk {
+    public final int priority;
+    public final long allocationRequestId;
+    /** Containers still wanted. */
+    public final int count;
+    /** Of one container. */
+    public final Map<String, Long> resource;
+    /** The policy's own reason, a code of docs/wire.md; null where it gave none. */
+    public final String reason;
+
+    /** All fields; the map is copied. */
+    public WaitingAsk(int priority, long allocationRequestId, int count,
+        Map<String, Long> resource, String reason) {
+      this.priority = priority;
+      this.allocationRequestId = allocationRequestId;
+      this.count = count;
+      this.resource = Collections.unmodifiableMap(new LinkedHashMap<>(resource));
+      this.reason = reason;
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** What the web pages and documents show, as plain values. */
+package org.loomcard.yarn.status;

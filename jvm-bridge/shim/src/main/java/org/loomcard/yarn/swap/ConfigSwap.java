@@ -1,0 +1,148 @@
+package org.loomcard.yarn.swap;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+
+/**
+ * One request to replace the set-up, from whoever asks to the round thread and back. Each of its
+ * steps has the whole deadline: a process that starts slowly on a busy machine leaves no less time
+ * for policies that take long to import.
+ */
+public final class ConfigSwap {
+  /** How long the requester waits before it looks again whether the step's time is over. */
+  private static final long LOOK_MS = 250;
+  private static final int WAITING = 0;
+  private static final int APPLYING = 1;
+  private static final int GIVEN_UP = 2;
+  final String yaml;
+  final String name;
+  /** Who asks for it; null where that is not known. */
+  final String user;
+  /** Whether it is only tried, and nothing is changed. */
+  final boolean dryRun;
+  private final long deadlineMs;
+  private final LongSupplier nanos;
+  private volatile Step step;
+  private final AtomicInteger state = new AtomicInteger(WAITING);
+  private final CompletableFuture<ConfigSwapResult> result = new CompletableFuture<>();
+
+  public ConfigSwap(String yaml, String name, String user, long deadlineMs) {
+    this(yaml, name, user, deadlineMs, false);
+  }
+
+  public ConfigSwap(String yaml, String name, String user, long deadlineMs, boolean dryRun) {
+    this(yaml, name, user, deadlineMs, dryRun, System::nanoTime);
+  }
+
+  /** @param nanos the time by which the steps are late, in nanoseconds */
+  public ConfigSwap(String yaml, String name, String user, long deadlineMs, boolean dryRun,
+      LongSupplier nanos) {
+    this.nanos = nanos;
+    this.dryRun = dryRun;
+    this.yaml = yaml;
+    this.name = name;
+    this.user = user;
+    this.deadlineMs = deadlineMs;
+    this.step = new Step("the swap before it", deadlineMs);
+  }
+
+  /** How long one step may take. */
+  long deadlineMs() {
+    return deadlineMs;
+  }
+
+  /**
+   * The next step begins; it may take the whole deadline.
+   *
+   * @param name what is done in it, for the answer
+   * @param moreMs what the requester waits beyond that, for an answer that says more than ours
+   */
+  void next(String name, long moreMs) {
+    step = new Step(name, deadlineMs + moreMs);
+  }
+
+  /** Asked by the round thread before anything is changed: false when nobody waits any more. */
+  boolean begin() {
+    return state.compareAndSet(WAITING, APPLYING);
+  }
+
+  /** Whether the round thread has taken it, and so will finish it. */
+  boolean hasBegun() {
+    return state.get() == APPLYING;
+  }
+
+  /** Whether somebody still waits for it. */
+  boolean isWanted() {
+    return state.get() != GIVEN_UP && !result.isDone();
+  }
+
+  /** The first end counts. */
+  void finish(ConfigSwapResult end) {
+    result.complete(end);
+  }
+
+  /** Waits until it has been finished. */
+  void awaitEnd() throws InterruptedException {
+    try {
+      result.get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  /**
+   * Waits for the end; a swap that has begun to change things is waited for, however long it takes.
+   */
+  ConfigSwapResult await(AppliedConfig governing) {
+    try {
+      for (;;) {
+        Step now = step;
+        long leftMs = now.leftMs();
+        try {
+          return result.get(Math.max(1, Math.min(LOOK_MS, leftMs)), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+          if (now == step && leftMs <= 0) {
+            return giveUp(now, governing);
+          }
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      state.compareAndSet(WAITING, GIVEN_UP);
+      return ConfigSwapResult.plain(ConfigSwapResult.Outcome.UNAVAILABLE, "interrupted", governing);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  private ConfigSwapResult giveUp(Step late, AppliedConfig governing) {
+    if (!state.compareAndSet(WAITING, GIVEN_UP)) {
+      return result.join();
+    }
+    return ConfigSwapResult.plain(ConfigSwapResult.Outcome.UNAVAILABLE,
+        "the new configuration was not ready in time: " + late.name + " took longer than "
+        + deadlineMs + " ms; nothing was changed; try again, or raise "
+        + BridgeConfig.SWAP_DEADLINE_MS, governing);
+  }
+
+  /** What is being done for it, and until when it may be. */
+  private final class Step {
+    private final String name;
+    private final long endNanos;
+
+    private Step(String name, long lastsMs) {
+      this.name = name;
+      this.endNanos = nanos.getAsLong() + TimeUnit.MILLISECONDS.toNanos(lastsMs);
+    }
+
+    private long leftMs() {
+      return TimeUnit.NANOSECONDS.toMillis(endNanos - nanos.getAsLong());
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package org.loomcard.yarn.swap;
+
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.policyconfig.PolicyConfigStore;
+import org.loomcard.yarn.process.PolicyFailureException;
+import org.loomcard.yarn.process.RunningPolicy;
+import org.loomcard.yarn.process.Supervisor;
+import org.loomcard.yarn.rounds.PolicyRounds;
+import org.loomcard.yarn.rounds.RoundEnd;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A new configuration from its first round until it is kept, and the way back. On the round thread;
+ * but it is written on another one, while the new process decides already: a disk may be slow, or
+ * hang.
+ */
+public final class SwapTrial {
+  private static final Logger LOG = LoggerFactory.getLogger(SwapTrial.class);
+  private final SchedulerState books;
+  private final PolicyConfigStore store;
+  private final PolicyRounds rounds;
+  private final Supervisor supervisor;
+  private final Runnable onWritten;
+
+  /** A configuration whose first round was good, while it is written. */
+  static final class Pending {
+    final SwapDesk.Prepared next;
+    final AppliedConfig wanted;
+    /** The process that decided before, or null; it waits until this one is kept. */
+    final Supervisor.Started before;
+    final Map<String, String> saved;
+    private final CompletableFuture<String> written = new CompletableFuture<>();
+
+    private Pending(SwapDesk.Prepared next, AppliedConfig wanted, Supervisor.Started before,
+        Map<String, String> saved) {
+      this.next = next;
+      this.wanted = wanted;
+      this.before = before;
+      this.saved = saved;
+    }
+
+    boolean isOver() {
+      return written.isDone();
+    }
+
+    /** Null when it is written; else why not. Waits for that, at most so long. */
+    String whyNotWritten(long withinMs) {
+      try {
+        String wrong = written.get(withinMs, TimeUnit.MILLISECONDS);
+        return wrong.isEmpty() ? null : wrong;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return "interrupted while it was written";
+      } catch (Exception e) {
+        return "it is not written yet";
+      }
+    }
+  }
+
+  /** @param onWritten called when a configuration is written, or could not be */
+  public SwapTrial(SchedulerState books, PolicyConfigStore store, PolicyRounds rounds,
+      Supervisor supervisor, Runnable onWritten) {
+    this.books = books;
+    this.store = store;
+    this.rounds = rounds;
+    this.supervisor = supervisor;
+    this.onWritten = onWritten;
+  }
+
+  /** What the policies saved until now, for the way back. */
+  Map<String, String> saved() {
+    return new TreeMap<>(rounds.saved());
+  }
+
+  /**
+   * Gives the books the new tree and lets the candidate decide one round.
+   *
+   * @return null, or why it is no good; the books and the saved parts are then to be taken back
+   * @throws ConfigRefusedException when nothing has changed yet
+   */
+  String run(RunningPolicy candidate, AppliedConfig wanted) throws ConfigRefusedException {
+    books.beginTrial();
+    try {
+      books.apply(wanted.setup, wanted.version);
+    } catch (ConfigRefusedException e) {
+      books.endTrial();
+      throw e;
+    }
+    rounds.forgetOutside(wanted.setup);
+    rounds.snapshotNext("swap to version " + wanted.version);
+    try {
+      RoundEnd end = rounds.run(candidate, wanted);
+      return end.bad != null ? end.bad : end.fault;
+    } catch (PolicyFailureException e) {
+      return e.getMessage();
+    }
+  }
+
+  /** Has it written; rounds go on meanwhile. */
+  Pending keep(SwapDesk.Prepared next, AppliedConfig wanted, Supervisor.Started before,
+      Map<String, String> saved) {
+    Pending pending = new Pending(next, wanted, before, saved);
+    supervisor.runLater(() -> {
+      String wrong = "it cannot be kept";
+      try {
+        store.apply(wanted);
+        wrong = "";
+      } catch (IOException e) {
+        wrong = "it cannot be kept: " + e;
+      } finally {
+        pending.written.complete(wrong);
+        onWritten.run();
+      }
+    });
+    return pending;
+  }
+
+  /** It is written, and governs for good. */
+  void end() {
+    books.endTrial();
+  }
+
+  /**
+   * The old tree and what was saved under it.
+   *
+   * @return what governs now: {@code old}, as no application came meanwhile into a queue that only
+   *     the new tree has; the tried one only where the books refuse all the same
+   */
+  AppliedConfig takeBack(AppliedConfig wanted, AppliedConfig old, Map<String, String> saved,
+      String wrong) {
+    rounds.restore(saved);
+    rounds.snapshotNext("the configuration of version " + old.version + " governs again");
+    try {
+      books.apply(old.setup, old.version);
+      LOG.warn("{} was tried and taken back: {}", wanted, wrong);
+      return old;
+    } catch (ConfigRefusedException e) {
+      LOG.error("{} was tried and cannot be taken back; a restart brings back {}", wanted, old, e);
+      return wanted;
+    } finally {
+      books.endTrial();
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** The messages to and from the policy process. */
+package org.loomcard.yarn.wire;

@@ -1,0 +1,348 @@
+package org.loomcard.yarn.bridge;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.swap.ConfigSwap;
+import org.loomcard.yarn.swap.ConfigSwapResult;
+
+/** Swaps of the set-up while the bridge runs, against a real Python process. */
+public class ConfigSwapTest extends BridgeTestBase {
+  /** Of each step of a swap, where a test is not about it. */
+  private static final int DEADLINE_MS = 80_000;
+  private static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
+
+  /** A swap governs at once, is kept beside the YAML, and survives a restart. */
+  @Test
+  public void aSwapIsAppliedAndSurvivesARestart() throws Exception {
+    start(false);
+    ask(2);
+    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    assertTrue(result.toString(), result.isApplied());
+    assertEquals(2, result.version);
+    assertEquals("drf", books.setup().queue("root.default").policy);
+    assertEquals(DRF, read("policy.yml"));
+    assertEquals(FIFO, read("policy.yml.previous"));
+    assertEquals("the running containers are still there", 2, books.running("policy"));
+    ask(2);
+    Until.waitUntil("granted after the swap", () -> books.running("policy") == 4);
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+    bridge.stop();
+    write("policy.yml", FIFO);
+    bridge = bridge(false);
+    assertEquals("the edited file is not applied by itself", result.hash, bridge.load().setup.hash);
+    bridge.start();
+    Until.waitUntil("up again", () -> bridge.status().state == BridgeStatus.State.UP);
+    assertEquals("refresh reads the file", "fifo", refreshed().queue("root.default").policy);
+    assertEquals(3, bridge.status().applied.version);
+  }
+
+  /** A YAML with errors changes nothing and lists them with their lines. */
+  @Test
+  public void aSwapWithFindingsChangesNothing() throws Exception {
+    start(false);
+    ConfigSwapResult result = bridge.swap("version: 1\nkind: policy\npolicy: drv\nweight: x\n",
+        "bad.yml", DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.FINDINGS, result.outcome);
+    assertTrue(result.toString(), result.findings.size() >= 2);
+    assertEquals(3, result.findings.get(0).line);
+    assertUnchanged(result);
+  }
+
+  /** Books that refuse keep the old set-up, on disk too. */
+  @Test
+  public void aRefusedSwapChangesNothing() throws Exception {
+    start(false);
+    books.refuseSetups();
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.REFUSED, result.outcome);
+    assertEquals(Arrays.asList("application_1_0001"), result.applications);
+    assertUnchanged(result);
+  }
+
+  /** Without Python nothing reads YAML, and the answer says so. */
+  @Test
+  public void aSwapWithoutPythonIsRefused() throws Exception {
+    start(false);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    starts.acquire();
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", 3000);
+    starts.release();
+    assertEquals(ConfigSwapResult.Outcome.UNAVAILABLE, result.outcome);
+    assertTrue(result.message, result.message.contains("not ready in time"));
+    assertTrue(result.message, result.message.contains("the start of a policy process"));
+    assertTrue(result.message, result.message.contains(BridgeConfig.SWAP_DEADLINE_MS));
+    assertUnchanged(result);
+  }
+
+  /** A swap brings a process of its own, and so helps a cluster that has none. */
+  @Test
+  public void aSwapNeedsNoLiveProcess() throws Exception {
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MS, 600_000);
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 600_000);
+    start(false);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    signalProcess("KILL");
+    Until.waitUntil("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    assertTrue(result.toString(), result.isApplied());
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    ask(2);
+    Until.waitUntil("the policy grants", () -> books.running("policy") == 2);
+  }
+
+  /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
+  @Test
+  public void aSlowImportStopsNothing() throws Exception {
+    File gate = gatedPolicy();
+    start(false);
+    AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
+    new Thread(() -> result.set(bridge.swap(OWN, "own.yml", DEADLINE_MS))).start();
+    Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
+    ask(3);
+    Until.waitUntil("the old policy grants", () -> books.running("policy") == 3);
+    assertEquals(1, bridge.status().applied.version);
+    assertTrue(gate.createNewFile());
+    Until.waitUntil("the swap has ended", () -> result.get() != null);
+    assertTrue(String.valueOf(result.get()), result.get().isApplied());
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+    assertEquals(0, bridge.status().counters.failures());
+  }
+
+  /** A process that starts slowly takes no time from the imports: each has the whole deadline. */
+  @Test
+  public void aSlowStartLeavesTimeForASlowImport() throws Exception {
+    File gate = gatedPolicy();
+    start(false);
+    Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
+    starts.acquire();
+    AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
+    AtomicLong clock = new AtomicLong();
+    AtomicInteger looks = new AtomicInteger();
+    ConfigSwap swap = new ConfigSwap(OWN, "own.yml", null, DEADLINE_MS, false, () -> {
+      looks.incrementAndGet();
+      return clock.get();
+    });
+    Thread swapping = new Thread(() -> result.set(bridge.ask(swap)));
+    swapping.start();
+    Until.waitUntil("a process is to be started", starts::hasQueuedThreads);
+    clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS - 1));
+    starts.release();
+    Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
+    clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(DEADLINE_MS - 1));
+    int before = looks.get();
+    Until.waitUntil("the requester has looked at the time", () -> looks.get() > before + 1);
+    assertTrue(gate.createNewFile());
+    Until.waitUntil("the swap has ended", () -> result.get() != null);
+    assertTrue(String.valueOf(result.get()), result.get().isApplied());
+  }
+
+  /** An import without an end is ended, and the answer names the setting. */
+  @Test
+  public void anEndlessImportIsEnded() throws Exception {
+    gatedPolicy();
+    start(false);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", 15_000);
+    assertTrue(result.message, result.message.contains("no reply within 15000 ms ("
+        + BridgeConfig.SWAP_DEADLINE_MS + ")"));
+    assertUnchanged(result);
+    goesOnAsBefore();
+  }
+
+  /** A policy that raises in its first round never governs; the answer says what it raised. */
+  @Test
+  public void aFirstRoundThatRaisesIsTakenBack() throws Exception {
+    policyFile("", "raise ValueError('not today')");
+    takesBack("ValueError: not today");
+  }
+
+  /** A policy that hangs in its first round is killed, and the policies of before go on. */
+  @Test
+  public void aFirstRoundThatHangsIsTakenBack() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 4000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 6000);
+    policyFile("import time\n", "time.sleep(3600)");
+    takesBack("no reply within");
+  }
+
+  /** A process that dies in the first round is no reason to lose the one that governed. */
+  @Test
+  public void aFirstRoundThatDiesIsTakenBack() throws Exception {
+    policyFile("import os\n", "os._exit(3)");
+    takesBack("no reply from the policy process");
+  }
+
+  /** What cannot be kept on disk does not govern. */
+  @Test
+  public void whatCannotBeKeptIsTakenBack() throws Exception {
+    policyFile("", "return Plan(view)");
+    start(false);
+    ask(2);
+    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.FAILED, result.outcome);
+    assertTrue(result.message, result.message.contains("cannot be kept"));
+    goesOnAsBefore();
+  }
+
+  /** A policy that raises later is replaced in its own process, by a plain one, for its queue. */
+  @Test
+  public void aPolicyThatRaisesIsReplacedForItsQueue() throws Exception {
+    policyFile("", "if view.asks:\n            raise ValueError('not with asks')\n"
+        + "        return Plan(view)");
+    start(false);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertTrue(result.toString(), result.isApplied());
+    ask(3);
+    Until.waitUntil("granted all the same", () -> books.running("policy") == 3);
+    assertTrue(bridge.status().faults.get(0).message.endsWith("ValueError: not with asks"));
+    assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.grantedByFallback());
+  }
+
+  /** A process that starts again and cannot load a policy goes on without it. */
+  @Test
+  public void aPolicyThatCannotBeLoadedAgainIsReplacedForItsQueue() throws Exception {
+    File worn = new File(folder.getRoot(), "worn");
+    policyFile("import pathlib\nif pathlib.Path('" + worn + "').exists():\n"
+        + "    raise OSError('worn out')\n", "return Plan(view)");
+    start(false);
+    Until.waitUntil("no start is under way that would end the fallback's time too early",
+        () -> bridge.status().state == BridgeStatus.State.UP);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertTrue(result.toString(), result.isApplied());
+    assertTrue(worn.createNewFile());
+    fallsBackAndComesBack("KILL");
+    Until.waitUntil("the fault is known", () -> !bridge.status().faults.isEmpty());
+    assertTrue(bridge.status().faults.get(0).message.contains("worn out"));
+    assertEquals("one process alone has failed", 1, bridge.status().counters.failures());
+  }
+
+  /** A dry run says what would govern, and changes and keeps nothing. */
+  @Test
+  public void aDryRunChangesNothing() throws Exception {
+    conf.set(BridgeConfig.JOURNAL_DIR, new File(folder.getRoot(), "journal").getPath());
+    policyFile("", "return Plan(view)");
+    start(false);
+    ask(1);
+    Until.waitUntil("granted", () -> books.running("policy") == 1);
+    Until.waitUntil("the journal is written, which is done behind the rounds",
+        () -> lines() == 1 + 2 * bridge.status().counters.rounds());
+    String journal = journal();
+    ConfigSwapResult tried = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
+    assertEquals(tried.toString(), ConfigSwapResult.Outcome.WOULD_APPLY, tried.outcome);
+    assertEquals(2, tried.version);
+    assertTrue(tried.message, tried.message.contains("nothing was changed"));
+    assertEquals("no round of the trial is in it", journal, journal());
+    File kept = new File(folder.getRoot(), "state/applied-policies");
+    assertFalse("the policy's text is not kept", kept.exists());
+    goesOnAsBefore();
+    ConfigSwapResult applied = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertEquals("it governs as was said", tried.hash, applied.hash);
+    assertTrue(kept.exists());
+    assertEquals(2, applied.version);
+  }
+
+  /** It finds what an apply would: errors in the file, a first round that raises, queues in use. */
+  @Test
+  public void aDryRunFindsWhatAnApplyWould() throws Exception {
+    policyFile("", "raise ValueError('not today')");
+    start(false);
+    ConfigSwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml",
+        DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.FINDINGS, wrong.outcome);
+    assertUnchanged(wrong);
+    ConfigSwapResult raising = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.FAILED, raising.outcome);
+    assertTrue(raising.message, raising.message.contains("root") && raising.message.contains(
+        "ValueError: not today; nothing was changed"));
+    assertUnchanged(raising);
+    books.refuseSetups();
+    ConfigSwapResult inUse = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
+    assertEquals(ConfigSwapResult.Outcome.REFUSED, inUse.outcome);
+    assertEquals(Arrays.asList("application_1_0001"), inUse.applications);
+    assertTrue(inUse.message, inUse.message.contains("ValueError: not today"));
+    assertUnchanged(inUse);
+    goesOnAsBefore();
+  }
+
+  /** The journal as it is now: its segments and how long they are. */
+  private String journal() {
+    StringBuilder text = new StringBuilder();
+    File[] segments = new File(folder.getRoot(), "journal").listFiles();
+    for (File segment : segments == null ? new File[0] : segments) {
+      text.append(segment.getName()).append(' ').append(segment.length()).append('\n');
+    }
+    return text.toString();
+  }
+
+  /** How many lines the journal has: one that opens a segment, and two a round. */
+  private long lines() {
+    long lines = 0;
+    File[] segments = new File(folder.getRoot(), "journal").listFiles();
+    for (File segment : segments == null ? new File[0] : segments) {
+      try {
+        lines += Files.readAllLines(segment.toPath()).size();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    return lines;
+  }
+
+  private void takesBack(String reason) throws Exception {
+    start(false);
+    granted(2);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    assertEquals(result.toString(), ConfigSwapResult.Outcome.FAILED, result.outcome);
+    assertTrue(result.message, result.message.contains(reason));
+    assertUnchanged(result);
+    goesOnAsBefore();
+  }
+
+  private void goesOnAsBefore() throws Exception {
+    assertEquals(1, bridge.status().applied.version);
+    assertEquals("fifo", books.setup().queue("root.default").policy);
+    int before = books.running("policy");
+    ask(1);
+    Until.waitUntil("the old policy grants", () -> books.running("policy") == before + 1);
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.resyncs());
+  }
+
+  /** A policy whose import says that it has begun and waits for a file, which is returned. */
+  private File gatedPolicy() throws Exception {
+    File gate = new File(folder.getRoot(), "gate");
+    policyFile("import pathlib, time\n"
+        + "pathlib.Path('" + gate + ".reached').touch()\n"
+        + "while not pathlib.Path('" + gate + "').exists():\n    time.sleep(0.01)\n",
+        "return Plan(view)");
+    return gate;
+  }
+
+  private void policyFile(String head, String body) throws Exception {
+    File path = folder.newFolder("policies");
+    conf.set(BridgeConfig.POLICY_PATH, path.getPath());
+    write("policies/own.py", head + "from dataclasses import dataclass\n"
+        + "from loomcard import ClusterView, Plan\n"
+        + "@dataclass(frozen=True)\nclass Own:\n"
+        + "    def decide(self, view: ClusterView) -> Plan:\n        " + body + "\n");
+  }
+}

@@ -1,0 +1,157 @@
+package org.loomcard.yarn.bridge;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.Test;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.process.Breaker;
+import org.loomcard.yarn.rounds.Timers;
+import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.wire.Refusals;
+
+/** When rounds run: signals, holding back, wake-ups, and the waits of the breaker. */
+public class RoundThrottleTest {
+  private static final long FOR_EVER_MS = 3_600_000;
+  private static final long SHORT_MS = 20;
+
+  /** A signal that came before the wait ends it at once: none is lost in between. */
+  @Test
+  public void aSignalBeforeTheWaitIsNotLost() throws Exception {
+    RoundThrottle pace = new RoundThrottle(0);
+    pace.take();
+    pace.signal();
+    awaitEnd(started(() -> pace.await(FOR_EVER_MS)));
+  }
+
+  /** A signal from another thread ends the wait. */
+  @Test
+  public void aSignalEndsTheWait() throws Exception {
+    RoundThrottle pace = new RoundThrottle(0);
+    Thread waiting = started(() -> pace.await(FOR_EVER_MS));
+    pace.signal();
+    awaitEnd(waiting);
+  }
+
+  /** A small batch is held back until many signals came; a large one is not held at all. */
+  @Test
+  public void holdsSmallBatchesOnly() throws Exception {
+    RoundThrottle pace = new RoundThrottle(FOR_EVER_MS);
+    pace.signal();
+    Thread held = started(() -> pace.hold(3, () -> true));
+    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
+    for (int i = 0; i < 100; i++) {
+      pace.signal();
+    }
+    awaitEnd(held);
+    awaitEnd(started(() -> new RoundThrottle(FOR_EVER_MS).hold(500, () -> true)));
+    awaitEnd(started(() -> new RoundThrottle(1).hold(3, () -> false)));
+  }
+
+  /** The hold counts from the batch before: after a quiet time an ask is sent at once. */
+  @Test
+  public void anAskAfterAQuietTimeIsNotHeld() throws Exception {
+    RoundThrottle pace = new RoundThrottle(SHORT_MS);
+    long after = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SHORT_MS);
+    Until.waitUntil("the hold is over", () -> System.nanoTime() > after);
+    AtomicInteger looks = new AtomicInteger();
+    pace.hold(3, () -> looks.getAndIncrement() == 0);
+    assertEquals("it looks once and does not wait", 1, looks.get());
+  }
+
+  /** What nobody waits for is held for longer, until somebody asks. */
+  @Test
+  public void demandEndsALongHold() throws Exception {
+    RoundThrottle pace = new RoundThrottle(0, FOR_EVER_MS);
+    AtomicBoolean asked = new AtomicBoolean();
+    Thread held = started(() -> pace.hold(3, asked::get));
+    Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
+    asked.set(true);
+    pace.signalDemand();
+    awaitEnd(held);
+  }
+
+  /** One wake-up an instance: a new one replaces it, none removes it, others keep theirs. */
+  @Test
+  public void keepsOneWakeUpAnInstance() {
+    Timers wakeUps = new Timers();
+    assertEquals(Long.MAX_VALUE, wakeUps.earliestMs());
+    wakeUps.update(Arrays.asList(new PlanMessage.Timer(3, 50L), new PlanMessage.Timer(1, 40L),
+        new PlanMessage.Timer(2, 90L)));
+    wakeUps.update(Arrays.asList(new PlanMessage.Timer(1, 60L)));
+    assertEquals(50, wakeUps.earliestMs());
+    assertEquals(Arrays.asList(1, 3), wakeUps.takeDue(60));
+    wakeUps.update(Arrays.asList(new PlanMessage.Timer(2, null)));
+    assertEquals(Long.MAX_VALUE, wakeUps.earliestMs());
+  }
+
+  /** The breaker opens after so many bad rounds in a row, and a good one starts the count anew. */
+  @Test
+  public void opensAfterBadRoundsInARow() {
+    Breaker breaker = breaker();
+    assertFalse(breaker.bad());
+    assertFalse(breaker.bad());
+    breaker.good();
+    assertFalse(breaker.bad());
+    assertFalse(breaker.bad());
+    assertTrue(breaker.bad());
+  }
+
+  /** The waits double to the most, and shrink again once the policy has proved good. */
+  @Test
+  public void waitsLongerEachTime() {
+    Breaker breaker = breaker();
+    long[] waits = new long[5];
+    for (int i = 0; i < waits.length; i++) {
+      waits[i] = breaker.nextBackoffMs();
+    }
+    assertArrayEquals(new long[] {500, 1000, 2000, 4000, 5000}, waits);
+    for (int i = 0; i < 20; i++) {
+      breaker.good();
+    }
+    assertEquals(500, breaker.nextBackoffMs());
+  }
+
+  /** Each refused round makes the pause twice as long, and a good one starts anew. */
+  @Test
+  public void pausesLongerAfterEachRefusedRound() {
+    Refusals refusals = new Refusals(3);
+    long[] pauses = new long[10];
+    boolean[] rebuilds = new boolean[10];
+    for (int i = 0; i < pauses.length; i++) {
+      rebuilds[i] = refusals.add(1000);
+      pauses[i] = refusals.untilMs() - 1000;
+    }
+    assertArrayEquals(new long[] {10, 20, 40, 80, 160, 320, 640, 1280, 2000, 2000}, pauses);
+    assertArrayEquals(new boolean[] {false, false, true, false, false, true, false, false, false,
+        false}, rebuilds);
+    refusals.clear();
+    assertEquals(0, refusals.untilMs());
+    assertFalse(refusals.add(1000));
+    assertEquals(1010, refusals.untilMs());
+  }
+
+  private static Breaker breaker() {
+    Configuration conf = new Configuration(false);
+    conf.setInt(BridgeConfig.RESTART_BACKOFF_MAX_MS, 5000);
+    return new Breaker(new BridgeConfig(conf));
+  }
+
+  private static Thread started(Runnable task) {
+    Thread thread = new Thread(task);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  private static void awaitEnd(Thread thread) throws InterruptedException {
+    Until.waitUntil("the wait is over", () -> !thread.isAlive());
+  }
+}

@@ -1,0 +1,239 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.TreeMap;
+import org.loomcard.yarn.policyconfig.ConfigRefusedException;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.rounds.CommitReport;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.wire.ApplicationText;
+import org.loomcard.yarn.wire.AskText;
+import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.wire.Refusal;
+
+/**
+ * Books of one node and one application, in place of YARN's: enough for a policy to decide and to
+ * be counted. Slots are containers of 1024 MB.
+ */
+public final class TinySchedulerState implements SchedulerState {
+  static final int SLOTS = 8;
+  private static final long[] SIZE = {1024, 1};
+  private final List<Refusal> refusals = new ArrayList<>();
+  private final List<Long> numbers = new ArrayList<>();
+  private final List<Long> ended = new ArrayList<>();
+  private final List<Long> given = new ArrayList<>();
+  private final TreeMap<Long, String> running = new TreeMap<>();
+  private long nextContainer = 1;
+  private long nextNumber = 1;
+  private long firstOfPlan;
+  private long plan;
+  private int wanted;
+  private boolean askChanged;
+  private boolean planHadDecisions;
+  private PolicyConfig setup;
+  private boolean refuseSetups;
+  private boolean refusesAll;
+  private int doubleGrants;
+  private int batches;
+  private final List<Integer> batchesBefore = new ArrayList<>();
+  private boolean trial;
+
+  /** The application asks for so many more. */
+  public synchronized void ask(int count) {
+    wanted += count;
+    askChanged = true;
+  }
+
+  /** All running containers end. */
+  synchronized void endAll() {
+    ended.addAll(running.keySet());
+    running.clear();
+  }
+
+  public synchronized int running(String origin) {
+    return Collections.frequency(new ArrayList<>(running.values()), origin);
+  }
+
+  synchronized int wanted() {
+    return wanted;
+  }
+
+  synchronized void refuseSetups() {
+    refuseSetups = true;
+  }
+
+  /** From now on every decision is refused. */
+  public synchronized void refuseAll(boolean all) {
+    refusesAll = all;
+  }
+
+  @Override
+  public synchronized boolean hasNews() {
+    return askChanged || !ended.isEmpty() || !given.isEmpty();
+  }
+
+  @Override
+  public synchronized boolean hasDemand() {
+    return wanted > 0;
+  }
+
+  @Override
+  public synchronized boolean hasRefusals() {
+    return !refusals.isEmpty();
+  }
+
+  @Override
+  public synchronized void close(BatchWriter out, boolean snapshot) {
+    long now = out.nowMs();
+    if (snapshot) {
+      scratch(out, now);
+    } else {
+      if (planHadDecisions) {
+        long[] granted = new long[numbers.size()];
+        for (int i = 0; i < granted.length; i++) {
+          granted[i] = numbers.get(i);
+        }
+        out.outcomes(now, plan, firstOfPlan, granted, refusals);
+      }
+      for (long container : given) {
+        writeContainer(out, now, container, "fallback");
+      }
+      for (long container : ended) {
+        out.containerCompleted(now, container, "completed", 0, now, now);
+      }
+      if (askChanged || !given.isEmpty() || !refusals.isEmpty()) {
+        writeAsk(out, now);
+      }
+    }
+    clearNews();
+    batches++;
+    int left = SLOTS - running.size();
+    out.check(1, 1, running.size(), wanted, new long[] {left * 1024, left});
+  }
+
+  private void scratch(BatchWriter out, long now) {
+    batchesBefore.add(batches);
+    int leaf = 0;
+    while (!setup.queues.get(leaf).leaf) {
+      leaf++;
+    }
+    out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "", "n1", false);
+    out.applicationAdded(now, 1, new ApplicationText("application_1_0001", leaf, "alice", "tiny",
+        "TEST",
+        Collections.<String>emptyList(), 0, 0, Collections.<String, String>emptyMap()));
+    out.attemptAdded(now, 1, 1, 1, true);
+    out.attemptRegistered(now, 1);
+    for (long container : running.keySet()) {
+      writeContainer(out, now, container, running.get(container));
+    }
+    writeAsk(out, now);
+  }
+
+  private static void writeContainer(BatchWriter out, long now, long container, String origin) {
+    out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
+        origin, new ContainerText.Times(now, now, null)));
+  }
+
+  private void writeAsk(BatchWriter out, long now) {
+    out.ask(now, new AskText(1, 20, -1, false, SIZE, wanted, new AskText.Rows(), true, ""));
+  }
+
+  @Override
+  public synchronized CommitReport commit(PlanMessage message, boolean late) {
+    plan = message.round;
+    firstOfPlan = nextContainer;
+    planHadDecisions = !message.decisions.isEmpty();
+    int refused = 0;
+    for (int i = 0; i < message.decisions.size(); i++) {
+      PlanMessage.Allocate allocate = (PlanMessage.Allocate) message.decisions.get(i);
+      int granted = 0;
+      boolean whole = late || refusesAll;
+      while (!whole && granted < allocate.count && wanted > 0 && running.size() < SLOTS) {
+        grant("policy");
+        numbers.add(nextNumber - 1);
+        granted++;
+      }
+      if (granted < allocate.count) {
+        refusals.add(new Refusal(i, allocate.count - granted, late ? "LATE" : "NODE_FULL"));
+        refused += allocate.count - granted;
+      }
+    }
+    return new CommitReport(numbers.size(), 0, refused);
+  }
+
+  private void grant(String origin) {
+    if (running.put(nextContainer++, origin) != null) {
+      doubleGrants++;
+    }
+    nextNumber++;
+    wanted--;
+  }
+
+  @Override
+  public synchronized int fallbackRound() {
+    int granted = 0;
+    while (wanted > 0 && running.size() < SLOTS) {
+      grant("fallback");
+      given.add(nextContainer - 1);
+      granted++;
+    }
+    return granted;
+  }
+
+  @Override
+  public synchronized void check(PolicyConfig next) throws ConfigRefusedException {
+    if (refuseSetups) {
+      throw new ConfigRefusedException("queue root.default has live applications",
+          Collections.singletonList("application_1_0001"));
+    }
+  }
+
+  @Override
+  public synchronized void apply(PolicyConfig next, int version) throws ConfigRefusedException {
+    check(next);
+    setup = next;
+  }
+
+  @Override
+  public synchronized void beginTrial() {
+    trial = true;
+  }
+
+  @Override
+  public synchronized void endTrial() {
+    trial = false;
+  }
+
+  /** Whether a configuration is being tried. */
+  synchronized boolean isTrial() {
+    return trial;
+  }
+
+  @Override
+  public synchronized void clearNews() {
+    numbers.clear();
+    refusals.clear();
+    ended.clear();
+    given.clear();
+    askChanged = false;
+    planHadDecisions = false;
+  }
+
+  /** How many snapshots were sent. */
+  synchronized int snapshots() {
+    return batchesBefore.size();
+  }
+
+  /** How many batches had been sent when the snapshot of this number, from 1, was. */
+  synchronized int batchesBeforeSnapshot(int number) {
+    return batchesBefore.get(number - 1);
+  }
+
+  synchronized PolicyConfig setup() {
+    return setup;
+  }
+}

@@ -1,0 +1,89 @@
+package org.loomcard.yarn.metrics;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.metrics2.AbstractMetric;
+import org.apache.hadoop.metrics2.MetricsRecord;
+import org.apache.hadoop.metrics2.MetricsTag;
+import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.junit.Test;
+import org.loomcard.yarn.ConfigText;
+import org.loomcard.yarn.bridge.BridgeSamples;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+
+/** The bridge in Hadoop's metrics. */
+public class BridgeMetricsTest {
+  private static BridgeMetrics source(ShimMetrics shim) throws Exception {
+    AppliedConfig governing = new AppliedConfig(PolicyConfig.read(ConfigText.oneQueue()), 3, null);
+    return new BridgeMetrics(
+        () -> BridgeSamples.status(governing, new HashMap<String, String>()), shim);
+  }
+
+  /** Grants by origin, refusals by reason and together, the version and the state. */
+  @Test
+  public void countersAreShown() throws Exception {
+    ShimMetrics shim = new ShimMetrics();
+    shim.countPolicyGrant();
+    shim.countPolicyGrant();
+    shim.countFallbackGrant();
+    shim.countRefusals("NODE_FULL", 4);
+    shim.countRefusals("LATE", 1);
+    MetricsCollectorImpl collector = new MetricsCollectorImpl();
+    source(shim).getMetrics(collector, true);
+    MetricsRecord record = collector.getRecords().get(0);
+    Map<String, Object> shown = new HashMap<>();
+    for (AbstractMetric metric : record.metrics()) {
+      shown.put(metric.name(), metric.value());
+    }
+    assertEquals(2L, shown.get("GrantedByPolicy"));
+    assertEquals(1L, shown.get("GrantedByFallback"));
+    assertEquals(4L, shown.get("RefusedNodeFull"));
+    assertEquals(1L, shown.get("RefusedLate"));
+    assertEquals(5L, shown.get("Refused"));
+    assertEquals(3, shown.get("SetupVersion"));
+    for (String name : new String[] {"Up", "Rounds", "LastRoundMicros", "Late", "Resyncs"}) {
+      assertNotNull(name, shown.get(name));
+    }
+    String state = null;
+    for (MetricsTag tag : record.tags()) {
+      state = tag.name().equals("State") ? tag.value() : state;
+    }
+    assertNotNull(state);
+  }
+
+  /** The age of the last heartbeat is measured by the clock that never jumps. */
+  @Test
+  public void heartbeatsAgeByTheClockThatNeverJumps() {
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000_000); // its zero is anywhere
+    ShimMetrics shim = new ShimMetrics(nanos::get);
+    assertEquals(-1, shim.sinceNodeUpdateMs());
+    shim.nodeUpdated();
+    assertEquals(0, shim.sinceNodeUpdateMs());
+    nanos.addAndGet(2_500_000);
+    assertEquals(2, shim.sinceNodeUpdateMs());
+    shim.nodeUpdated();
+    assertEquals(0, shim.sinceNodeUpdateMs());
+  }
+
+  /** A second ResourceManager in the JVM is no failure, and a fail-over registers anew. */
+  @Test
+  public void comesAndGoes() throws Exception {
+    BridgeMetrics one = source(new ShimMetrics());
+    BridgeMetrics other = source(new ShimMetrics());
+    one.register();
+    other.register();
+    other.unregister();
+    one.unregister();
+    assertNull(DefaultMetricsSystem.instance().getSource(BridgeMetrics.NAME));
+    one.register();
+    assertNotNull(DefaultMetricsSystem.instance().getSource(BridgeMetrics.NAME));
+    one.unregister();
+  }
+}

@@ -1,0 +1,186 @@
+package org.loomcard.yarn.rounds;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.commons.io.IOUtils;
+import org.apache.hadoop.conf.Configuration;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+import org.loomcard.yarn.bridge.BridgeTest;
+import org.loomcard.yarn.bridge.TinySchedulerState;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.process.PolicyClient;
+import org.loomcard.yarn.process.PolicyFailureException;
+import org.loomcard.yarn.process.RunningPolicy;
+import org.loomcard.yarn.process.Watchdog;
+import org.loomcard.yarn.wire.EngineClock;
+
+/** When a round is wanted, and how long it may take; the policy answers as the test likes. */
+public class PolicyRoundsTest {
+  private static final String NOTHING = "";
+  private static final long FOR_EVER_MS = 3_600_000;
+  private static final String ONE = "[\"allocate\",1,20,-1,1,1,0]";
+  private final Configuration conf = new Configuration(false);
+  private final TinySchedulerState books = new TinySchedulerState();
+  private final BridgeCounters counters = new BridgeCounters();
+  private final Watchdog watchdog = new Watchdog();
+  private final AtomicLong nanos = new AtomicLong();
+  private AppliedConfig applied;
+  private PolicyRounds rounds;
+
+  @Before
+  public void apply() throws Exception {
+    try (InputStream first = BridgeTest.class.getResourceAsStream("first-setup.json")) {
+      PolicyConfig setup = PolicyConfig.read(IOUtils.toString(first, StandardCharsets.UTF_8));
+      applied = new AppliedConfig(setup, 1, null);
+      books.apply(setup, 1);
+    }
+  }
+
+  @After
+  public void stop() {
+    watchdog.stop();
+  }
+
+  private void make() {
+    BridgeConfig config = new BridgeConfig(conf);
+    EngineClock clock = new EngineClock(System.currentTimeMillis(), nanos::get);
+    rounds = new PolicyRounds(config, clock, books, watchdog,
+        new Standby(books, counters, () -> { }), counters);
+  }
+
+  /** A policy that does not answer is ended later by what the snapshot's records add. */
+  @Test
+  public void theHardDeadlineOfASnapshotGrowsWithItsRecords() {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 50);
+    conf.setInt(BridgeConfig.ROUND_SNAPSHOT_MICROS, 10_000);
+    make();
+    String ended = ended();
+    int records = rounds.lastRecords();
+    assertTrue("records " + records, records > 1);
+    assertEquals(50 + 10 * records, deadlineOf(ended));
+    assertEquals("another round has no more", 50, deadlineOf(ended()));
+    books.ask(8);
+    assertEquals(8, books.fallbackRound());
+    rounds.snapshotNext("test");
+    assertEquals(50 + 10 * (records + 8), deadlineOf(ended()));
+  }
+
+  private String ended() {
+    return assertThrows(PolicyFailureException.class,
+        () -> rounds.run(new Answering(NOTHING, FOR_EVER_MS), applied)).getMessage();
+  }
+
+  private static int deadlineOf(String message) {
+    String[] words = message.split(" ");
+    assertEquals(message, "no reply within", words[0] + " " + words[1] + " " + words[2]);
+    return Integer.parseInt(words[3]);
+  }
+
+  /** A plan that another round would have too late is in time for a snapshot. */
+  @Test
+  public void theDeadlineOfASnapshotGrowsWithItsRecords() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 1);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_SNAPSHOT_MICROS, 1_000_000);
+    make();
+    books.ask(8);
+    assertEquals(8, books.fallbackRound());
+    assertNull(rounds.run(new Answering(NOTHING, 5), applied).bad);
+    assertTrue("seconds enough", rounds.lastRecords() > 12);
+    assertEquals("the plan came too late", rounds.run(new Answering(NOTHING, 5), applied).bad);
+  }
+
+  /** After a refused round there is no other, until its pause is over or there is news. */
+  @Test
+  public void aRefusedRoundIsFollowedByItsPause() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    make();
+    books.ask(2);
+    books.refuseAll(true);
+    for (int pauseMs : new int[] {10, 20, 40}) {
+      assertTrue(rounds.isWanted());
+      rounds.run(new Answering(ONE, 0), applied);
+      pass(pauseMs);
+    }
+    rounds.run(new Answering(ONE, 0), applied);
+    assertFalse(rounds.isWanted());
+    books.ask(1);
+    assertTrue("news ends a pause", rounds.isWanted());
+    books.refuseAll(false);
+    rounds.run(new Answering(ONE, 0), applied);
+    assertEquals(1, books.running("policy"));
+    assertFalse("nothing is left to tell", rounds.isWanted());
+    books.refuseAll(true);
+    books.ask(1);
+    rounds.run(new Answering(ONE, 0), applied);
+    pass(10);
+  }
+
+  /** No round is wanted for so long, and then one is. */
+  private void pass(int pauseMs) {
+    assertEquals(pauseMs, rounds.toNextWakeUpMs(FOR_EVER_MS));
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(pauseMs - 1));
+    assertFalse("a pause of " + pauseMs + " ms", rounds.isWanted());
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+    assertTrue(rounds.isWanted());
+  }
+
+  /** Answers with these decisions, after some time if it was not killed. */
+  private final class Answering implements RunningPolicy, PolicyClient {
+    private final String decisions;
+    private final long waitMs;
+    private final CountDownLatch killed = new CountDownLatch(1);
+
+    private Answering(String decisions, long waitMs) {
+      this.decisions = decisions;
+      this.waitMs = waitMs;
+    }
+
+    @Override
+    public PolicyClient client() {
+      return this;
+    }
+
+    @Override
+    public String decide(String text) throws PolicyFailureException {
+      try {
+        if (killed.await(waitMs, TimeUnit.MILLISECONDS)) {
+          throw new PolicyFailureException("it was killed");
+        }
+      } catch (InterruptedException e) {
+        throw new PolicyFailureException("interrupted", e);
+      }
+      return "[\"plan\"," + text.split(",")[1] + ",[" + decisions + "],[],[],{},{},[],[],null]";
+    }
+
+    @Override
+    public String lastFailure() {
+      return "";
+    }
+
+    @Override
+    public void kill() {
+      killed.countDown();
+    }
+
+    @Override
+    public String describe() {
+      return "a test's policy";
+    }
+  }
+}

@@ -1,0 +1,114 @@
+"""What each queue is entitled to now: water-filling of use and demand, top down, by guarantee and
+weight.
+
+For every parent and every resource type: children's guarantees first as far as they want them, then
+the rest by weight
+up to what they want, then what nobody wants by weight up to their maxima, so that an idle cluster
+promises itself whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loomcard.api.view import asks_below
+from loomcard.model.objects import Queue
+from loomcard.model.resource import Resource, add_all
+
+
+def entitlements(
+    root: Queue, capacity: Resource, wanted: Callable[[Queue], Resource]
+) -> dict[Queue, Resource]:
+    """The entitlement of every queue, in whole units; siblings' never exceed their parent's.
+
+    ``wanted``: what a leaf queue asks for beyond what it holds.
+    """
+    pending = _pending(root, wanted)
+    found = {root: capacity}
+    for queue in _top_down(root):
+        children = queue.children
+        if not children:
+            continue
+        whole = found[queue]
+        columns = [_divide(whole[r], children, r, pending) for r in range(len(whole))]
+        for child, amounts in zip(children, zip(*columns, strict=True), strict=True):
+            found[child] = Resource(amounts)
+    return found
+
+
+def potential(leaf: Queue, root: Queue, capacity: Resource) -> Resource:
+    """What a leaf queue would be entitled to if it asked for everything: its siblings' demand and
+    the maxima on its path bound it, and its own demand does not.
+
+    It reads every ask of the siblings that demand, on each level of the path.
+    """
+    path = []
+    queue: Queue | None = leaf
+    while queue is not None and queue is not root:
+        path.append(queue)
+        queue = queue.parent
+    whole = capacity
+    for child in reversed(path):
+        assert child.parent is not None
+        siblings = child.parent.children
+        pending = {each: _asked(each) for each in siblings if each is not child}
+        pending[child] = capacity
+        place = siblings.index(child)
+        whole = Resource(_divide(whole[r], siblings, r, pending)[place] for r in range(len(whole)))
+    return whole
+
+
+def _asked(queue: Queue) -> Resource:
+    total = [0] * len(queue.used)
+    for ask in asks_below(queue) if queue.pending_count else ():
+        add_all([total], ask.size.times(ask.count))
+    return Resource(total)
+
+
+def _pending(root: Queue, wanted: Callable[[Queue], Resource]) -> dict[Queue, Resource]:
+    found: dict[Queue, Resource] = {}
+    for queue in reversed(_top_down(root)):
+        below = [found[child] for child in queue.children]
+        found[queue] = wanted(queue) if queue.leaf else _sum(below, len(queue.used))
+    return found
+
+
+def _sum(vectors: list[Resource], width: int) -> Resource:
+    total = [0] * width
+    for vector in vectors:
+        add_all([total], vector)
+    return Resource(total)
+
+
+def _top_down(queue: Queue) -> list[Queue]:
+    return [queue, *(below for child in queue.children for below in _top_down(child))]
+
+
+def _divide(whole: int, children: list[Queue], r: int, pending: dict[Queue, Resource]) -> list[int]:
+    most = [whole if c.maximum is None else min(c.maximum[r], whole) for c in children]
+    wanted = [min(c.used[r] + pending[c][r], m) for c, m in zip(children, most, strict=True)]
+    shares = [min(c.guaranteed[r], w) for c, w in zip(children, wanted, strict=True)]
+    shares = [min(s, whole) for s in shares]
+    weights = [c.weight for c in children]
+    for ceiling in (wanted, most):
+        _pour(whole - sum(shares), shares, ceiling, weights)
+    return shares
+
+
+def _pour(rest: int, shares: list[int], ceiling: list[int], weights: list[float]) -> None:
+    """Raise ``shares`` by weight until ``rest`` is gone or every one has met its ceiling."""
+    while rest > 0:
+        open_ = [i for i, s in enumerate(shares) if s < ceiling[i]]
+        if not open_:
+            return
+        total = sum(weights[i] for i in open_)
+        gave = 0
+        for i in open_:
+            part = min(int(rest * weights[i] / total), ceiling[i] - shares[i])
+            shares[i] += part
+            gave += part
+        if gave == 0:  # fewer units than queues: one each, first come
+            for i in open_[:rest]:
+                shares[i] += 1
+                gave += 1
+        rest -= gave

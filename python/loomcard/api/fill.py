@@ -1,0 +1,377 @@
+"""The shared loop: serve members in order, one container a time, until nothing more fits.
+
+``order`` gives a member's key from the member and the cluster's capacity alone; the index re-keys
+only members that
+changed, so the author writes one line and the loop stays fast. Queues below their guaranteed
+capacity come first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Container, Iterable
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Any, Literal
+
+from mypy_extensions import mypyc_attr
+
+from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
+from loomcard.api.plan import Plan
+from loomcard.api.view import WITHHELD
+from loomcard.model.fit_index import SHAPES_KEPT, Shape
+from loomcard.model.objects import Application, Ask, Member, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits
+from loomcard.model.state import ClusterState
+
+ALL = 1 << 30
+"""A count of containers that no round reaches."""
+
+SHARE = "SHARE"
+"""The reason of an ask that waits because its application holds what its policy lets it have."""
+
+RESERVED = "RESERVED"
+"""The reason of an ask that waits because what is free is kept for others."""
+
+Order = Callable[[Any], Any]
+Entry = Any
+"""Whether others go first, its key, submission, number, and the member: a tuple, told from the
+superseded ones by its identity. Any, since compiled code makes typed tuples anew.
+"""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Index:
+    """The members of one queue in the order of one policy, kept from round to round.
+
+    Applications stand in one heap for each shape of container that they ask for, so that those
+    whose shapes fit nowhere are not looked at; child queues stand in one. ``guarantees_first``:
+    queues below their guarantee go before the others, whatever the order.
+    """
+
+    def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
+        self.queue = queue
+        self.guarantees_first = guarantees_first
+        self.stale: dict[Member, None] = {}
+        self.entries: dict[Member, Entry] = {}
+        self.heaps: dict[Shape | None, list[Entry]] = {}
+        self.capacity_version = -1
+        self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
+        self._at: Shape | None = None  # the heap in which the top was found
+        self._aside: list[tuple[Shape | None, Entry]] = []
+        queue.watchers.append(self.stale)
+
+    def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
+        """Re-key what changed; all, when the capacity has another ``version``."""
+        if rebuild or version != self.capacity_version:
+            self.capacity_version = version
+            changed = members_of(self.queue)
+            self.entries.clear()
+            self.heaps.clear()
+        else:
+            changed = list(self.stale)
+            if len(self.heaps) > 2 * SHAPES_KEPT:
+                self.heaps = {shape: heap for shape, heap in self.heaps.items() if heap}
+        for member in changed:
+            self.rekey(order, member)
+        if changed:
+            self.stale.clear()
+            self.untold.update(dict.fromkeys(changed))
+
+    def rekey(self, order: Order, member: Member) -> None:
+        """Give a changed member its new place; one that does not demand has none."""
+        if member.pending_count <= 0:
+            self.entries.pop(member, None)
+            return
+        entry = self._entry(order, member)
+        for shape in shapes_of(member):
+            self._push(shape, entry)
+
+    def _entry(self, order: Order, member: Member) -> Entry:
+        after = self.guarantees_first and not member.below_guaranteed
+        entry: Entry = (after, order(member), member.submitted_ms, member.number, member)
+        self.entries[member] = entry
+        return entry
+
+    def _push(self, shape: Shape | None, entry: Entry) -> None:
+        heap = self.heaps.get(shape)
+        if heap is None:
+            heap = self.heaps[shape] = []
+        heappush(heap, entry)
+        if len(heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
+            live: list[Entry] = [e for e in heap if self.entries.get(e[4]) is e]
+            heap[:] = {e[3]: e for e in live}.values()
+            heapify(heap)
+
+    def top(self, full: Container[Any] = ()) -> Member | None:
+        """The first of all that demand something that is not ``full``; None if none does."""
+        entries = self.entries
+        best: Entry = None
+        for shape, heap in self.heaps.items():
+            if shape in full:
+                continue
+            while heap and entries.get(heap[0][4]) is not heap[0]:
+                heappop(heap)  # superseded
+            if heap and (best is None or heap[0] < best):
+                best = heap[0]
+                self._at = shape
+        return None if best is None else best[4]
+
+    def served(self, order: Order, member: Member) -> None:
+        """The top got something: its new place."""
+        self.stale.pop(member, None)
+        heap = self.heaps[self._at]
+        if member.pending_count > 0 and only_shape_of(member) == self._at:
+            heapreplace(heap, self._entry(order, member))
+            return
+        heappop(heap)
+        self.rekey(order, member)
+
+    def take_top(self) -> list[tuple[Shape | None, Entry]]:
+        """Remove the top from every heap in which it is first; ``restore`` puts it back."""
+        found = [(self._at, heappop(self.heaps[self._at]))]
+        top = found[0][1][4]
+        for shape, heap in self.heaps.items():
+            while heap and heap[0][4] is top:
+                found.append((shape, heappop(heap)))
+        return found
+
+    def set_aside(self) -> None:
+        """The top gets nothing in this call, whatever it asks for."""
+        self._aside += self.take_top()
+
+    def put_back(self) -> None:
+        """The call is over: who was set aside may try again in the next."""
+        if self._aside:
+            self.restore(self._aside)
+            self._aside = []
+
+    def restore(self, taken: Iterable[tuple[Shape | None, Entry]]) -> None:
+        """Put back what was taken out, but for what has another place by now."""
+        for shape, entry in taken:
+            if self.entries.get(entry[4]) is entry:
+                self._push(shape, entry)
+
+
+def only_shape_of(member: Member) -> Shape | Literal[False] | None:
+    """The one shape that a member asks for, as ``shapes_of`` gives it; False where it has more."""
+    if isinstance(member, Queue):
+        return None
+    asks = member.asks
+    return (asks[0].size, asks[0].label) if len(asks) == 1 else False
+
+
+def shapes_of(member: Member) -> Iterable[Shape | None]:
+    """The shapes that an application asks for; of a queue nobody knows but its policy."""
+    if isinstance(member, Queue):
+        return _UNKNOWN
+    asks = member.asks
+    if len(asks) == 1:
+        return ((asks[0].size, asks[0].label),)
+    return dict.fromkeys((ask.size, ask.label) for ask in asks if ask.count > 0)
+
+
+_UNKNOWN = (None,)
+
+
+def fill(
+    plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1,
+    hold_after_ms: int = HOLD_AFTER_MS, goes_on: bool = False,
+) -> Plan:  # fmt: skip
+    """Grant containers to the scope's members, in order, until nothing fits.
+
+    ``order``: a member's sort key; ties go by submission, then number. It may look at the member
+    and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
+    call. ``turn_containers``: how many containers a child queue's policy may grant in one turn;
+    one that demands alone may take all. ``hold_after_ms``: for how long the first in line of a leaf
+    queue is passed over, because it fits nowhere, before room is held for it; 0: none is.
+    ``goes_on``: the policy does nothing else in ``decide``, so that later turns of the round need
+    not call it (``plan.go_on``).
+    """
+    view = plan.view
+    frame = sys._getframe(1)
+    place = (frame.f_code.co_filename, frame.f_lineno)
+    index = view._indexes.get(place)
+    if index is None:
+        index = view._indexes[place] = Index(view.queue)
+    serving = _Fill(plan, index, order, live, turn_containers, hold_after_ms)
+    if goes_on:
+        plan.go_on = serving.run
+    serving.run()
+    return plan
+
+
+class _Fill:
+    """One plan's use of an index: what a turn of the policy runs."""
+
+    __slots__ = ("full", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
+
+    def __init__(
+        self, plan: Plan, index: Index, order: Order, live: bool, turn_containers: int,
+        hold_after_ms: int,
+    ) -> None:  # fmt: skip
+        self.plan = plan
+        self.index = index
+        self.order = order
+        self.live = live
+        self.turn_containers = turn_containers
+        self.hold_after_ms = hold_after_ms
+        self.full = ExhaustedShapes(plan.view._ledger, plan.view._draft.full)
+
+    def run(self) -> None:
+        plan, index = self.plan, self.index
+        view = plan.view
+        leaf, ledger = view.queue.leaf, view._ledger
+        if leaf and ledger.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue)
+        if index.stale or self.live or index.capacity_version != ledger.capacity_version:
+            index.refresh(ledger.capacity_version, self.order, self.live)
+        if plan.spent:
+            return
+        if not leaf:
+            _give_turns(plan, index, self.order, self.turn_containers)
+            return
+        _serve_applications(plan, index, self.order, self.full)
+        if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
+            tell(plan, index.untold)
+            want_room(plan, index, self.hold_after_ms)
+
+
+def members_of(queue: Queue) -> list[Member]:
+    """A queue's applications by number, or its child queues."""
+    if queue.leaf:
+        return sorted(queue.applications.values(), key=lambda app: app.number)
+    return list(queue.children)
+
+
+class ExhaustedShapes:
+    """Which shapes fit nowhere any more; nothing is freed while a round lasts.
+
+    ``shared``: what earlier calls of the round found out already.
+    """
+
+    def __init__(self, ledger: ClusterState, shared: set[Shape] | None = None) -> None:
+        self._ledger = ledger
+        self._shapes: set[Shape] = set() if shared is None else shared
+
+    def __contains__(self, shape: object) -> bool:
+        return shape in self._shapes
+
+    def everything(self) -> bool:
+        """Nothing that anybody asks for fits any more."""
+        return len(self._shapes) >= len(self._ledger.shapes)
+
+    def add(self, shape: Shape) -> None:
+        """One shape was found to fit nowhere: then look at all, so that not every member must try
+        in vain.
+        """
+        shapes = self._ledger.shapes
+        if len(shapes) > SHAPES_KEPT:
+            self._add_larger(*shape)
+        elif not self._shapes:
+            of = self._ledger.rooms.of
+            self._shapes.update(s for s in shapes if of(*s).first() is None)
+        self._shapes.add(shape)
+
+    def _add_larger(self, size: Resource, label: str) -> None:
+        """Too many shapes to look for each on every node: those that are larger than one which fits
+        nowhere, or in some type than what any node has left.
+        """
+        offers = self._ledger.rooms.offers
+        rooms = [node.room for node in self._ledger.nodes.values() if offers(node, label)]
+        most = [max(column) for column in zip(*rooms, strict=True)] or [0] * len(size)
+        for shape in self._ledger.shapes:
+            if shape[1] == label and (fits(size, shape[0]) or not fits(shape[0], most)):
+                self._shapes.add(shape)
+
+
+def _serve_applications(plan: Plan, index: Index, order: Order, full: ExhaustedShapes) -> None:
+    while not plan.spent and not full.everything():
+        app = index.top(full)
+        if app is None:
+            break
+        if serve(plan, app, full):
+            index.served(order, app)
+        else:
+            index.set_aside()
+    index.put_back()
+
+
+def serve(
+    plan: Plan, app: Any, full: ExhaustedShapes, most: Resource | None = None,
+    reserved: Container[Any] = (),
+) -> bool:  # fmt: skip
+    """One container for the first of the application's asks that fits; asks that fit nowhere are
+    passed over, and so are those beyond ``most`` and of shapes for which nothing but what is
+    ``reserved`` for others is left.
+    """
+    for ask in app.asks:
+        if ask.count <= 0:
+            continue
+        shape = (ask.size, ask.label)
+        if shape in reserved:
+            plan.wait(ask, RESERVED)
+            continue
+        if shape in full:
+            plan.wait(ask, no_room(plan.view._ledger, ask))
+            continue
+        limit = plan.limited(ask)
+        if limit is not None:
+            plan.wait(ask, limit)
+            continue
+        if not plan.allows(ask):
+            continue
+        if most is not None and not fits(ask.size, most):
+            plan.wait(ask, SHARE)
+            continue
+        node = plan.place(ask)
+        if node is not None:
+            plan.grant(ask, node)
+            return True
+        plan.wait(ask, _why_nowhere(plan, ask, shape, full))
+    return False
+
+
+def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: ExhaustedShapes) -> str:
+    if plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
+        full.add(shape)
+        return no_room(plan.view._ledger, ask)
+    return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
+
+
+def tell(plan: Plan, untold: dict[Member, None]) -> None:
+    """Asks that came while the cluster was full were not looked at; they wait for room alike."""
+    for member in untold:
+        if isinstance(member, Application):
+            for ask in member.asks:
+                if ask.count > 0 and ask.told is None:
+                    plan.wait(ask, plan.limited(ask) or no_room(plan.view._ledger, ask))
+    untold.clear()
+
+
+def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
+    while not plan.spent:
+        child: Any = index.top()
+        if child is None:
+            break
+        alone = len(index.entries) == 1  # nobody to take turns with
+        if take_turn(plan, index, child, ALL if alone else count):
+            index.served(order, child)
+        elif child in index.entries:
+            index.set_aside()
+    index.put_back()
+
+
+def take_turn(
+    plan: Plan, index: Index, child: Queue, count: int, limit: Resource | None = None
+) -> bool:
+    """Let a child queue's policy decide; whether it took something. One that holds back leaves the
+    index until its next change or timer.
+    """
+    taken = plan.turn(child, count, limit)
+    if taken.count:
+        return True
+    index.stale.pop(child, None)
+    if taken.stopped == WITHHELD:
+        del index.entries[child]
+    return False

@@ -1,0 +1,141 @@
+"""The shared walk: one policy serves a whole tree of queues, one container a time.
+
+From the root down, at each queue, the first member in the order of its level is tried: an
+application is served, a queue with a policy of its own gets a turn, any other queue is walked into.
+One that gets nothing is set aside for the rest of the call. Each level is re-keyed only for members
+that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mypy_extensions import mypyc_attr
+
+from loomcard.api.fill import ALL, SHARE, ExhaustedShapes, Index, Order, serve, take_turn, tell
+from loomcard.api.hold import HOLD_AFTER_MS, Rules, serve_holds, want_room
+from loomcard.api.plan import Plan
+from loomcard.model.objects import Application, Ask, Member, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits
+from loomcard.model.state import ClusterState
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Level(Index):
+    """One queue of a walked tree: its members in the order of ``order``.
+
+    ``order`` gives a member's sort key from the member and the cluster's capacity alone; ties go by
+    submission, then number. Guarantees are the policy's to honour.
+    """
+
+    one_at_a_time = False
+    """A child queue that demands alone gets one container a turn nevertheless."""
+
+    def __init__(self, queue: Queue, order: Order) -> None:
+        super().__init__(queue, guarantees_first=False)
+        self.order = order
+
+    def update(self, ledger: ClusterState) -> None:
+        """Re-key what changed since the last call; a level with books of its own looks first."""
+        if self.stale or self.capacity_version != ledger.capacity_version:
+            self.refresh(ledger.capacity_version, self.order)
+
+    def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
+        """Why the policy itself gives ``app`` nothing now; None if it may have a container."""
+        return None
+
+    def limit_of(self, member: Member) -> Resource | None:  # noqa: ARG002 - as above
+        """The amounts that a member may be given now; None: no bound."""
+        return None
+
+
+Levels = dict[Queue, Level]
+
+
+class LevelRules(Rules):
+    """What the levels forbid is held for nobody either."""
+
+    def __init__(self, levels: Levels) -> None:
+        self._levels = levels
+
+    def forbids(self, ask: Ask) -> Reason | str | None:
+        """As the level of its queue says of its application, and of this size."""
+        app = ask.application
+        level = self._levels[app.queue]
+        reason = level.forbids(app)
+        most = None if reason else level.limit_of(app)
+        return reason if most is None or fits(ask.size, most) else SHARE
+
+
+def fill_tree(
+    plan: Plan, level_of: Callable[[Queue], Level], hold_after_ms: int = HOLD_AFTER_MS
+) -> Plan:
+    """Grant containers until nothing fits, down the tree of queues that the policy governs.
+
+    ``level_of``: makes the level of a queue, once for each queue of the scope that no other policy
+    governs. ``hold_after_ms``: as of ``fill``.
+    """
+    view = plan.view
+    ledger = view._ledger
+    levels: Levels | None = view._indexes.get("levels")
+    if levels is None:
+        levels = view._indexes["levels"] = {q: level_of(q) for q in _governed(view.queue)}
+    for level in levels.values():
+        level.update(ledger)
+    if plan.spent:
+        return plan
+    rules = LevelRules(levels)
+    if ledger.holds and serve_holds(plan, levels.__contains__, rules):
+        for level in levels.values():
+            level.update(ledger)
+    full, root = ExhaustedShapes(ledger, view._draft.full), levels[view.queue]
+    while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
+        pass
+    for level in levels.values():
+        level.put_back()
+        if level.queue.leaf and level.untold and not plan.spent:
+            tell(plan, level.untold)
+        if level.queue.leaf and not plan.spent:
+            want_room(plan, level, hold_after_ms, rules)
+    return plan
+
+
+def _governed(scope: Queue) -> list[Queue]:
+    below = [q for c in scope.children if c.policy is None for q in _governed(c)]
+    return [scope, *below]
+
+
+def _serve_one(
+    plan: Plan, levels: Levels, level: Level, full: ExhaustedShapes, *, alone: bool
+) -> bool:
+    """One container for the first below ``level`` that can have it; whether one was granted."""
+    alone = alone and len(level.entries) == 1
+    while not plan.spent and not full.everything():
+        member: Any = level.top(full)
+        if member is None:
+            return False
+        if level.queue.leaf:
+            got = _serve_application(plan, level, member, full)
+        elif member.policy is not None:
+            count = ALL if alone and not level.one_at_a_time else 1
+            got = take_turn(plan, level, member, count, level.limit_of(member))
+        else:
+            got = _serve_one(plan, levels, levels[member], full, alone=alone)
+        if got:
+            level.served(level.order, member)
+            return True
+        if member in level.entries:
+            level.set_aside()
+    return False
+
+
+def _serve_application(plan: Plan, level: Level, app: Application, full: ExhaustedShapes) -> bool:
+    reason = level.forbids(app)
+    if reason is None:
+        return serve(plan, app, full, level.limit_of(app))
+    for ask in app.asks:  # this reason, whatever limits say too: held back, it is not told again
+        if ask.count > 0:
+            plan.wait(ask, reason)
+    return False

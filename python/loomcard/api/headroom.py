@@ -1,0 +1,24 @@
+"""What the queue tree leaves to an application, for policies that tell AMs their headroom."""
+
+from __future__ import annotations
+
+from loomcard.model.objects import Queue
+from loomcard.model.resource import Resource
+
+Told = tuple[int, ...]
+"""Amounts as plain data, which a memory may hold."""
+
+EVERYBODY = ""
+
+
+def rooms(leaf: Queue, free: Resource) -> dict[str, Told]:
+    """By user, the least of ``free`` and of what the maxima along the path and the user limit
+    leave, never below 0; where no user limit holds, ``EVERYBODY``'s alone.
+    """
+    for queue in leaf.capped:
+        assert queue.maximum is not None
+        free = free.least(queue.maximum.minus(queue.used))
+    found, limit = {EVERYBODY: free}, leaf.user_limit
+    if limit is not None:
+        found = {user: free.least(limit.minus(used)) for user, used in leaf.user_used.items()}
+    return {user: tuple(max(0, amount) for amount in room) for user, room in found.items()}

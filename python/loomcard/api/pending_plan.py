@@ -1,0 +1,208 @@
+"""The decisions of one round, from all instances, in order of call; they take effect on the ledger
+at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Ask, Container, Node
+from loomcard.model.reasons import Reason
+from loomcard.model.state import ClusterState
+from loomcard.wire.messages import Allocate, Amounts, Decision, Keep, PlanReply, Preempt, Release
+
+AT_ONCE_MS = 1
+"""As ``hold_after_ms``: room is held for the first in line as soon as it fits nowhere."""
+
+
+class Grant:
+    """One Allocate in the making: containers of one ask on one node, for one instance."""
+
+    __slots__ = ("ask", "containers", "instance", "node", "tag")
+
+    def __init__(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
+        self.ask = ask
+        self.node = node
+        self.instance = instance
+        self.tag = tag
+        self.containers: list[Container] = []
+
+
+class Taking:
+    """One Preempt in the making."""
+
+    __slots__ = ("container", "grace_ms", "instance", "reason")
+
+    def __init__(self, container: Container, grace_ms: int, reason: str, instance: int) -> None:
+        self.container = container
+        self.grace_ms = grace_ms
+        self.reason = reason
+        self.instance = instance
+
+
+class Holding:
+    """One hold in the making, or the end of one (``node`` None)."""
+
+    __slots__ = ("ask", "instance", "node", "until_ms")
+
+    def __init__(self, ask: Ask, node: Node | None, until_ms: int | None, instance: int) -> None:
+        self.ask = ask
+        self.node = node
+        self.until_ms = until_ms
+        self.instance = instance
+
+
+Step = Grant | Taking | Holding
+
+
+class PendingPlan:
+    """What the instances of a round have decided so far."""
+
+    def __init__(self, ledger: ClusterState, now_ms: int) -> None:
+        self.ledger = ledger
+        self.now_ms = now_ms
+        self.steps: list[Step] = []
+        self.wakes: dict[int, int | None] = {}
+        self.waits: dict[Ask, str] = {}
+        self.reports: dict[str, tuple[int, dict[str, Any]]] = {}  # by queue: who, what
+        self.reporters: set[int] = set()  # instances
+        self.headroom: dict[int, Amounts] = {}
+        self.faults: list[tuple[int, str, str]] = []
+        self.full: set[Shape] = set()  # what was found to fit nowhere any more
+        self.again = False  # every ask that waits was told why before this stage
+        self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
+        self._holds = ledger.holds.rows()  # before the round
+        self._passed: dict[int, set[Shape]] = {}
+
+    def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
+        """Allocate one container; a run of equal grants becomes one decision."""
+        container = self.ledger.grant(ask, node, self.now_ms)
+        container.instance = instance
+        container.tag = tag
+        if self.steps:
+            last = self.steps[-1]
+            if (
+                type(last) is Grant
+                and last.ask is ask
+                and last.node is node
+                and last.instance == instance
+                and last.tag == tag
+            ):
+                last.containers.append(container)
+                return
+        step = Grant(ask, node, instance, tag)
+        step.containers.append(container)
+        self.steps.append(step)
+
+    def preempt(self, container: Container, grace_ms: int, reason: str, instance: int) -> None:
+        """Take a running container back."""
+        container.preempting_since = self.now_ms
+        self.steps.append(Taking(container, grace_ms, reason, instance))
+
+    def hold(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
+        """Keep room on a node for an ask, which the caller has found to be allowed."""
+        self.ledger.holds.put(ask, node, self.now_ms, until_ms)
+        self.steps.append(Holding(ask, node, until_ms, instance))
+
+    def release_hold(self, ask: Ask, instance: int) -> None:
+        """Give the room back that is kept for an ask, on all nodes."""
+        self.ledger.holds.end_all(ask)
+        self.steps.append(Holding(ask, None, None, instance))
+
+    def passed_over(self, after_ms: int) -> set[Shape]:
+        """The shapes that nobody was granted for so long, while other containers were granted; for
+        ``AT_ONCE_MS`` whether others were or not.
+        """
+        found = self._passed.get(after_ms)
+        if found is None:
+            since_ms, others = self.now_ms - after_ms, after_ms > AT_ONCE_MS
+            found = self.ledger.lines.passed_over(since_ms, others=others)
+            self._passed[after_ms] = found
+        return found
+
+    def wait(self, ask: Ask, reason: Reason | str) -> None:
+        """Say why an ask gets nothing; told only when it is another reason than before."""
+        if ask.told != reason and not (self.again and ask.told):
+            ask.told = str(reason)
+            self.waits[ask] = ask.told
+
+    def report(self, path: str, report: dict[str, Any], instance: int) -> None:
+        """Show a report for a queue; the last one of a round counts."""
+        self.reports[path] = instance, report
+        self.reporters.add(instance)
+
+    def drop(self, instance: int) -> None:
+        """Take back everything that one instance decided in this round."""
+        for step in self.steps:
+            if step.instance == instance:
+                _take_back(self.ledger, step)
+        self.steps = [step for step in self.steps if step.instance != instance]
+        self.wants = {ask: who for ask, who in self.wants.items() if who != instance}
+        self._hold_again()
+        self.reports = {path: told for path, told in self.reports.items() if told[0] != instance}
+        self.reporters.discard(instance)
+        self.full.clear()
+        self.wakes.pop(instance, None)
+
+    def _hold_again(self) -> None:
+        """The holds from before the round, and what the steps that are left make of them."""
+        holds = self.ledger.holds
+        holds.restore(self._holds)
+        for step in self.steps:
+            if isinstance(step, Taking):
+                continue
+            ask, node = step.ask, step.node
+            if isinstance(step, Holding) and node is not None:
+                if holds.why_not(ask, node) is None:
+                    holds.put(ask, node, self.now_ms, step.until_ms)
+            elif node is None or ask.count == 0:
+                holds.end_all(ask)
+            elif node.hold is not None and node.hold.ask is ask:
+                holds.end(node.hold)
+
+    def undo(self) -> None:
+        """Take back every step, last first: the state before the round."""
+        for step in reversed(self.steps):
+            _take_back(self.ledger, step)
+        self.ledger.holds.restore(self._holds)
+
+    def decisions(self) -> list[Decision]:
+        """The steps as they cross the wire."""
+        return [as_decision(step) for step in self.steps]
+
+    def reply(self, round_number: int) -> PlanReply:
+        """The plan of the round, but for what instances saved."""
+        return PlanReply(
+            round_number,
+            self.decisions(),
+            sorted(self.wakes.items()),
+            sorted((*ask.key, reason) for ask, reason in self.waits.items()),
+            {path: report for path, (_, report) in self.reports.items()},
+            {},
+            self.faults,
+            sorted(self.headroom.items()),
+        )
+
+
+def as_decision(step: Step) -> Decision:
+    """A step as it crosses the wire."""
+    if type(step) is Grant:
+        attempt, priority, request_id = step.ask.key
+        return Allocate(
+            attempt, priority, request_id, step.node.number, len(step.containers), step.instance
+        )
+    if type(step) is Holding:
+        if step.node is None:
+            return Release(*step.ask.key, step.instance)
+        return Keep(*step.ask.key, step.node.number, step.until_ms, step.instance)
+    assert type(step) is Taking
+    return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
+
+
+def _take_back(ledger: ClusterState, step: Step) -> None:
+    if type(step) is Grant:
+        for container in reversed(step.containers):
+            ledger.undo(container)
+    elif type(step) is Taking:
+        step.container.preempting_since = None

@@ -1,0 +1,239 @@
+"""What a policy returns: decisions, timers, reasons, reports. It answers as if its decisions had
+been carried out.
+
+A Plan asserts what a plan may never do: exceed a node, an ask, a limit of the queue tree or the
+turn it was given. A
+broken policy therefore fails at its own line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from loomcard.api.pending_plan import as_decision
+from loomcard.api.plan_checks import PlanError, amounts, whole, word
+from loomcard.api.report import FROM_ABOVE, ReportError, as_json
+from loomcard.api.view import ClusterView, TurnResult, asks_below
+from loomcard.model import placement
+from loomcard.model.objects import Application, Ask, Container, Member, Node, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, share
+from loomcard.wire.messages import Decision
+
+
+class Plan:
+    """The decisions of one instance in one round, on top of all that was decided before it in the
+    round.
+    """
+
+    def __init__(self, view: ClusterView) -> None:
+        self.view = view
+        self._ledger = view._ledger
+        self._draft = view._draft
+        self._allowance = view._allowance
+        self._instance = view.queue.number
+        self._draft.wakes.setdefault(self._instance, None)
+        self.go_on: Callable[[], Any] | None = None
+        """What a later turn of the round runs in place of ``decide``, on this plan and without
+        news; None: ``decide`` is called again. For policies whose turns are short: what is made
+        ready once need not be made ready for each container.
+        """
+
+    # Decisions
+
+    def allocate(self, ask: Ask, node: Node, count: int = 1, tag: Any = None) -> None:
+        """Grant ``count`` containers of ``ask`` on ``node``; ``tag`` (plain data) stays with each
+        and with a refusal.
+
+        Raises PlanError, with the reason, where node, ask, queue tree or turn forbid one of them;
+        those before it stand.
+        """
+        if count < 1:
+            raise PlanError(f"{ask!r} on {node.id}: a count of {count}")
+        for _ in range(count):
+            reason = self.why_not(ask, node)
+            if reason is not None:
+                raise PlanError(f"{ask!r} on {node.id}: {reason}")
+            if self._allowance is not None and not self._allowance.allows(ask.size):
+                raise PlanError(f"{ask!r} on {node.id}: beyond what this turn may take")
+            self.grant(ask, node, tag)
+
+    def grant(self, ask: Ask, node: Node, tag: Any = None) -> None:
+        """As ``allocate`` of one, for a caller that has just asked ``place``, ``limited`` and
+        ``allows`` itself.
+        """
+        self._draft.grant(ask, node, self._instance, tag)
+        if self._allowance is not None:
+            self._allowance.take(ask.size)
+
+    def preempt(self, container: Container, grace_ms: int, reason: str) -> None:
+        """Take a container back: the AM is told, and it is killed after ``grace_ms``. Raises
+        PlanError if it is not running.
+        """
+        if container.number == 0 or container.number not in self._ledger.containers:
+            raise PlanError(f"{container!r}: only a confirmed, live container can be preempted")
+        if container.preempting_since is not None:
+            raise PlanError(f"{container!r}: is being preempted already")
+        grace_ms = whole(grace_ms, "preempt, grace_ms")
+        self._draft.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
+
+    def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
+        """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
+        until ``until_ms`` or until it is given up. An ask has holds on at most ``hold_nodes`` nodes
+        (a key of its queue, 1 by default): when it has as many, the one placed first makes way.
+
+        What is free there, and what becomes free, is withheld from all other asks, up to the ask's
+        size. Raises PlanError, with the reason, where ``why_no_hold`` has one.
+        """
+        until_ms = None if until_ms is None else whole(until_ms, "hold, until_ms")
+        if until_ms is not None and until_ms <= self.view.now_ms:
+            raise PlanError(f"hold until {until_ms} at {self.view.now_ms}: not in the future")
+        reason = self.why_no_hold(ask, node)
+        if reason is not None:
+            raise PlanError(f"hold for {ask!r} on {node.id}: {reason}")
+        self._draft.hold(ask, node, until_ms, self._instance)
+
+    def release_hold(self, ask: Ask) -> None:
+        """Give up the holds of ``ask``. Raises PlanError if it has none."""
+        if not ask.holds:
+            raise PlanError(f"{ask!r} has no hold")
+        self._draft.release_hold(ask, self._instance)
+
+    def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> TurnResult:
+        """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
+        amounts.
+        """
+        if self.view._turn is None or not self._governs(child):
+            raise PlanError(f"{child.path} is no child scope of {self.view.queue.path}")
+        return self.view._turn(child, count, limit)
+
+    def _governs(self, child: Queue) -> bool:
+        """It is the next scope below: between it and this one no other policy stands."""
+        above = child.parent
+        while above is not None and above is not self.view.queue and above.policy is None:
+            above = above.parent
+        return above is self.view.queue and child.policy is not None
+
+    def wake_at(self, at_ms: int) -> None:
+        """Call the policy again at ``at_ms`` at the latest; the earliest of a round counts."""
+        at_ms = whole(at_ms, "wake_at")
+        if at_ms <= self.view.now_ms:
+            raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
+        known = self._draft.wakes.get(self._instance)
+        self._draft.wakes[self._instance] = at_ms if known is None else min(known, at_ms)
+
+    # What is told
+
+    def wait(self, ask: Ask, reason: Reason | str) -> None:
+        """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
+        self._draft.wait(ask, reason if type(reason) is Reason else word(reason, "wait"))
+
+    def report(self, queue: Queue, state: object) -> None:
+        """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
+        object of a dataclass made with ``shown``, or a dict of plain data, a figure a key.
+
+        It stands until the next one for the queue; a queue with a policy of its own has that one's
+        and this one's beside each other. Raises PlanError on what cannot be shown.
+        """
+        above = queue.policy is not None and queue.number != self._instance
+        name = queue.path + (FROM_ABOVE if above else "")
+        try:
+            self._draft.report(name, as_json(state), self._instance)
+        except ReportError as error:
+            raise PlanError(f"report on {queue.path}: {error}") from error
+
+    @property
+    def report_due(self) -> bool:
+        """Whether a second of ``view.now_ms`` has passed since this instance last reported; a
+        policy whose report is dear asks it first. Where it is False, the policy is called again
+        when it is True, so that the last state of all is shown too.
+        """
+        due_ms = self.view._report_due_ms
+        if due_ms <= self.view.now_ms:
+            return True
+        self.wake_at(due_ms)
+        return False
+
+    def headroom(self, application: Application, resource: Resource) -> None:
+        """Tell the application's AM that it may still obtain ``resource``, in place of the engine's
+        own figure.
+        """
+        width = len(self._ledger.capacity)
+        self._draft.headroom[application.number] = amounts(resource, width, "headroom")
+
+    # What may be
+
+    def why_not(self, ask: Ask, node: Node) -> Reason | None:
+        """Why one container of ``ask`` may not go to ``node``; None if it may."""
+        return self._ledger.why_not(ask, node)
+
+    def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
+        """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has holds
+        for one ask, a node has one, a queue's holds are at most a part of its maximum, and what
+        the ask could not run on or a limit forbids is not held.
+        """
+        return self._ledger.holds.why_not(ask, node)
+
+    def limited(self, ask: Ask) -> Reason | None:
+        """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
+        none does.
+        """
+        return self._ledger.limited(ask)
+
+    def allows(self, ask: Ask) -> bool:
+        """Whether this turn may take one more container of the ask's size."""
+        return self._allowance is None or self._allowance.allows(ask.size)
+
+    @property
+    def spent(self) -> bool:
+        """This turn may take nothing more."""
+        return self._allowance is not None and self._allowance.count < 1
+
+    def place(self, ask: Ask) -> Node | None:
+        """The node for the ask's next container: node-local, rack, any, ties by number; None if
+        none fits.
+        """
+        return placement.place(self._ledger, ask)
+
+    def nodes_fitting(self, ask: Ask) -> Iterator[Node]:
+        """Every node that may take one container of ``ask`` now, best first; none where a limit or
+        the turn forbids.
+        """
+        if ask.count > 0 and self.limited(ask) is None and self.allows(ask):
+            yield from placement.nodes_fitting(self._ledger, ask)
+
+    def pending(
+        self, order: Callable[[Ask], Any] | None = None, *, of: Member | None = None
+    ) -> list[Ask]:
+        """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow.
+
+        In the order of ``order``, ties by submission and number; without it by application.
+        """
+        found = self.view.asks if of is None else asks_below(of)
+        asks = [a for a in found if self.limited(a) is None and self.allows(a)]
+        if order is None:
+            return asks
+        return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))
+
+    def members(self, order: Callable[[Member], Any] | None = None) -> Sequence[Member]:
+        """The scope's demanding members, by ``order``, ties by submission and number."""
+        found = [m for m in self.view.members if self._may_get(m)]
+        if order is None:
+            return found
+        return sorted(found, key=lambda m: (order(m), m.submitted_ms, m.number))
+
+    def _may_get(self, member: Member) -> bool:
+        if isinstance(member, Queue) and member.policy is not None:
+            return member.pending_count > 0  # its own policy knows its asks
+        return any(self.limited(ask) is None for ask in asks_below(member))
+
+    def dominant_share(self, member: Member) -> float:
+        """Largest used/capacity over the cluster's resource types, by the member's weight."""
+        return share(member.used, self._ledger.capacity) / member.weight
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """This instance's decisions so far, as they cross the wire."""
+        steps = self._draft.steps
+        return [as_decision(step) for step in steps if step.instance == self._instance]

@@ -1,0 +1,334 @@
+"""Finds policies: by registered name, by the entry point group ``loomcard.policies``, or as
+``path/to/file.py:Class``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from loomcard.validation import error_text
+
+GROUP = "loomcard.policies"
+"""The entry point group in which a third party's package names its policies."""
+
+BUILT_IN = {
+    "capacity": "capacity.policy:CapacityScheduler",
+    "clairvoyant": "clairvoyant:Clairvoyant",
+    "collapsed_fixed": "hdrf.baselines:CollapsedFixed",
+    "collapsed_recalculated": "hdrf.baselines:CollapsedRecalculated",
+    "dress": "dress.policy:Dress",
+    "drf": "drf:DominantResourceFairness",
+    "fair": "fair:FairScheduler",
+    "fifo": "fifo:FirstInFirstOut",
+    "hdrf": "hdrf.policy:HierarchicalDominantResourceFairness",
+    "ignore_blocked_only": "hdrf.baselines:IgnoreBlockedOnly",
+    "per_level_drf": "hdrf.baselines:PerLevelDRF",
+    "rescale_only": "hdrf.baselines:RescaleOnly",
+    "sjf": "sjf:ShortestJobFirst",
+    "slots": "slots:Slots",
+    "srtf": "srtf:ShortestRemainingFirst",
+    "strict": "strict:StrictShares",
+    "tetris": "tetris.policy:Tetris",
+}
+"""Loomcard's own policies, by module and class: known however it was installed."""
+
+_registered: dict[str, type] = {}
+_modules: dict[tuple[str, str], tuple[ModuleType, bytes]] = {}  # by name and hash
+_digests: dict[str, str] = {}
+_notices: list[str] = []
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+P = TypeVar("P", bound=type)
+
+
+class PolicyNotFoundError(Exception):
+    """No such policy, or it cannot be loaded; ``hint`` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def register(name: str) -> Callable[[P], P]:
+    """Class decorator: make a policy known by ``name`` in this process. Raises ValueError on
+    another class of that name.
+    """
+
+    def enter(cls: P) -> P:
+        known = _registered.get(name)
+        if known is not None and (known.__module__, known.__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
+            raise ValueError(
+                f"policy {name!r} is registered already, by {known.__module__}.{known.__qualname__}"
+            )
+        _registered[name] = cls
+        return cls
+
+    return enter
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One policy that can be named in a set-up."""
+
+    name: str
+    origin: str
+    summary: str
+
+
+def names() -> list[Known]:
+    """Every policy that can be named, by name; one that cannot be loaded is listed with the reason
+    as its summary.
+    """
+    known = []
+    for name in sorted({*_registered, *_installed()}):
+        try:
+            cls = find(name)
+        except PolicyNotFoundError as error:
+            known.append(Known(name, "entry point", str(error)))
+            continue
+        first = (inspect.getdoc(cls) or "").partition("\n\n")[0]
+        summary = " ".join(first.split())
+        known.append(Known(name, f"{cls.__module__}:{cls.__qualname__}", summary))
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What the set-up in force says of policies' files: only what was applied may run.
+
+    ``hashes``: the SHA-256 of each file's text, by the policy's name. ``copies``: the folder that
+    keeps the texts which were applied, for a process that starts after a file was edited.
+    """
+
+    hashes: Mapping[str, str]
+    copies: Path | None = None
+
+    def copy(self, digest: str) -> bytes | None:
+        """The text of that hash, if it is kept."""
+        if self.copies is None or not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            text = (self.copies / f"{digest}.py").read_bytes()
+        except OSError:
+            return None
+        return text if hashlib.sha256(text).hexdigest() == digest else None
+
+    def keep(self, digest: str, text: bytes) -> None:
+        """Keeps a text; a disk that cannot take it stops nobody."""
+        if self.copies is None or self.copy(digest) is not None:
+            return
+        draft = self.copies / f"{digest}.draft"
+        with contextlib.suppress(OSError):
+            self.copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.write_bytes(text)
+            draft.replace(self.copies / f"{digest}.py")
+
+
+def take_notices() -> list[str]:
+    """What an operator should be told about the policies' files; each is returned once."""
+    taken = _notices.copy()
+    _notices.clear()
+    return taken
+
+
+def file_hash(name: str) -> str | None:
+    """The SHA-256 of the text that ``name`` was last loaded from; None when that is no file."""
+    return _digests.get(name)
+
+
+def find(
+    name: str, *, search: Sequence[Path] | None = None, applied: Applied | None = None
+) -> type:
+    """The policy class that ``name`` stands for.
+
+    ``search``: the folders that files may be loaded from; None: any path (offline commands).
+    ``applied``: a file counts with the text that was applied; None: with its present one. Either
+    is executed once in a process. Raises PolicyNotFoundError.
+    """
+    if ".py:" in name:
+        return _from_file(name, search, applied)
+    if name in _registered:
+        return _registered[name]
+    installed = _installed()
+    if name in installed:
+        return _load(installed[name])
+    near = get_close_matches(name, {*_registered, *installed}, n=3)
+    known = ", ".join(near) if near else ", ".join(sorted({*_registered, *installed}))
+    raise PolicyNotFoundError(
+        f"there is no policy {name!r}",
+        f"{'did you mean' if near else 'known are'}: {known}; or name path/to/file.py:Class",
+    )
+
+
+def found_beside(name: str, folder: Path) -> str:
+    """``name`` as ``find`` takes it from here: a policy's file that lies in ``folder`` with the
+    path that leads to it, any other name as it stands.
+    """
+    file = folder / name.rpartition(":")[0]
+    return str(folder / name) if ".py:" in name and file.is_file() else name
+
+
+def build(
+    name: str,
+    options: dict[str, Any],
+    *,
+    search: Sequence[Path] | None = None,
+    applied: Applied | None = None,
+) -> Any:
+    """The policy object for a set-up's name and options. Raises PolicyNotFoundError, TypeError or
+    ValueError.
+    """
+    return find(name, search=search, applied=applied)(**options)
+
+
+def takes_memory(policy: Any) -> bool:
+    """Whether its ``decide`` is of the form ``decide(view, memory)``."""
+    return len(inspect.signature(policy.decide).parameters) > 1
+
+
+def _installed() -> dict[str, EntryPoint]:
+    own = (EntryPoint(n, f"loomcard.policies.{at}", GROUP) for n, at in BUILT_IN.items())
+    return {point.name: point for point in (*entry_points(group=GROUP), *own)}
+
+
+def _load(point: EntryPoint) -> type:
+    try:
+        cls = point.load()
+    except BaseException as error:  # a third party's module may raise anything
+        if error_text.is_interrupt(error):
+            raise
+        raise PolicyNotFoundError(
+            f"policy {point.name!r} ({point.value}) cannot be loaded: {error_text.message(error)}",
+            "mend or uninstall the package that offers it",
+        ) from error
+    return _checked(cls, point.value)
+
+
+def _from_file(name: str, search: Sequence[Path] | None, applied: Applied | None) -> type:
+    _, _, attribute = name.rpartition(":")
+    module = _module(name, search, applied)
+    if not hasattr(module, attribute):
+        classes = [
+            n for n, c in vars(module).items() if inspect.isclass(c) and hasattr(c, "decide")
+        ]
+        raise PolicyNotFoundError(
+            f"{module.__file__} has no class {attribute!r}",
+            f"policies in it: {', '.join(classes) or 'none'}",
+        )
+    return _checked(getattr(module, attribute), name)
+
+
+def _module(name: str, search: Sequence[Path] | None, applied: Applied | None) -> ModuleType:
+    """The module of a policy's file: that of the text which was applied, or of the present one."""
+    wanted = None if applied is None else applied.hashes.get(name)
+    if wanted is None or (name, wanted) not in _modules:
+        path, text = _text(name, search, applied, wanted)
+        wanted = hashlib.sha256(text).hexdigest()
+        if (name, wanted) not in _modules:
+            _modules[name, wanted] = _executed(path, text), text
+    module, text = _modules[name, wanted]
+    sys.modules[module.__name__] = module
+    _digests[name] = wanted
+    if applied is not None:
+        applied.keep(wanted, text)
+    return module
+
+
+def _text(
+    name: str, search: Sequence[Path] | None, applied: Applied | None, wanted: str | None
+) -> tuple[Path, bytes]:
+    """Where the file is, and the text that counts: the ``wanted`` one, if any is wanted."""
+    kept = None if applied is None or wanted is None else applied.copy(wanted)
+    try:
+        path = _locate(Path(name.rpartition(":")[0]), search, name)
+        text = path.read_bytes()
+    except PolicyNotFoundError:
+        if kept is None:
+            raise
+        path, text = Path(name.rpartition(":")[0]), b""
+    if wanted is None or hashlib.sha256(text).hexdigest() == wanted:
+        return path, text
+    if kept is None:
+        raise PolicyNotFoundError(
+            f"{path} was changed after it was applied, and no copy of that text is kept",
+            "apply the set-up again, or put the file back",
+        )
+    _notices.append(
+        f"{path} was changed after it was applied; the text that was applied stays in force. "
+        "Apply the set-up again to use the new one"
+    )
+    return path, kept
+
+
+def _executed(path: Path, text: bytes) -> ModuleType:
+    module_name = f"loomcard_policy_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - what importing is
+    except BaseException as error:  # as above
+        if error_text.is_interrupt(error):
+            raise
+        raise PolicyNotFoundError(
+            f"{path} cannot be loaded: {error_text.message(error)}",
+            "run it with python to see where",
+        ) from error
+    return module
+
+
+def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:
+    if search is None:
+        if file.is_file():
+            return file.resolve()
+        raise PolicyNotFoundError(f"{name!r}: there is no file {file}", "check the path")
+    folders = [folder.resolve() for folder in search]
+    for folder in folders:
+        path = (folder / file).resolve()
+        if path.is_file() and any(path.is_relative_to(allowed) for allowed in folders):
+            return path
+    where = ", ".join(map(str, folders)) or "none is configured"
+    raise PolicyNotFoundError(
+        f"{name!r}: no such file in the folders that policies may be loaded from",
+        f"put it into one of loomcard.policy.path ({where}), or install it as a package",
+    )
+
+
+def _checked(cls: Any, where: str) -> type:
+    if not inspect.isclass(cls) or not callable(getattr(cls, "decide", None)):
+        raise PolicyNotFoundError(
+            f"{where} is no policy", "a policy is a class with a method decide(view)"
+        )
+    decide = inspect.getattr_static(cls, "decide")
+    if inspect.isfunction(decide) and not _callable_as_decide(decide):
+        raise PolicyNotFoundError(
+            f"{where} cannot be called: decide{inspect.signature(decide)}",
+            "write decide(self, view), or decide(self, view, memory)",
+        )
+    return cls
+
+
+def _callable_as_decide(method: FunctionType) -> bool:
+    """Whether a round can call it, with the view or with view and memory (`takes_memory`)."""
+    signature = inspect.signature(method)
+    try:
+        signature.bind(*range(min(max(len(signature.parameters), 2), 3)))
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,162 @@
+"""What applications still have to do: remaining work, and the critical path of their stages.
+
+Durations are those of the hint ``LOOMCARD_DAG``, less the tasks that finished. Without a hint the
+work is what is asked for, at the mean duration of the application's finished tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from loomcard.api.dag_hint import Dag, read_dag
+from loomcard.api.view import ClusterView
+from loomcard.model.events import ApplicationRemoved, ContainerCompleted
+from loomcard.model.objects import Application, Ask
+from loomcard.model.resource import Resource
+
+Finished = dict[str, dict[str, list[int]]]
+"""By application id, then stage index (as text; "-1": no stage of the hint): count of finished
+tasks, and the ms that they ran in all. Plain data: the memory of the policies that weigh work."""
+
+UNKNOWN_STAGE = "-1"
+
+
+def part_of_cluster(size: Sequence[int], capacity: Sequence[int]) -> float:
+    """sum_r size_r / capacity_r: how much of the cluster a container is, all resources added."""
+    return sum(s / c for s, c in zip(size, capacity, strict=True) if c)
+
+
+def remaining_work(dag: Dag, done: Mapping[int, int], capacity: Sequence[int]) -> float:
+    """sum over stages of (tasks - done) * ms * sum_r size_r / capacity_r, in ms of the cluster.
+
+    ``done``: finished tasks by stage index. A running task counts whole till it ends.
+    """
+    rows = zip(dag.stages, unit_work(dag, capacity), strict=True)
+    return sum(max(0, s.tasks - done.get(i, 0)) * unit for i, (s, unit) in enumerate(rows))
+
+
+def unit_work(dag: Dag, capacity: Sequence[int]) -> list[float]:
+    """The work of one task of each stage: ms * sum_r size_r / capacity_r."""
+    rows = zip(dag.stages, dag.sizes, strict=True)
+    return [stage.ms * part_of_cluster(size, capacity) for stage, size in rows]
+
+
+def critical_path_ms(dag: Dag, done: Mapping[int, int] | None = None) -> float:
+    """The longest chain of stages, each of one task's ms: no schedule is faster.
+
+    Stages of which all tasks are ``done`` count nothing.
+    """
+    ends: list[float] = []
+    for i, stage in enumerate(dag.stages):
+        over = done is not None and done.get(i, 0) >= stage.tasks
+        start = max((ends[parent] for parent in stage.after), default=0.0)
+        ends.append(start + (0.0 if over else stage.ms))
+    return max(ends, default=0.0)
+
+
+def asked_work(asks: Iterable[Ask], mean_ms: float, capacity: Sequence[int]) -> float:
+    """Work of an application without a hint: what it asks for, each of ``mean_ms``."""
+    return mean_ms * sum(ask.count * part_of_cluster(ask.size, capacity) for ask in asks)
+
+
+class Estimates:
+    """Remaining work and critical paths of a scope's applications, brought up to date once a call.
+
+    Each figure depends on its application and the cluster's capacity alone, so that it can be an
+    order. ``assumed_ms``: the duration of tasks of which nothing is known.
+    """
+
+    def __init__(self, assumed_ms: float) -> None:
+        self.assumed_ms = assumed_ms
+        self.finished: Finished = {}
+        self.capacity = Resource()
+        self._dags: dict[Application, Dag | None] = {}
+        self._units: dict[Application, list[float]] = {}
+
+    @staticmethod
+    def of(view: ClusterView, finished: Finished, assumed_ms: float) -> Estimates:
+        """Those of an instance, told what happened since its last call; ``finished`` is its
+        memory, and is brought up to date.
+        """
+        found: Estimates | None = view._indexes.get("estimates")
+        if found is None:
+            found = view._indexes["estimates"] = Estimates(assumed_ms)
+        found.finished = finished
+        if found.capacity != view.cluster_capacity:
+            found.capacity = view.cluster_capacity
+            found._units.clear()
+        for change in view.changes:
+            found._follow(change)
+        return found
+
+    def _follow(self, change: Any) -> None:
+        if isinstance(change, ContainerCompleted):
+            container = change.container
+            if change.kind == "completed" and change.exit_status == 0 and not container.is_am:
+                began = container.started_ms
+                ran = change.at_ms - (container.allocated_ms if began is None else began)
+                dag = self.dag(container.application)
+                stage = None if dag is None else dag.stage_of(container.ask_key)
+                key = UNKNOWN_STAGE if stage is None else str(stage)
+                tasks = self.finished.setdefault(container.application.id, {})
+                count, ms = tasks.get(key, (0, 0))
+                tasks[key] = [count + 1, ms + ran]
+        elif isinstance(change, ApplicationRemoved):
+            self.finished.pop(change.application.id, None)
+            self._dags.pop(change.application, None)
+            self._units.pop(change.application, None)
+
+    def dag(self, app: Application) -> Dag | None:
+        """The stages that its hint tells of."""
+        if app not in self._dags:
+            self._dags[app] = read_dag(app.hints)
+        return self._dags[app]
+
+    def done(self, app: Application) -> dict[int, int]:
+        """Its finished tasks by stage index."""
+        return {int(key): row[0] for key, row in self.finished.get(app.id, {}).items()}
+
+    def mean_ms(self, app: Application) -> float:
+        """The mean duration of its finished tasks; ``assumed_ms`` before the first."""
+        rows = self.finished.get(app.id, {}).values()
+        count = sum(row[0] for row in rows)
+        return sum(row[1] for row in rows) / count if count else self.assumed_ms
+
+    def work(self, app: Application) -> float:
+        """``remaining_work`` of an application with a hint, else ``asked_work``."""
+        dag = self.dag(app)
+        if dag is None:
+            return asked_work(app.asks, self.mean_ms(app), self.capacity)
+        units = self._units.get(app)
+        if units is None:
+            units = self._units[app] = unit_work(dag, self.capacity)
+        rows = self.finished.get(app.id, {})
+        work = 0.0
+        for i, stage in enumerate(dag.stages):
+            row = rows.get(str(i))
+            left = stage.tasks if row is None else stage.tasks - row[0]
+            if left > 0:
+                work += left * units[i]
+        return work
+
+    def critical_path_ms(self, app: Application) -> float:
+        """Of the whole DAG, finished or not; without a hint the mean duration of its tasks."""
+        dag = self.dag(app)
+        return self.mean_ms(app) if dag is None else critical_path_ms(dag)
+
+
+class WeighsWork:
+    """The memory of a policy that weighs work: which tasks have finished. It is saved whole."""
+
+    def initial(self, _view: ClusterView, saved: Finished | None) -> Finished:
+        """What was saved, or nothing."""
+        return _copy(saved or {})
+
+    def save(self, memory: Finished) -> Finished:
+        """All of it, as it is now."""
+        return _copy(memory)
+
+
+def _copy(finished: Finished) -> Finished:
+    return {app: {k: list(row) for k, row in rows.items()} for app, rows in finished.items()}

@@ -1,0 +1,251 @@
+"""The compose cluster: its settings from the environment, and bringing it up and down.
+
+Inside the image, `python -m loomcard.cluster.compose FOLDER` renders what a plain `compose up`
+needs; `ComposeCluster` does the same on the host, where policies may come from any path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_config import (
+    SCHEDULERS,
+    RenderError,
+    Settings,
+    compose_settings,
+    render,
+)
+from loomcard.config import FindingsError
+
+PROJECT: Final = "loomcard"
+"""As in docker-compose.yml."""
+
+
+class ComposeError(Exception):
+    """Docker or compose could not do it: one sentence, and a `hint` on what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Service:
+    """One container of the cluster as the engine sees it; `health` is empty where none is told."""
+
+    service: str
+    container: str
+    state: str
+    health: str
+    ports: Mapping[int, int]
+    """Port in the container to port on this machine's loopback."""
+    id: str = ""
+    """Its short form, which is its host name where it was given no other."""
+
+
+@dataclass(frozen=True)
+class ComposeCluster:
+    """The cluster of docker-compose.yml in `checkout`; two with different projects may run at once.
+
+    `environment` holds further LOOMCARD_* variables of docker-compose.yml, such as ports.
+    """
+
+    checkout: Path
+    conf_dir: Path
+    project: str = PROJECT
+    environment: Mapping[str, str] | None = None
+
+    @classmethod
+    def here(cls) -> Self:
+        """That of this source tree, its files below the present folder; the project is
+        COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
+        """
+        root = paths.checkout()
+        if root is None:
+            raise paths.PlaceError(
+                "no docker-compose.yml: this is an installed package", "run it in a source tree"
+            )
+        project = os.environ.get("COMPOSE_PROJECT_NAME") or PROJECT
+        return cls(root, paths.run_folder("docker") / "conf", project)
+
+    def up(
+        self,
+        settings: Settings | None = None,
+        policy_file: Path | None = None,
+        *,
+        nodes: int = 2,
+        build: bool = True,
+        timeout_s: int = 1200,
+    ) -> None:
+        """Render the configuration, build the image and wait until every service is healthy.
+
+        Raises `ComposeError` when compose fails, a service stays unhealthy or the project is
+        another source tree's, and what `render` raises, before anything is started.
+        """
+        if nodes < 1:
+            raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
+        chosen = settings or compose_settings()
+        render(self.conf_dir, chosen, policy_file)
+        self._check_owner()
+        profile = ["--profile=ha"] if chosen.zookeeper else []
+        arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
+        self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)
+
+    def down(self, *, volumes: bool = False) -> None:
+        """Stop and remove the containers; with `volumes`, what they kept too.
+
+        Raises `ComposeError`, also where the project is another source tree's.
+        """
+        self._check_owner()
+        profiles = [f"--profile={name}" for name in ("client", "spark", "ha")]
+        self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
+
+    def status(self) -> list[Service]:
+        """List the containers of the cluster, by service and name; empty where it is down."""
+        text = self.compose(["ps", "--all", "--format=json"], capture=True)
+        # One array up to compose 2.20, one object a line since.
+        rows = json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
+        services = (
+            Service(
+                row["Service"],
+                row["Name"],
+                row["State"],
+                row["Health"],
+                _ports(row),
+                row.get("ID", "")[:12],
+            )
+            for row in rows
+        )
+        return sorted(services, key=lambda each: (each.service, each.container))
+
+    def logs(self, services: Sequence[str] = (), *, follow: bool = False) -> None:
+        """Print the logs of the named services, or of all, to standard output."""
+        self.compose(["logs", *(["--follow"] if follow else []), *services], timeout_s=None)
+
+    def _check_owner(self) -> None:
+        """Two source trees have one project's name: neither may touch the other's containers."""
+        text = self.compose(["ls", "--all", "--format=json"], capture=True)
+        ours = (self.checkout / "docker-compose.yml").resolve()
+        for row in json.loads(text or "[]"):
+            files = [Path(each) for each in str(row["ConfigFiles"]).split(",")]
+            if row["Name"] == self.project and ours not in [each.resolve() for each in files]:
+                raise ComposeError(
+                    f"the compose project {self.project} belongs to {files[0].parent}",
+                    hint="set COMPOSE_PROJECT_NAME to a name of its own, or take that one down:"
+                    f" docker compose --project-name {self.project} down",
+                )
+
+    @property
+    def command(self) -> list[str]:
+        """What stands before compose's own arguments, wherever it is run."""
+        file = str(self.checkout / "docker-compose.yml")
+        return ["docker", "compose", "--file", file, "--project-name", self.project]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment that docker-compose.yml is to be read with."""
+        conf_dir = {"LOOMCARD_CONF_DIR": str(self.conf_dir.absolute())}
+        return dict(self.environment or {}) | conf_dir
+
+    def compose(
+        self, arguments: Sequence[str], *, capture: bool = False, timeout_s: int | None = 300
+    ) -> str:
+        """Run `docker compose ARGUMENTS`; return its standard output where `capture`.
+
+        What it says otherwise goes to this process's own outputs. Raises `ComposeError`.
+        """
+        verb = next(word for word in arguments if not word.startswith("-"))
+        try:
+            done = subprocess.run(  # noqa: S603 (no shell; the words are ours)
+                [*self.command, *arguments],
+                cwd=self.checkout,
+                env=os.environ | self.variables,
+                stdout=subprocess.PIPE if capture else None,
+                text=True,
+                timeout=timeout_s,
+                check=True,
+            )
+        except FileNotFoundError as error:
+            raise ComposeError(
+                "no command docker",
+                hint="install Docker with the compose plugin, or use --on local",
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise ComposeError(
+                f"docker compose {verb} took longer than {timeout_s} s",
+                hint="loomcard cluster logs --on docker says what it waits for",
+            ) from error
+        except subprocess.CalledProcessError as error:
+            raise ComposeError(
+                f"docker compose {verb} failed with status {error.returncode}",
+                hint="its own words stand above; is the engine running (docker info)?",
+            ) from error
+        return (done.stdout or "").strip()
+
+
+def settings_from(environ: Mapping[str, str]) -> tuple[Settings, Path | None]:
+    """Return settings and policy file that the LOOMCARD_* variables of docker-compose.yml ask for.
+
+    Raises `RenderError` for a scheduler that has no name here and for values that are none.
+    """
+    scheduler = environ.get("LOOMCARD_SCHEDULER", "loomcard")
+    if scheduler not in SCHEDULERS:
+        raise RenderError(
+            f"LOOMCARD_SCHEDULER={scheduler}: unknown", hint="one of " + ", ".join(SCHEDULERS)
+        )
+    changes = {
+        field: _positive(environ, name)
+        for field, name in (
+            ("node_memory_mb", "LOOMCARD_NODE_MEMORY_MB"),
+            ("node_vcores", "LOOMCARD_NODE_VCORES"),
+        )
+        if name in environ
+    }
+    policy = environ.get("LOOMCARD_POLICY")
+    ha = environ.get("LOOMCARD_HA", "false")
+    if ha not in ("true", "false"):
+        raise RenderError(f"LOOMCARD_HA={ha}: neither true nor false", hint="true: a pair")
+    settings = compose_settings(SCHEDULERS[scheduler], ha=ha == "true", **changes)
+    return settings, Path(policy) if policy else None
+
+
+def _positive(environ: Mapping[str, str], name: str) -> int:
+    text = environ[name]
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise RenderError(f"{name}={text}: not a positive whole number", hint="as in 1536")
+    return int(text)
+
+
+def _ports(row: Mapping[str, Any]) -> dict[int, int]:
+    return {
+        publisher["TargetPort"]: publisher["PublishedPort"]
+        for publisher in row.get("Publishers") or []
+        if publisher["PublishedPort"]
+    }
+
+
+def _main(target_dir: Path) -> int:
+    try:
+        settings, policy_file = settings_from(os.environ)
+        written = render(target_dir, settings, policy_file)
+    except RenderError as error:
+        print(f"{error}\nhint: {error.hint}", file=sys.stderr)
+        return 2
+    except FindingsError as error:
+        for each in error.findings:
+            print(f"{each.line}:{each.column}: {each.path}: {each.message}", file=sys.stderr)
+        return 2
+    print(f"rendered {len(written)} files into {target_dir} for {settings.scheduler_class}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1])))

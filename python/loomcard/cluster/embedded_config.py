@@ -1,0 +1,232 @@
+"""The configuration of an embedded cluster: what the templates need beside their defaults."""
+
+import contextlib
+import json
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_config import (
+    CAPACITY_SCHEDULER,
+    FAIR_SCHEDULER,
+    LOOMCARD_SCHEDULER,
+    SCHEDULERS,
+    Extra,
+    Ports,
+    embedded_settings,
+    render,
+)
+from loomcard.cluster.stock_queues import capacity_options, stock_queues
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A node of an embedded cluster: its host name, its rack (`/r1`), and what it declares to have,
+    by resource type (`memory_mb`, `vcores`, others by name), whatever the machine below has.
+    """
+
+    name: str
+    rack: str
+    capacity: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSettings:
+    """An embedded cluster: `nodes` NodeManagers n1, n2, ... dealt out over `racks` racks.
+
+    `machines`, where given, say in place of `nodes`, `racks`, `node_memory_mb` and `node_vcores`
+    what the nodes are; `virtual`: a workload's containers are no processes, but wait inside their
+    NodeManager. `heartbeat_ms`: how often nodes speak. `minimum_memory_mb`, `minimum_vcores`: what
+    requests are rounded up to multiples of.
+
+    `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
+    YAML set-up that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose queues
+    stock:capacity and stock:fair are given (None: one queue, root.default). `yarn` and `mapred` are
+    further properties, `environment` further variables of the cluster's processes, the policy
+    process among them.
+    """
+
+    run_dir: Path
+    nodes: int = 3
+    racks: int = 2
+    node_memory_mb: int = 2048
+    node_vcores: int = 8
+    machines: tuple[Machine, ...] = ()
+    virtual: bool = False
+    heartbeat_ms: int = 200
+    minimum_memory_mb: int = 128
+    minimum_vcores: int = 1
+    scheduler: str = "loomcard"
+    policy: Path | None = None
+    stock_setup: Mapping[str, Any] | None = None
+    policy_path: tuple[Path, ...] = ()
+    yarn: dict[str, str] = field(default_factory=dict)
+    mapred: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cluster_machines(self) -> tuple[Machine, ...]:
+        """The nodes, however they were given."""
+        size = {"memory_mb": self.node_memory_mb, "vcores": self.node_vcores}
+        return self.machines or tuple(
+            Machine(f"n{i + 1}", f"/rack{i % self.racks + 1}", size) for i in range(self.nodes)
+        )
+
+    @property
+    def resource_types(self) -> tuple[str, ...]:
+        """The names of resource types beside memory and vcores, sorted."""
+        names = {name for machine in self.machines for name in machine.capacity}
+        return tuple(sorted(names - {"memory_mb", "vcores"}))
+
+    @property
+    def scheduler_class(self) -> str:
+        """The class that the ResourceManager loads."""
+        return SCHEDULERS.get(self.scheduler, self.scheduler)
+
+    @property
+    def is_loomcard(self) -> bool:
+        """Whether a policy written in Python schedules this cluster."""
+        return self.scheduler_class == LOOMCARD_SCHEDULER
+
+
+def render_conf(settings: LocalSettings) -> list[Path]:
+    """Writes the cluster's configuration and hosts file into `settings.run_dir`/conf; returns the
+    files.
+
+    Raises RenderError and FindingsError as `render` does, and PlaceError where the jars are
+    missing.
+    """
+    conf_dir = settings.run_dir / "conf"
+    machines = settings.cluster_machines
+    hosts = {machine.name: _address(i) for i, machine in enumerate(machines, 1)}
+    client, scheduler, tracker, admin, web = free_ports(5)
+    rendered = embedded_settings(
+        settings.run_dir,
+        paths.jars(),
+        settings.scheduler_class,
+        ports=Ports(client=client, scheduler=scheduler, tracker=tracker, admin=admin, web=web),
+        racks=_racks(machines, hosts),
+        node_memory_mb=max(machine.capacity["memory_mb"] for machine in machines),
+        node_vcores=max(machine.capacity["vcores"] for machine in machines),
+        minimum_memory_mb=settings.minimum_memory_mb,
+        resource_types=settings.resource_types,
+        policy_path=tuple(str(path) for path in settings.policy_path),
+        heartbeat_ms=settings.heartbeat_ms,
+        # Dozens of nodes would write more about their containers than they do for them.
+        log_level="WARN" if settings.virtual else "INFO",
+        **_stock(settings),
+        extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
+    )
+    written = render(conf_dir, rendered, settings.policy)
+    _write_hosts(conf_dir / "hosts", hosts)
+    listed = [{"name": machine.name, "capacity": dict(machine.capacity)} for machine in machines]
+    (conf_dir / "machines.json").write_text(json.dumps(listed))
+    return [*written, conf_dir / "hosts", conf_dir / "machines.json"]
+
+
+def _stock(settings: LocalSettings) -> dict[str, Any]:
+    setup = settings.stock_setup
+    if setup is None:
+        return {}
+    types = ["memory_mb", "vcores", *settings.resource_types]
+    machines = settings.cluster_machines
+    capacity = [sum(machine.capacity.get(name, 0) for machine in machines) for name in types]
+    whole = settings.scheduler_class == CAPACITY_SCHEDULER
+    return {
+        "stock_queues": stock_queues(setup, types, capacity, whole=whole),
+        "stock_options": capacity_options(setup),
+    }
+
+
+def _address(number: int) -> str:
+    # 127.0.2.0/24 for the first 254, then the nets behind it.
+    return f"127.0.{2 + (number - 1) // 254}.{(number - 1) % 254 + 1}"
+
+
+# Small jobs on two cores: an AM that asks four times a second, a client that notices the end soon,
+# no second copy of a slow task.
+_MAPRED = {
+    "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "250",
+    "mapreduce.client.completion.pollinterval": "250",
+    "mapreduce.client.progressmonitor.pollinterval": "250",
+    "mapreduce.map.speculative": "false",
+    "mapreduce.reduce.speculative": "false",
+}
+
+
+def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
+    properties = {
+        # Every container's JVM must know the nodes' names, whatever program it runs.
+        "yarn.nodemanager.admin-env": (
+            f"MALLOC_ARENA_MAX=2,JAVA_TOOL_OPTIONS=-Djdk.net.hosts.file={conf_dir / 'hosts'}"
+        ),
+        "yarn.nodemanager.container-state-transition-listener.classes": (
+            "org.loomcard.yarn.embedded.ContainerTimes"
+        ),
+        "loomcard.container-times.file": str(settings.run_dir / "containers.jsonl"),
+        "yarn.scheduler.minimum-allocation-vcores": str(settings.minimum_vcores),
+        "yarn.nodemanager.pmem-check-enabled": "false",
+        "yarn.nodemanager.sleep-delay-before-sigkill.ms": "250",
+        "yarn.nodemanager.process-kill-wait.ms": "1000",
+        # After a restart of the ResourceManager its nodes and AMs look for it twice a second.
+        "yarn.resourcemanager.connect.retry-interval.ms": "500",
+        "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "0",
+    }
+    if settings.is_loomcard:
+        properties |= {
+            # The ResourceManager listens on loopback only.
+            "loomcard.apply.any-admin": "true",
+        }
+    if settings.virtual:
+        properties |= _VIRTUAL
+    if settings.scheduler_class == FAIR_SCHEDULER:
+        properties |= {
+            "yarn.scheduler.fair.allocation.file": str(conf_dir / "fair-scheduler.xml"),
+            # As our own scheduler: what is not a queue is refused, sizes stay as they are.
+            "yarn.scheduler.fair.allow-undeclared-pools": "false",
+            "yarn.resource-types.memory-mb.increment-allocation": str(settings.minimum_memory_mb),
+        }
+    return properties | settings.yarn
+
+
+# Dozens of NodeManagers in one JVM: what serves real processes and MapReduce is left out.
+_VIRTUAL = {
+    "yarn.nodemanager.containers-launcher.class": (
+        "org.loomcard.yarn.embedded.VirtualContainersLauncher"
+    ),
+    "yarn.nodemanager.aux-services": "",
+    "yarn.nodemanager.container-monitor.enabled": "false",
+    "yarn.nodemanager.container-manager.thread-count": "2",
+    "yarn.nodemanager.localizer.client.thread-count": "1",
+    "yarn.nodemanager.localizer.fetch.thread-count": "1",
+    "yarn.nodemanager.delete.thread-count": "1",
+    "yarn.nodemanager.collector-service.thread-count": "1",
+    "yarn.nodemanager.process-kill-wait.ms": "100",
+}
+
+
+def _racks(machines: Sequence[Machine], hosts: dict[str, str]) -> dict[str, str]:
+    # Hadoop asks for a rack by name or by address, as it comes.
+    table = {}
+    for machine in machines:
+        table[machine.name] = table[hosts[machine.name]] = machine.rack
+    return table
+
+
+def _write_hosts(file: Path, hosts: dict[str, str]) -> None:
+    # With a hosts file of its own a JVM asks nobody else, so this machine's names are in it too.
+    known = [("127.0.0.1", "localhost"), ("127.0.0.1", socket.gethostname())]
+    known += [(address, name) for name, address in hosts.items()]
+    file.write_text("".join(f"{address} {name}\n" for address, name in known))
+
+
+def free_ports(count: int) -> list[int]:
+    """So many TCP ports that nobody listens on at the moment."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]

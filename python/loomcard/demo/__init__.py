@@ -1,0 +1,1 @@
+"""`loomcard demo`: real jobs on an embedded cluster, and the plot of them."""

@@ -1,6 +1,0 @@
-"""YAML with line numbers, and findings that name them; nothing of Loomcard is known here."""
-
-from loomcard.document.findings import Finding, FindingsError
-from loomcard.document.reading import Document, read
-
-__all__ = ["Document", "Finding", "FindingsError", "read"]

@@ -1,0 +1,1 @@
+"""What both engines share: the mirror, the round over all policies, the session."""

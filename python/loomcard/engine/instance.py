@@ -1,0 +1,50 @@
+"""One policy at one queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from loomcard.api import registry
+from loomcard.api.pending_plan import PendingPlan
+from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
+from loomcard.engine.mirror import Mirror
+from loomcard.engine.stand_in import StandIn
+from loomcard.model.objects import Queue
+
+
+class Instance:
+    """A policy with its memory, its view of the cluster and the state of its round."""
+
+    def __init__(self, queue: Queue, make: Callable[[], Any], mirror: Mirror) -> None:
+        self.queue = queue
+        self.key = f"{queue.path}:{queue.policy}"
+        self._make = make
+        self.policy: Any = None  # until it is built
+        self.takes_memory = self.asks_again = False
+        self.stand_in = StandIn()
+        self.memory: Any = None
+        self.has_memory = False
+        self.faulty = False  # it raised in this round
+        self.untried = True  # neither called nor tried
+        self.called = False  # in this round
+        self.sated = False  # its last turn of this round left over some of what it was offered
+        self.plan: Plan | None = None  # of this round, where later turns go on with it
+        self.timer: int | None = None
+        self.reported_ms: int | None = None
+        self.view = ClusterView(mirror.ledger, queue, PendingPlan(mirror.ledger, 0))
+
+    def build(self) -> None:
+        """Build its policy. Raises PolicyNotFoundError, and whatever the constructor raises."""
+        policy = self._make()
+        self.takes_memory = registry.takes_memory(policy)
+        # One that waits for heartbeats can take at each of them what it left before.
+        hears = "heartbeats" in getattr(policy, "needs", ())
+        self.asks_again = hears or bool(getattr(policy, "asks_again", False))
+        self.policy = policy
+
+    def save(self) -> Any:
+        """The durable part of its memory, or None."""
+        save = getattr(self.policy, "save", None)
+        return save(self.memory) if save is not None and self.has_memory else None

@@ -1,0 +1,353 @@
+"""The Python side's picture of the cluster: records in, ledger and events out. Java (or the
+simulator) is the truth.
+
+A gap in the sequence, or counts that differ from the engine's, make the mirror untrustworthy:
+``apply`` then says why,
+and the engine's next batch begins with a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from loomcard.api.pending_plan import Grant, Holding, PendingPlan, Step, Taking
+from loomcard.model import events as ev
+from loomcard.model.holds import HoldRow
+from loomcard.model.objects import Application, AskKey, Attempt, Container, Node, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource
+from loomcard.model.state import ClusterState
+from loomcard.wire import messages as r
+
+
+class UntrustworthyError(Exception):
+    """The mirror cannot be right any more; the message says why."""
+
+
+class Mirror:
+    """The ledger, the last plan until its outcomes are known, and what changed since the policies
+    were last called.
+    """
+
+    def __init__(self, resource_types: Sequence[str], features: Sequence[str] = ()) -> None:
+        """``features``: what the engine says in its handshake that it can do."""
+        self.types = list(resource_types)
+        self.ledger = ClusterState(self.types)
+        self.ledger.holds.allowed = self._can_hold = "holds" in features
+        self.sequence = 0  # of the last record applied
+        self.now_ms = 0
+        self.version = 0  # of the set-up
+        self.setup: dict[str, Any] | None = None
+        self.saved: dict[str, Any] = {}
+        self.in_flight: list[Step] = []
+        self.in_flight_round = 0
+        self.held: list[HoldRow] = []  # the holds before the plan in flight
+        self.changes: list[ev.Change] = []
+        self.timers_due: dict[int, ev.Change] = {}  # by instance
+        self.rebuilt = False  # a snapshot was read: every memory is stale
+        self.set_up_anew = False  # a set-up record was read: the policy tree is
+        self.spoilt: set[int] = (
+            set()
+        )  # instances whose plan was refused whole: their memory is stale
+
+    def apply(self, batch: r.Batch) -> None:
+        """Apply the records of a batch; raises UntrustworthyError, after which only a snapshot
+        helps.
+        """
+        self.changes, self.timers_due, self.spoilt = [], {}, set()
+        self.rebuilt = self.set_up_anew = False
+        records = batch.records
+        if not (records and type(records[0]) is r.Snapshot):
+            if self.setup is None:
+                raise UntrustworthyError("no snapshot yet")
+            if batch.first_seq != self.sequence + 1:
+                raise UntrustworthyError(
+                    f"record {self.sequence + 1} expected, {batch.first_seq} came"
+                )
+        self.sequence = batch.first_seq - 1
+        self.ledger.lines.now_ms = batch.now_ms
+        for record in records:
+            self.sequence += 1
+            try:
+                _HANDLERS[type(record)](self, record)
+            except (KeyError, IndexError) as error:
+                raise UntrustworthyError(
+                    f"record {self.sequence} {record!r} names unknown {error}"
+                ) from error
+        self.now_ms = batch.now_ms
+        if self.in_flight:
+            raise UntrustworthyError(f"no outcomes of plan {self.in_flight_round}")
+        self._compare(batch.check)
+        self.ledger.holds.expire(batch.now_ms)
+        self.held = self.ledger.holds.rows()
+
+    def absorb(self, records: Sequence[r.AnyRecord]) -> None:
+        """Apply records without counting or comparing: a dumped state."""
+        for record in records:
+            _HANDLERS[type(record)](self, record)
+
+    def carried_out(self, round_number: int, draft: PendingPlan) -> None:
+        """The plan of ``draft`` is on its way; its outcomes lead the next batch."""
+        self.in_flight = draft.steps
+        self.in_flight_round = round_number
+
+    def _compare(self, check: r.Check) -> None:
+        ledger = self.ledger
+        mine = r.Check(
+            len(ledger.nodes),
+            len(ledger.applications),
+            len(ledger.containers),
+            ledger.pending_total,
+            tuple(ledger.free) if check.free else (),
+        )
+        if mine != check:
+            raise UntrustworthyError(f"the engine counts {check}, the mirror {mine}")
+
+    def _tell(
+        self, kind: type[ev.Event], record: r.Record, leaf: Queue | None, *facts: Any
+    ) -> None:
+        self.changes.append((kind, record.at_ms, self.sequence, leaf, facts))
+
+    # Whole state
+
+    def _snapshot(self, _: r.Snapshot) -> None:
+        now_ms, self.ledger = self.ledger.lines.now_ms, ClusterState(self.types)
+        self.ledger.lines.now_ms, self.ledger.holds.allowed = now_ms, self._can_hold
+        self.setup = None
+        self.in_flight = []
+        self.changes = []
+        self.rebuilt = True
+
+    def _setup(self, record: r.Setup) -> None:
+        self.setup = record.setup
+        self.version = record.version
+        self.ledger.set_up(record.setup)
+        self.set_up_anew = True
+
+    def _saved(self, record: r.SavedState) -> None:
+        self.saved = dict(record.saved)
+
+    def _outcomes(self, record: r.Outcomes) -> None:
+        if record.round != self.in_flight_round or not (self.in_flight or self._nothing(record)):
+            raise UntrustworthyError(
+                f"outcomes of plan {record.round}, {self.in_flight_round} was sent"
+            )
+        refusals: dict[int, list[tuple[int, str]]] = {}
+        for index, count, reason in record.refusals:
+            refusals.setdefault(index, []).append((count, reason))
+        for index, step in enumerate(self.in_flight):
+            for count, reason in refusals.get(index, ()):
+                self._refuse(record, step, count, reason)
+        # Only now: an ask vanishes with its last confirmed container, and would not stand again.
+        number, names = record.first_container, iter(record.numbers)
+        for step in self.in_flight:
+            if type(step) is Grant:
+                for container in step.containers:
+                    yarn_number = next(names, None)
+                    if yarn_number is None:
+                        raise UntrustworthyError(f"plan {record.round}: an outcome is missing")
+                    self.ledger.confirm(container, number, yarn_number)
+                    number += 1
+        if next(names, None) is not None:
+            raise UntrustworthyError(f"plan {record.round}: more outcomes than decisions")
+        self.in_flight = []
+
+    @staticmethod
+    def _nothing(record: r.Outcomes) -> bool:
+        return not record.numbers and not record.refusals
+
+    def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
+        if reason == Reason.LATE:
+            self.spoilt.add(step.instance)
+        if type(step) is Holding:
+            return  # the engine's list of holds follows
+        if type(step) is Taking:
+            step.container.preempting_since = None
+            c = step.container
+            leaf = c.application.queue
+            self._tell(ev.Refused, record, leaf, c.tag, Reason(reason), None, c.node, c.size)
+            return
+        assert type(step) is Grant
+        for _ in range(count):
+            container = step.containers.pop()
+            ask = self.ledger.undo(container)
+            leaf = container.application.queue
+            facts = (step.tag, Reason(reason), ask, step.node, container.size)
+            self._tell(ev.Refused, record, leaf, *facts)
+
+    # Nodes
+
+    def _node_added(self, record: r.NodeAdded) -> None:
+        node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
+                    record.name, record.shared)  # fmt: skip
+        self.ledger.add_node(node)
+        self._tell(ev.NodeAdded, record, None, node)
+
+    def _node_removed(self, record: r.NodeRemoved) -> None:
+        node = self.ledger.nodes[record.node]
+        self.ledger.remove_node(node)
+        self._tell(ev.NodeRemoved, record, None, node, record.reason)
+
+    def _node_resized(self, record: r.NodeResized) -> None:
+        node = self.ledger.nodes[record.node]
+        old, new = node.capacity, Resource(record.capacity)
+        self.ledger.resize_node(node, new)
+        self._tell(ev.NodeResized, record, None, node, old, new)
+
+    def _node_relabelled(self, record: r.NodeRelabelled) -> None:
+        node = self.ledger.nodes[record.node]
+        old = node.label
+        self.ledger.relabel_node(node, record.label, record.shared)
+        self._tell(ev.NodeRelabelled, record, None, node, old, record.label)
+
+    def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:
+        self._tell(ev.NodeHeartbeat, record, None, self.ledger.nodes[record.node])
+
+    # Applications and attempts
+
+    def _application_added(self, record: r.ApplicationAdded) -> None:
+        queue = self.ledger.queues[record.queue]
+        app = Application(record.application, record.id, queue, record.user)
+        app.name, app.type, app.tags, app.hints = (
+            record.name,
+            record.type,
+            record.tags,
+            record.hints,
+        )
+        app.priority, app.submitted_ms = record.priority, record.submitted_ms
+        self.ledger.add_application(app)
+        self._tell(ev.ApplicationAdded, record, queue, app)
+
+    def _application_changed(self, record: r.ApplicationChanged) -> None:
+        app = self.ledger.applications[record.application]
+        app.priority = record.priority
+        old, queue = app.queue, self.ledger.queues[record.queue]
+        if queue is not old:
+            self._tell(ev.ApplicationRemoved, record, old, app, "MOVED")
+            self._tell(ev.ApplicationAdded, record, queue, app)
+        self.ledger.move_application(app, queue)
+
+    def _application_removed(self, record: r.ApplicationRemoved) -> None:
+        app = self.ledger.applications[record.application]
+        self.ledger.remove_application(app)
+        self._tell(ev.ApplicationRemoved, record, app.queue, app, record.state)
+
+    def _attempt_added(self, record: r.AttemptAdded) -> None:
+        app = self.ledger.applications[record.application]
+        attempt = Attempt(record.attempt, app, record.number, record.unmanaged)
+        app.attempts[record.attempt] = self.ledger.attempts[record.attempt] = attempt
+        self._tell(ev.AttemptAdded, record, app.queue, attempt)
+
+    def _attempt_registered(self, record: r.AttemptRegistered) -> None:
+        attempt = self.ledger.attempts[record.attempt]
+        attempt.registered = True
+        self._tell(ev.AttemptRegistered, record, attempt.application.queue, attempt)
+
+    def _attempt_removed(self, record: r.AttemptRemoved) -> None:
+        attempt = self.ledger.attempts.pop(record.attempt)
+        self.ledger.drop_asks(attempt)
+        del attempt.application.attempts[record.attempt]
+        attempt.application.past_attempts[record.attempt] = attempt
+        self.ledger.ended_attempts[record.attempt] = attempt
+        leaf = attempt.application.queue
+        self._tell(ev.AttemptRemoved, record, leaf, attempt, record.state)
+
+    # Asks
+
+    def _ask(self, record: r.AskChanged) -> None:
+        attempt = self.ledger.attempts[record.attempt]
+        key = AskKey(record.attempt, record.priority, record.allocation_request_id)
+        before = attempt.asks.get(key)
+        new_size = Resource(record.size)
+        old, old_size = (before.count, before.size) if before is not None else (0, new_size)
+        ask = self.ledger.set_ask(attempt, key, new_size, record.label, record.is_am)
+        ask.relax_locality, ask.strict_racks = record.relax_locality, record.strict_racks
+        ask.hosts, ask.racks = record.hosts, record.racks
+        if old == 0:
+            ask.told = None
+        self.ledger.demand(ask, record.count)
+        counts = (old, record.count, old_size, new_size)
+        self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
+
+    def _blacklist(self, record: r.Blacklist) -> None:
+        attempt = self.ledger.attempts[record.attempt]
+        attempt.blacklist = frozenset(record.names)
+        self.ledger.touched(attempt.application)
+
+    def _holds(self, record: r.Holds) -> None:
+        self.ledger.holds.restore(record.holds)
+
+    # Containers
+
+    def _container_added(self, record: r.ContainerAdded) -> None:
+        ledger = self.ledger
+        attempt = ledger.attempts.get(record.attempt) or ledger.ended_attempts[record.attempt]
+        key = AskKey(record.attempt, record.priority, record.allocation_request_id)
+        container = Container(attempt, ledger.nodes[record.node], Resource(record.size), key)
+        container.number, container.yarn_number = record.container, record.number
+        container.is_am, container.origin = record.is_am, record.origin
+        granted_ms = record.allocated_ms
+        container.allocated_ms = record.at_ms if granted_ms is None else granted_ms
+        container.started_ms, container.preempting_since = (
+            record.started_ms,
+            record.preempting_since,
+        )
+        if record.state == "running" and record.started_ms is None:
+            container.started_ms = record.at_ms
+        ledger.containers[container.number] = container
+        ledger.hold(container)
+        leaf = attempt.application.queue
+        self._tell(ev.ContainerAdded, record, leaf, container, record.origin)
+
+    def _container_started(self, record: r.ContainerStarted) -> None:
+        container = self.ledger.containers[record.container]
+        container.started_ms = record.at_ms
+        self._tell(ev.ContainerStarted, record, container.application.queue, container)
+
+    def _container_resized(self, record: r.ContainerResized) -> None:
+        container = self.ledger.containers[record.container]
+        old, new = container.size, Resource(record.size)
+        self.ledger.release(container)
+        container.size = new
+        self.ledger.hold(container)
+        leaf = container.application.queue
+        self._tell(ev.ContainerResized, record, leaf, container, old, new)
+
+    def _container_completed(self, record: r.ContainerCompleted) -> None:
+        container = self.ledger.containers.pop(record.container)
+        self.ledger.release(container)
+        self.ledger.lines.ended(container, record.kind, record.at_ms)
+        leaf = container.application.queue
+        self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
+
+    def _timer(self, record: r.TimerFired) -> None:
+        due = (ev.TimerFired, record.at_ms, self.sequence, None, ())
+        self.timers_due[record.instance] = due
+
+
+_HANDLERS: dict[type, Callable[[Mirror, Any], None]] = {
+    r.Outcomes: Mirror._outcomes,
+    r.Snapshot: Mirror._snapshot,
+    r.Setup: Mirror._setup,
+    r.SavedState: Mirror._saved,
+    r.NodeAdded: Mirror._node_added,
+    r.NodeRemoved: Mirror._node_removed,
+    r.NodeResized: Mirror._node_resized,
+    r.NodeRelabelled: Mirror._node_relabelled,
+    r.NodeHeartbeat: Mirror._node_heartbeat,
+    r.ApplicationAdded: Mirror._application_added,
+    r.ApplicationChanged: Mirror._application_changed,
+    r.ApplicationRemoved: Mirror._application_removed,
+    r.AttemptAdded: Mirror._attempt_added,
+    r.AttemptRegistered: Mirror._attempt_registered,
+    r.AttemptRemoved: Mirror._attempt_removed,
+    r.AskChanged: Mirror._ask,
+    r.Blacklist: Mirror._blacklist,
+    r.Holds: Mirror._holds,
+    r.ContainerAdded: Mirror._container_added,
+    r.ContainerStarted: Mirror._container_started,
+    r.ContainerResized: Mirror._container_resized,
+    r.ContainerCompleted: Mirror._container_completed,
+    r.TimerFired: Mirror._timer,
+}

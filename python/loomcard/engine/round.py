@@ -1,0 +1,365 @@
+"""A round: the scopes of the queue tree, the turns between them, and one plan. The same for both
+engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loomcard.api import registry
+from loomcard.api.entitlement import entitlements
+from loomcard.api.hold import place_hold
+from loomcard.api.pending_plan import PendingPlan
+from loomcard.api.plan import Plan
+from loomcard.api.view import (
+    NO_FIT,
+    NOTHING,
+    WITHHELD,
+    Allowance,
+    ClusterView,
+    TurnResult,
+    asks_below,
+)
+from loomcard.engine.instance import Instance
+from loomcard.engine.mirror import Mirror
+from loomcard.model.holds import Holds
+from loomcard.model.objects import Ask, Queue
+from loomcard.model.partitions import Stage
+from loomcard.model.placement import place
+from loomcard.model.resource import Resource, add_all
+from loomcard.model.state import ClusterState
+from loomcard.validation import error_text
+
+Fault = tuple[int, str, str]
+"""An instance's number, what it raised, and the traceback."""
+
+REPORT_EVERY_MS = 1_000
+"""How often ``plan.report_due`` is True."""
+
+
+class PolicyTree:
+    """The instances of a set-up and the order in which a round calls them."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        search: Sequence[Path] | None,
+        copies: Path | None = None,
+        *,
+        build_later: bool = False,
+    ) -> None:
+        """``build_later``: build the policies at the start of a round, where one that cannot be
+        built is a fault of its queue alone; otherwise now, and whatever is raised is the caller's.
+        """
+        self.mirror = mirror
+        self.instances: dict[int, Instance] = {}
+        applied = None
+        if search is not None and mirror.setup is not None:
+            applied = registry.Applied(mirror.setup.get("files", {}), copies)
+        for queue in mirror.ledger.queues:
+            if queue.policy is not None:
+                make = partial(
+                    registry.build, queue.policy, queue.spec["options"],
+                    search=search, applied=applied,
+                )  # fmt: skip
+                instance = self.instances[queue.number] = Instance(queue, make, mirror)
+                if not build_later:
+                    instance.build()
+                instance.view._turn = self._turns(instance)
+                instance.view._entitlement = self._entitlement
+        self._shares: dict[Queue, Resource] | None = None
+        self._draft = PendingPlan(mirror.ledger, 0)
+
+    def is_built(self) -> bool:
+        """Whether every instance has its policy."""
+        return all(instance.policy is not None for instance in self.instances.values())
+
+    def save(self, faults: list[Fault]) -> dict[str, Any]:
+        """The durable parts, by instance; of one that cannot say its own there is a fault."""
+        saved = {}
+        for instance in self.instances.values():
+            try:
+                part = instance.save()
+                msgspec.json.encode(part)
+            except BaseException as error:
+                if error_text.is_interrupt(error):
+                    raise
+                faults.append(self._rest(instance, error))
+                continue
+            if part is not None:
+                saved[instance.key] = part
+        return saved
+
+    def forget(self, numbers: Sequence[int] | None = None) -> None:
+        """Memories are stale: all of them, or those of these instances; ``initial`` makes them
+        anew.
+        """
+        for number in self.instances if numbers is None else numbers:
+            if number in self.instances:
+                self.instances[number].memory = None
+                self.instances[number].has_memory = False
+
+    def run(self, most: int | None = None) -> PendingPlan:
+        """One round over what the mirror now shows, of at most ``most`` containers: a plan for a
+        large backlog on an empty cluster must not take longer than a plan may.
+        """
+        mirror = self.mirror
+        self._draft = draft = PendingPlan(mirror.ledger, mirror.now_ms)
+        self._shares = None
+        holds, ended = mirror.ledger.holds, mirror.ledger.holds.ended
+        for instance in self.instances.values():
+            self._prepare(instance, draft)
+        self._stages(self.instances[0], None if most is None else Allowance(most, None, None))
+        for instance in self.instances.values():
+            if not instance.called and self._concerned(instance):
+                self._call(instance, Allowance(0, None, None))
+            if (
+                instance.untried
+                and instance.policy is not None
+                and instance.queue.pending_count <= 0
+            ):
+                self._try(instance)
+            instance.view._unread = []
+        self.mirror.ledger.enter(Stage.OVER)
+        if draft.wants:
+            place_hold(draft)
+        if holds or holds.ended != ended:
+            _wake_for(holds, draft, given_back=holds.ended != ended)
+        self._settle_timers(draft)
+        return draft
+
+    def _stages(self, root: Instance, allowance: Allowance | None) -> None:
+        """The root's policy decides; and again while guarantees on labels hold something back that
+        fits, first in that order, with those that have theirs by now, then without it; and where
+        shared partitions could lend what is left. Its allowance is one for all these calls.
+        """
+        ledger = self.mirror.ledger
+        ledger.enter(Stage.GUARANTEED)
+        self._call(root, allowance)
+        stage = Stage.GUARANTEED
+        while stage is Stage.GUARANTEED and ledger.label_limits.could_go_on(ledger):
+            before = ledger.pending_total
+            if not self._again(stage, root, allowance):
+                break
+            if ledger.pending_total == before:
+                stage = Stage.OWN
+                self._again(stage, root, allowance)
+        if ledger.partitions.shared and could_lend(ledger):
+            self._again(Stage.LENT, root, allowance)
+
+    def _again(self, stage: Stage, root: Instance, allowance: Allowance | None) -> bool:
+        """Call the root in another stage, what was found to be full forgotten; False where it may
+        not be called again.
+        """
+        if root.faulty or (allowance is not None and allowance.spent()):
+            return False
+        self.mirror.ledger.enter(stage)
+        self._draft.again = True
+        self._draft.full.clear()
+        for instance in self.instances.values():
+            instance.sated, instance.plan = False, None
+            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
+                watcher[instance.queue] = None  # one that held back is asked again
+        self._call(root, allowance)
+        return True
+
+    def _prepare(self, instance: Instance, draft: PendingPlan) -> None:
+        view = instance.view
+        instance.faulty = instance.called = instance.sated = False
+        instance.plan = None
+        view._draft = draft
+        view._ledger = self.mirror.ledger
+        view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
+        if self.mirror.changes:
+            view._unread.append(self.mirror.changes)
+        due = self.mirror.timers_due.get(instance.queue.number)
+        if due is not None:
+            view._unread.append([due])
+            instance.timer = None
+            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
+                watcher[instance.queue] = None  # one that held back is asked again
+        if instance.policy is None and not instance.stand_in.serves(view.now_ms):
+            try:
+                instance.build()
+            except BaseException as error:
+                if error_text.is_interrupt(error):
+                    raise
+                draft.faults.append(self._rest(instance, error))
+
+    def _concerned(self, instance: Instance) -> bool:
+        if instance.queue.number in self.mirror.timers_due:
+            return True
+        if not instance.takes_memory:
+            return False
+        return not instance.has_memory or bool(instance.view.changes)
+
+    def _entitlement(self, queue: Queue) -> Resource:
+        if self._shares is None:
+            ledger = self.mirror.ledger
+            self._shares = entitlements(ledger.queues[0], ledger.capacity, _wanted)
+        return self._shares[queue]
+
+    def _call(self, instance: Instance, allowance: Allowance | None) -> None:
+        view, draft = instance.view, self._draft
+        view._allowance = allowance
+        if instance.reported_ms is not None:
+            view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
+        try:
+            if instance.stand_in.serves(view.now_ms):
+                instance.stand_in.decide(view)
+            else:
+                self._decide(instance)
+                instance.stand_in.worked()
+        except BaseException as error:  # it may raise anything; the round goes on
+            if error_text.is_interrupt(error):
+                raise
+            self._fault(instance, error)
+        instance.called, instance.untried = True, False
+        view._unread = []
+        if instance.queue.number in draft.reporters:
+            instance.reported_ms = view.now_ms
+
+    def _decide(self, instance: Instance) -> None:
+        view = instance.view
+        if instance.takes_memory and not instance.has_memory:
+            initial = getattr(instance.policy, "initial", None)
+            saved = self.mirror.saved.get(instance.key)
+            instance.memory = initial(view, saved) if initial is not None else None
+            instance.has_memory = True
+        if instance.takes_memory:
+            plan, instance.memory = instance.policy.decide(view, instance.memory)
+        else:
+            plan = instance.policy.decide(view)
+        if not isinstance(plan, Plan):
+            raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+        instance.plan = plan if plan.go_on is not None else None
+
+    def _go_on(self, instance: Instance, plan: Plan, allowance: Allowance) -> None:
+        """As ``_call``, in a later turn of a plan that says how it goes on."""
+        instance.view._allowance = plan._allowance = allowance
+        assert plan.go_on is not None
+        try:
+            plan.go_on()
+            instance.stand_in.worked()
+        except BaseException as error:
+            if error_text.is_interrupt(error):
+                raise
+            self._fault(instance, error)
+        if instance.queue.number in self._draft.reporters:
+            instance.reported_ms = instance.view.now_ms
+
+    def _try(self, instance: Instance) -> None:
+        """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
+        cannot work shows it in the first round of its set-up.
+        """
+        instance.untried = False
+        ledger, draft = self.mirror.ledger, PendingPlan(self.mirror.ledger, self.mirror.now_ms)
+        view = ClusterView(ledger, instance.queue, draft)
+        view._allowance = Allowance(0, None, None)
+        view._turn = lambda *_: TurnResult(0, NOTHING, ledger.zero, ledger.zero)
+        view._entitlement = self._entitlement
+        watched = [(queue.watchers, len(queue.watchers)) for queue in ledger.queues]
+        try:
+            plan = instance.policy.decide(view)
+            if not isinstance(plan, Plan):
+                raise TypeError(f"decide must return its Plan, and returned {plan!r}")
+        except BaseException as error:
+            if error_text.is_interrupt(error):
+                raise
+            self._fault(instance, error)
+        draft.drop(instance.queue.number)
+        for watchers, before in watched:
+            del watchers[before:]
+
+    def _fault(self, instance: Instance, error: BaseException) -> None:
+        instance.faulty, instance.plan = True, None
+        self._draft.drop(instance.queue.number)
+        self._draft.faults.append(self._rest(instance, error))
+
+    def _rest(self, instance: Instance, error: BaseException) -> Fault:
+        """It raised: its memory is worth nothing, and its stand-in serves for a while."""
+        self.forget([instance.queue.number])
+        rest_ms = instance.stand_in.fault(self.mirror.now_ms)
+        message = f"{instance.key}: {error_text.message(error)}"
+        rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."
+        return instance.queue.number, message, f"{error_text.trace()}{rests}"
+
+    def _turns(self, parent: Instance) -> Callable[[Queue, int, Resource | None], TurnResult]:
+        def turn(child: Queue, count: int, limit: Resource | None) -> TurnResult:
+            before = tuple(child.used)
+            instance = self.instances.get(child.number)
+            if instance is None or instance.faulty or child.pending_count <= 0:
+                return TurnResult(0, NOTHING, before, before)
+            if instance.sated and len(self._draft.full) >= len(self.mirror.ledger.shapes):
+                # as it would say itself, if it were called again
+                return TurnResult(0, NO_FIT, before, before)
+            allowance = Allowance(count, limit, parent.view._allowance)
+            offered = allowance.count
+            if instance.plan is None:
+                self._call(instance, allowance)
+            else:
+                self._go_on(instance, instance.plan, allowance)
+            if instance.faulty:
+                return TurnResult(0, NOTHING, before, before)
+            taken = offered - allowance.count
+            instance.sated = allowance.count > 0
+            if taken:
+                return TurnResult(taken, None, before, tuple(child.used))
+            return TurnResult(0, self._stopped(instance), before, before)
+
+        return turn
+
+    def _stopped(self, instance: Instance) -> str:
+        """It took nothing: nothing fits, or its policy would not."""
+        ledger, allowance = self.mirror.ledger, instance.view._allowance
+        assert allowance is not None
+        full = self._draft.full
+        if instance.asks_again or all(
+            shape in full or ledger.rooms.of(*shape).first() is None for shape in ledger.shapes
+        ):
+            return NO_FIT
+        for ask in instance.view.asks:
+            if allowance.allows(ask.size) and _fits_somewhere(ledger, ask):
+                return WITHHELD
+        return NO_FIT
+
+    def _settle_timers(self, draft: PendingPlan) -> None:
+        """Of the instances that were called, keep what changed: the rest keep their timers."""
+        for number, at_ms in list(draft.wakes.items()):
+            instance = self.instances[number]
+            if at_ms == instance.timer:
+                del draft.wakes[number]
+            instance.timer = at_ms
+
+
+def could_lend(ledger: ClusterState) -> bool:
+    """Whether some container that is asked for without a label fits on a shared node."""
+    shared, rooms = ledger.partitions.shared, ledger.rooms
+    return any(rooms.lent(size, shared).first() for size, label in ledger.shapes if not label)
+
+
+def _wake_for(holds: Holds, draft: PendingPlan, *, given_back: bool) -> None:
+    """Room that was given back in mid-round is for a next round, and so is that of a hold whose
+    time is over: of the root, which is called in every one.
+    """
+    wanted = [hold.until_ms for hold in holds if hold.until_ms is not None]
+    wanted += [draft.now_ms + 1] if given_back else []
+    known = draft.wakes.get(0)
+    if wanted:
+        draft.wakes[0] = min(wanted) if known is None else min(known, *wanted)
+
+
+def _wanted(leaf: Queue) -> Resource:
+    total = [0] * len(leaf.used)
+    for ask in asks_below(leaf):
+        add_all([total], ask.size.times(ask.count))
+    return Resource(total)
+
+
+def _fits_somewhere(ledger: ClusterState, ask: Ask) -> bool:
+    return ledger.limited(ask) is None and place(ledger, ask) is not None

@@ -1,0 +1,218 @@
+"""One policy process's work without its socket: batch text in, plan text out; and the same again
+from a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loomcard.engine.mirror import Mirror, UntrustworthyError
+from loomcard.engine.round import Fault, PolicyTree
+from loomcard.engine.snapshot import dump, load
+from loomcard.wire import messages as r
+from loomcard.wire.journal import Journal, MakeFiles, SegmentFiles, read_segment, reading, segments
+from loomcard.wire.plain_data import decode, encode
+
+SAVED_EVERY_MS = 5_000
+JOURNAL = "journal"
+"""Under this name a plan reports a journal that cannot be written; no queue is called so."""
+NOT_BUILT = "a policy cannot be built, and a replay could not build it either"
+
+
+class Session:
+    """Mirror, policy tree and journal of one epoch, from the handshake on."""
+
+    def __init__(
+        self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None,
+        files: MakeFiles = SegmentFiles,
+    ) -> None:  # fmt: skip
+        """``copies``: where the texts of policies' files are kept that were applied, but for a dry
+        run's. ``files``: what writes the journal; by default it is waited for.
+        """
+        settings = hello.settings
+        self.hello = hello
+        self.mirror = Mirror(hello.resource_types, hello.features)
+        self.tree: PolicyTree | None = None
+        paths = settings.get("policy_path")
+        self._search: Sequence[Path] | None = None if paths is None else [Path(p) for p in paths]
+        self._copies = None if settings.get("dry_run") else copies
+        self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
+        self._last_saved_ms = 0
+        self._round_containers: int | None = settings.get("round_containers")
+        rounds: int = settings.get("journal_segment_rounds") or 1000
+        self.journal: Journal | None = None
+        self._told_trouble: str | None = None
+        self._unkept_rounds = 0  # in which a policy was not built
+        self._last_round = 0
+        if journal_dir is not None:
+            max_mb: int | None = settings.get("journal_max_mb")
+            self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb, files)
+
+    def decide(self, batch_text: str) -> str:
+        """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
+        cannot be read raises.
+        """
+        batch = r.read_request(batch_text)
+        if not isinstance(batch, r.Batch):
+            raise TypeError(f"expected a batch, got {type(batch).__name__}")
+        return self._journalled(batch, batch_text)[1]
+
+    def answer(self, batch: r.Batch) -> r.PlanReply:
+        """As ``decide``, for an engine in the same process: text is written for the journal
+        alone.
+        """
+        if self.journal is None:
+            return self._reply(batch)
+        return self._journalled(batch, r.write(batch))[0]
+
+    def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
+        journal = self.journal
+        if self._cannot_be_replayed():
+            journal = None
+        if journal is not None:
+            if batch.round != self._last_round + 1:
+                # Another process decided in between, and its segment belongs between ours.
+                journal.close()
+            self._last_round = batch.round
+            if journal.wants_segment(batch.now_ms):
+                journal.open_segment(batch.round, self._header(), batch.now_ms)
+        plan = self._reply(batch)
+        reply = r.write(plan)
+        if journal is not None and not self._cannot_be_replayed():
+            journal.append(text, reply, batch.now_ms)
+        elif self.journal is not None:
+            self._unkept_rounds += 1
+        if self.journal is not None and self._trouble(self.journal) != self._told_trouble:
+            reply = r.write(self._with_trouble(plan, self.journal))
+        return plan, reply
+
+    def _trouble(self, journal: Journal) -> str | None:
+        """Why rounds are missing in the journal; None: none is."""
+        return NOT_BUILT if self._cannot_be_replayed() else journal.trouble
+
+    def _cannot_be_replayed(self) -> bool:
+        """A policy is not built yet, or cannot be: a replay could not build it either."""
+        return self.tree is not None and not self.tree.is_built()
+
+    def _with_trouble(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
+        """The plan as it is sent where the journal's state changed: that is no part of a replay."""
+        self._told_trouble = self._trouble(journal)
+        lost = journal.lost_rounds + self._unkept_rounds
+        state = {"trouble": self._told_trouble, "lost_rounds": lost}
+        return msgspec.structs.replace(plan, reports={**plan.reports, JOURNAL: state})
+
+    def _reply(self, batch: r.Batch) -> r.PlanReply:
+        mirror = self.mirror
+        try:
+            mirror.apply(batch)
+        except UntrustworthyError as error:
+            mirror.setup = None  # nothing but a snapshot helps now
+            return r.PlanReply(batch.round, resync=str(error))
+        if mirror.set_up_anew or self.tree is None:
+            self._raise_tree()
+        assert self.tree is not None
+        if mirror.rebuilt:
+            self.tree.forget()
+        elif mirror.spoilt:
+            self.tree.forget(sorted(mirror.spoilt))
+        draft = self.tree.run(self._round_containers)
+        mirror.carried_out(batch.round, draft)
+        reply = draft.reply(batch.round)
+        if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
+            reply.saved = self._save(reply.faults)
+        return reply
+
+    def _raise_tree(self) -> None:
+        """Another set-up governs: new instances, which take over what those of the same policy
+        saved.
+        """
+        if self.tree is not None:
+            self._save([])
+        # A ResourceManager compiled the set-up before, and must not lose all queues to one policy
+        # that cannot be built any more; anybody else is told at once.
+        later = self._search is not None
+        self.tree = PolicyTree(self.mirror, self._search, self._copies, build_later=later)
+
+    def _save(self, faults: list[Fault]) -> dict[str, Any]:
+        assert self.tree is not None
+        self._last_saved_ms = self.mirror.now_ms
+        saved = self.tree.save(faults)
+        self.mirror.saved.update(saved)
+        return saved
+
+    def _header(self) -> dict[str, Any]:
+        if self.tree is None or self.mirror.setup is None:
+            return {"hello": msgspec.to_builtins(self.hello)}
+        instances = self.tree.instances.values()
+        return {
+            "hello": msgspec.to_builtins(self.hello),
+            "mirror": dump(self.mirror),
+            "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
+            "timers": {str(i.queue.number): i.timer for i in instances if i.timer is not None},
+            "last_saved_ms": self._last_saved_ms,
+            "stand_ins": {
+                str(i.queue.number): state for i in instances if (state := i.stand_in.state())
+            },
+            "reported_ms": {
+                str(i.queue.number): i.reported_ms for i in instances if i.reported_ms is not None
+            },
+        }
+
+    @classmethod
+    def restored(cls, header: dict[str, Any]) -> Session:
+        """A session in the state that a journal segment opens with, with fresh policy objects."""
+        session = cls(msgspec.convert(header["hello"], r.Hello))
+        session._search = None
+        if "mirror" not in header:
+            return session
+        load(session.mirror, header["mirror"])
+        session.tree = PolicyTree(session.mirror, None)
+        for number, instance in session.tree.instances.items():
+            instance.untried = False
+            instance.stand_in.restore(header.get("stand_ins", {}).get(str(number)))
+            if str(number) in header["memory"]:
+                instance.memory = decode(header["memory"][str(number)])
+                instance.has_memory = True
+            instance.timer = header["timers"].get(str(number))
+            instance.reported_ms = header.get("reported_ms", {}).get(str(number))
+        session._last_saved_ms = header["last_saved_ms"]
+        return session
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A round whose replayed plan is not the one in the journal."""
+
+    segment: Path
+    round: int
+    journal: str
+    replay: str
+
+
+def replay(folder: Path) -> list[Difference]:
+    """Replay every segment of a journal on its own; the rounds that came out otherwise. Raises
+    JournalError.
+    """
+    return [difference for path in segments(folder) for difference in _replay(path)]
+
+
+def _replay(path: Path) -> list[Difference]:
+    segment = read_segment(path)
+    if not segment.rounds:
+        return []
+    with reading(f"{path}:1", "the segment's state cannot be used"):
+        session = Session.restored(segment.header)
+    found = []
+    for index, (batch, plan) in enumerate(segment.rounds):
+        with reading(segment.place(index), "the batch cannot be used"):
+            again = session.decide(batch)
+        if again != plan:
+            with reading(segment.place(index, plan=True), "the plan cannot be read"):
+                number = int(msgspec.json.decode(plan)[1])
+            found.append(Difference(path, number, plan, again))
+    return found

@@ -1,0 +1,211 @@
+"""The whole state of a mirror as plain data and back: what a journal segment opens with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from loomcard.api.pending_plan import Grant, Holding, PendingPlan, Step, Taking
+from loomcard.engine.mirror import Mirror
+from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
+from loomcard.model.resource import Resource
+from loomcard.wire import messages as r
+from loomcard.wire.plain_data import decode, encode
+
+
+def dump(mirror: Mirror) -> dict[str, Any]:
+    """The state before the plan in flight, and that plan; the mirror stays as it is."""
+    ledger, before = mirror.ledger, _Before(mirror.in_flight)
+    return {
+        "sequence": mirror.sequence,
+        "now_ms": mirror.now_ms,
+        "version": mirror.version,
+        "setup": mirror.setup,
+        "saved": mirror.saved,
+        "records": msgspec.to_builtins(_records(mirror, before)),
+        "containers": [
+            [c.number, *_extra(c, before.preempting(c))] for c in ledger.containers.values()
+        ],
+        "told": [
+            [*ask.key, ask.told]
+            for attempt in ledger.attempts.values()
+            for ask in attempt.ordered
+            if ask.told
+        ],
+        "since": [
+            [*ask.key, ask.since_ms]
+            for attempt in ledger.attempts.values()
+            for ask in attempt.ordered
+        ],
+        "lines": [[*shape, line.served_ms] for shape, line in ledger.lines.of.items()],
+        "served_ms": ledger.lines.served_ms,
+        "ran": [[a.number, *a.ran] for a in ledger.applications.values()],
+        "ran_all": [ledger.lines.ran, ledger.lines.masters_ran],
+        "holds": mirror.held,
+        "plan": [_step(step) for step in mirror.in_flight],
+        "plan_round": mirror.in_flight_round,
+    }
+
+
+class _Before:
+    """What asks and containers were before the plan in flight."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._granted: dict[Ask, list[Container]] = {}
+        self._taken: set[Container] = set()
+        for step in steps:
+            if isinstance(step, Grant):
+                self._granted.setdefault(step.ask, []).extend(step.containers)
+            elif isinstance(step, Taking):
+                self._taken.add(step.container)
+
+    def preempting(self, container: Container) -> int | None:
+        """Since when it was being preempted."""
+        return None if container in self._taken else container.preempting_since
+
+    def asked(self, ask: Ask) -> tuple[int, dict[str, int], dict[str, int]]:
+        """Its count, and its rows of hosts and racks."""
+        count, hosts, racks = ask.count, dict(ask.hosts), dict(ask.racks)
+        for container in self._granted.get(ask, ()):
+            node = container.node
+            count += 1
+            if container.host_row:
+                hosts[node.host] = hosts.get(node.host, 0) + 1
+            if container.rack_row:
+                racks[node.rack] = racks.get(node.rack, 0) + 1
+        return count, hosts, racks
+
+
+def load(mirror: Mirror, state: dict[str, Any]) -> None:
+    """Bring a fresh mirror into a dumped state; what it then holds behaves as what was dumped."""
+    records: list[r.AnyRecord] = [r.Setup(0, state["version"], state["setup"])]
+    records += msgspec.convert(state["records"], list[r.AnyRecord])
+    ledger = mirror.ledger
+    ledger.lines.now_ms = state["now_ms"]
+    mirror.absorb(records)
+    for number, *extra in state["containers"]:
+        c = ledger.containers[number]
+        c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
+        c.tag = decode(extra[4])
+    for *key, reason in state["told"]:
+        ledger.attempts[key[0]].asks[AskKey(*key)].told = reason
+    _waiting(mirror, state)
+    mirror.saved = state["saved"]
+    mirror.sequence, mirror.now_ms = state["sequence"], state["now_ms"]
+    mirror.in_flight = _redo(mirror, state["plan"])
+    mirror.in_flight_round = state["plan_round"]
+    mirror.changes = []
+
+
+def _waiting(mirror: Mirror, state: dict[str, Any]) -> None:
+    """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
+    ledger, lines = mirror.ledger, mirror.ledger.lines
+    for *key, since_ms in state.get("since", ()):
+        ledger.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
+    for size, label, served_ms in state.get("lines", ()):
+        lines.of[Resource(size), label].served_ms = served_ms
+    lines.served_ms = state.get("served_ms", -1)
+    for number, *ran in state.get("ran", ()):
+        ledger.applications[number].ran = ran
+    lines.ran, lines.masters_ran = map(list, state.get("ran_all", ([0, 0], [0, 0])))
+    mirror.held = [tuple(row) for row in state.get("holds", ())]
+    ledger.holds.restore(mirror.held)
+
+
+def _extra(c: Container, preempting_since: int | None) -> list[Any]:
+    return [c.started_ms, preempting_since, c.instance, c.origin, encode(c.tag)]
+
+
+def _step(step: Step) -> list[Any]:
+    if isinstance(step, Grant):
+        count = len(step.containers)
+        return [
+            "grant",
+            list(step.ask.key),
+            step.node.number,
+            count,
+            step.instance,
+            encode(step.tag),
+        ]
+    if isinstance(step, Holding):
+        number = None if step.node is None else step.node.number
+        return ["hold", list(step.ask.key), number, step.until_ms, step.instance]
+    return ["preempt", step.container.number, step.grace_ms, step.reason, step.instance]
+
+
+def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
+    ledger = mirror.ledger
+    draft = PendingPlan(ledger, mirror.now_ms)
+    for kind, *facts in plan:
+        if kind == "grant":
+            key, node, count, instance, tag = facts
+            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
+            if not 0 < count <= ask.count:
+                raise ValueError(f"{count} containers granted of an ask of {ask.count}")
+            for _ in range(count):
+                draft.grant(ask, ledger.nodes[node], instance, decode(tag))
+        elif kind == "hold":
+            key, node, until_ms, instance = facts
+            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
+            if node is None:
+                draft.release_hold(ask, instance)
+            else:
+                draft.hold(ask, ledger.nodes[node], until_ms, instance)
+        else:
+            number, grace_ms, reason, instance = facts
+            draft.preempt(ledger.containers[number], grace_ms, reason, instance)
+    return draft.steps
+
+
+def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
+    ledger = mirror.ledger
+    records: list[r.AnyRecord] = [
+        r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
+        for n in ledger.nodes.values()
+    ]
+    for app in ledger.applications.values():
+        records.append(_application(app))
+        for attempt in app.past_attempts.values():
+            records += [_attempt(attempt), r.AttemptRemoved(0, attempt.number, "")]
+        for attempt in app.attempts.values():
+            records += _attempt_with_asks(attempt, before)
+    records += [_container(c) for c in ledger.containers.values()]
+    return records
+
+
+def _application(app: Application) -> r.ApplicationAdded:
+    return r.ApplicationAdded(
+        0, app.number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
+        app.priority, app.submitted_ms, app.hints,
+    )  # fmt: skip
+
+
+def _attempt(attempt: Attempt) -> r.AttemptAdded:
+    app = attempt.application
+    return r.AttemptAdded(0, attempt.number, app.number, attempt.ordinal, attempt.unmanaged)
+
+
+def _attempt_with_asks(attempt: Attempt, before: _Before) -> list[r.AnyRecord]:
+    records: list[r.AnyRecord] = [_attempt(attempt)]
+    if attempt.registered:
+        records.append(r.AttemptRegistered(0, attempt.number))
+    records += [_ask(ask, before) for ask in attempt.ordered]
+    if attempt.blacklist:
+        records.append(r.Blacklist(0, attempt.number, sorted(attempt.blacklist)))
+    return records
+
+
+def _ask(ask: Ask, before: _Before) -> r.AskChanged:
+    count, hosts, racks = before.asked(ask)
+    return r.AskChanged(
+        0, *ask.key, ask.is_am, tuple(ask.size), count, hosts, racks, ask.relax_locality, ask.label,
+        ask.strict_racks,
+    )  # fmt: skip
+
+
+def _container(c: Container) -> r.ContainerAdded:
+    return r.ContainerAdded(
+        c.allocated_ms, c.number, c.attempt.number, c.yarn_number, c.node.number, tuple(c.size),
+        c.ask_key.priority, c.ask_key.allocation_request_id, c.is_am, "allocated", c.origin,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Who serves a queue whose policy raises: first in, first out, until the policy is tried again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.orders import by_priority
+from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
+from loomcard.model.objects import Queue
+
+FIRST_REST_MS = 1_000
+LONGEST_REST_MS = 300_000
+GOOD_CALLS = 20
+"""So many calls without a fault, and the next fault is the first one again."""
+
+
+class StandIn:
+    """Serves the scope of one instance while its policy rests, after each fault for twice as long
+    as before. The other instances do not notice.
+    """
+
+    def __init__(self) -> None:
+        self.faults = 0
+        self.good = 0
+        self.until_ms = 0
+        self._indexes: dict[Any, Any] = {}
+
+    def serves(self, now_ms: int) -> bool:
+        """Whether the policy rests; when it is tried again, what was kept to serve is dropped."""
+        if now_ms < self.until_ms:
+            return True
+        for level in self._indexes.get("levels", {}).values():
+            watchers = level.queue.watchers
+            watchers[:] = [stale for stale in watchers if stale is not level.stale]
+        self._indexes = {}
+        return False
+
+    def fault(self, now_ms: int) -> int:
+        """The policy raised: for how many milliseconds it rests."""
+        rest_ms = min(LONGEST_REST_MS, FIRST_REST_MS << min(self.faults, 10))
+        self.faults += 1
+        self.good = 0
+        self.until_ms = now_ms + rest_ms
+        return rest_ms
+
+    def worked(self) -> None:
+        """The policy was called and raised nothing."""
+        if self.faults:
+            self.good += 1
+            if self.good >= GOOD_CALLS:
+                self.faults = self.good = 0
+
+    def decide(self, view: ClusterView) -> Plan:
+        """Fill by priority, then by submission, down to queues with a policy of their own."""
+        own, view._indexes = view._indexes, self._indexes
+        try:
+            return fill_tree(Plan(view), _level)
+        finally:
+            view._indexes = own
+
+    def state(self) -> list[int] | None:
+        """What a journal keeps of it; None: nothing has happened."""
+        return [self.faults, self.good, self.until_ms] if self.faults else None
+
+    def restore(self, state: list[int] | None) -> None:
+        """Go on from a journal's ``state``."""
+        if state is not None:
+            self.faults, self.good, self.until_ms = state
+
+
+def _level(queue: Queue) -> Level:
+    return Level(queue, by_priority)

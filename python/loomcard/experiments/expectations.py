@@ -1,0 +1,176 @@
+"""What a paper found, as an experiment states it: the figure, and how ours is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from loomcard.validation.findings import nearest
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Scalar = bool | int | float | str
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Expected(BaseModel):
+    """A figure of a paper that the experiment stands beside; with a ``measure`` it is judged."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    figure: Text = Field(description="Which figure or table of the paper.", examples=["Fig. 7"])
+    paper: float | int | str = Field(description="What the paper says.", examples=[-21.3])
+    sign: Literal["less", "equal", "more"] | None = Field(
+        None,
+        description="How the policy should stand to what it is compared with. With a measure and a"
+        " number as `paper` it follows from that.",
+        examples=["less"],
+    )
+    measure: (
+        Literal["completion", "waiting", "makespan", "completed", "running", "share"] | None
+    ) = Field(
+        None,
+        description="What of our runs is set beside it: times in s; `completed`, how many"
+        " applications succeeded; `running`, how many task containers ran at a time while"
+        " there was demand; `share`, the dominant share that was held. Without it the figure is"
+        " shown and not judged.",
+        examples=["completion"],
+    )
+    of: str = Field(
+        "",
+        description="Of whom: a tag, a queue (with all below it), or an application's id; `*`"
+        " stands for anything. Default: everybody.",
+        examples=["small"],
+    )
+    statistic: Literal["mean", "median", "p95", "max", "min"] | None = Field(
+        None,
+        description="Over the applications of a run, or over time. Default: mean of times, median"
+        " of running and share.",
+        examples=["median"],
+    )
+    policy: str = Field("", description="Whose figure it is. Default: the only one.")
+    against: str = Field("", description="What it is compared with. Default: the baseline.")
+    as_: Literal["value", "difference", "ratio", "change_percent", "improvement"] = Field(
+        "change_percent",
+        alias="as",
+        description="How: the figure itself against the paper's number; policy - against; policy /"
+        " against; the change in percent; or the improvement in percent, against / policy - 1 where"
+        " that is positive and -(policy / against - 1) where not.",
+    )
+    workload: str = Field("", description="On which. Default: all of them together.")
+    where: dict[Text, Scalar] = Field(
+        {},
+        description="Only with these values of what is varied.",
+        examples=[{"policy.theta": 0.1}],
+    )
+    resource: str = Field("", description="The share of this resource type, not the largest one.")
+    from_s: Seconds | None = Field(None, description="The share from here on, in s of the run.")
+    to_s: Seconds | None = Field(
+        None, description="The share up to here. Default of both: while all queues demand."
+    )
+    within: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="How far from equal still counts as equal, in the unit shown. Default: 0.1 %.",
+        examples=[3],
+    )
+    because: str = Field("", description="Why it is not reproduced, where it is not.")
+
+
+class Wrong(NamedTuple):
+    """What is wrong with an entry: its key, the message and the remedy."""
+
+    key: str
+    message: str
+    hint: str
+
+
+class Names(NamedTuple):
+    """What entries may name: policies and workloads as the experiment does, what it varies."""
+
+    policies: Sequence[str]
+    workloads: Sequence[str]
+    baseline: str
+    vary: Mapping[str, Sequence[Any]]
+
+
+def wrong_with(each: Expected, names: Names) -> Iterator[Wrong]:
+    """Everything in which an entry does not go together with its experiment."""
+    given = {Expected.model_fields[name].alias or name for name in each.model_fields_set}
+    if each.measure is None:
+        for key in sorted(given - {"figure", "paper", "sign", "because"}):
+            yield Wrong(key, f"{key!r} says how it is measured, and there is no measure", _MEASURE)
+        if each.sign is None:
+            yield Wrong("figure", "the key 'sign' is missing", "less, equal or more")
+        return
+    for key, name in (("policy", each.policy), ("against", each.against)):
+        if name and named(name, names.policies) is None:
+            yield Wrong(key, f"{name!r} is none of the policies", nearest(name, names.policies))
+    if each.workload and named(each.workload, names.workloads) is None:
+        hint = nearest(each.workload, names.workloads)
+        yield Wrong("workload", f"{each.workload!r} is none of the workloads", hint)
+    if each.as_ != "value" and not (each.against or names.baseline):
+        yield Wrong("figure", "there is nothing to compare with", "say against, or as: value")
+    elif not each.policy and len(_candidates(each, names)) != 1:
+        yield Wrong("figure", "it does not say whose figure it is", "say policy")
+    yield from _wrong_values(each, names, given)
+
+
+def _wrong_values(each: Expected, names: Names, given: set[str]) -> Iterator[Wrong]:
+    for key, value in each.where.items():
+        if key not in names.vary:
+            hint = nearest(key, list(names.vary)) if names.vary else "nothing is varied"
+            yield Wrong("where", f"{key!r} is not varied", hint)
+        elif value not in names.vary[key]:
+            known = ", ".join(map(str, names.vary[key]))
+            yield Wrong("where", f"{key} is never {value!r}", f"its values are {known}")
+    if each.measure != "share":
+        for key in sorted(given & {"resource", "from_s", "to_s"}):
+            yield Wrong(key, f"{key!r} is of a share", "leave it out, or say measure: share")
+    elif each.from_s is not None and each.to_s is not None and each.from_s >= each.to_s:
+        yield Wrong("to_s", f"{each.to_s:g} is not after {each.from_s:g}", "swap them")
+    if isinstance(each.paper, str) and (each.as_ == "value" or each.sign is None):
+        yield Wrong("paper", "expected a number to compare with", "or say sign and as")
+
+
+_MEASURE = "say measure: completion, waiting, makespan, completed, running or share"
+
+
+def named(name: str, among: Sequence[str]) -> str | None:
+    """The one of ``among`` that is meant: by its own words, or by its file's stem."""
+    if name in among:
+        return name
+    found = [each for each in among if PurePath(each).stem == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _candidates(each: Expected, names: Names) -> list[str]:
+    """Whose figure it can be: everybody's but that of what it is compared with."""
+    if each.as_ == "value":
+        return list(names.policies)
+    other = named(each.against or names.baseline, names.policies)
+    return [policy for policy in names.policies if policy != other]
+
+
+def _meant(policy: str, names: Names) -> str:
+    """Itself where it is none of the experiment's: the command line may name others to run."""
+    return named(policy, names.policies) or policy
+
+
+def resolved(each: Expected, names: Names, called: Mapping[str, str]) -> dict[str, Any]:
+    """The entry for a manifest: who is compared with whom, by the names that results bear.
+    ``called``: what results call each policy and workload.
+    """
+    entry = each.model_dump(by_alias=True, exclude_defaults=True)
+    if each.measure is None:
+        return entry
+    policy = _meant(each.policy, names) or next(iter(_candidates(each, names)), "")
+    entry |= {"policy": called.get(policy, policy), "as": each.as_}
+    if each.as_ != "value":
+        against = _meant(each.against or names.baseline, names)
+        entry["against"] = called.get(against, against)
+    if each.workload:
+        workload = named(each.workload, names.workloads) or each.workload
+        entry["workload"] = PurePath(workload).stem
+    return entry

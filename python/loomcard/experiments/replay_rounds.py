@@ -1,0 +1,227 @@
+"""What another set-up would have decided in each round that a journal holds.
+
+The other policies see, round by round, the cluster as it was: what the recorded plans really did,
+never what they themselves would have done the round before. Their answers are compared and taken
+back. They keep their own memories and timers; after rounds that the journal lost (a full disk)
+they begin anew with the segment that follows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from loomcard.api.pending_plan import PendingPlan
+from loomcard.engine.mirror import Mirror, UntrustworthyError
+from loomcard.engine.round import PolicyTree
+from loomcard.engine.snapshot import load
+from loomcard.model import events as ev
+from loomcard.model.objects import AskKey
+from loomcard.wire import messages as r
+from loomcard.wire.journal import JournalError, Segment, read_segment, reading, segments
+
+Grants = Counter[tuple[str, str]]
+"""How many containers of which application on which node."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowRound:
+    """One round: what the journal's plan granted and preempted, and what the other set-up would
+    have.
+    """
+
+    round: int
+    at_ms: int
+    recorded: Grants
+    other: Grants
+    recorded_preempted: int
+    other_preempted: int
+
+    @property
+    def same(self) -> bool:
+        """Both decided the same."""
+        return (self.recorded, self.recorded_preempted) == (self.other, self.other_preempted)
+
+    @property
+    def same_but_for_nodes(self) -> bool:
+        """Both served the same applications alike, if not on the same nodes."""
+        return _by_application(self.recorded) == _by_application(self.other)
+
+
+def shadow(
+    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+) -> Iterator[ShadowRound]:
+    """Every round of a journal beside what ``setup``, compiled, would have decided in it.
+
+    ``renamed``: which leaf queue of the set-up stands for one of the journal's, by paths. Raises
+    JournalError, with file and line, for a journal that cannot be read or that contradicts itself,
+    or that has applications in queues that the set-up does not have.
+    """
+    found = (read_segment(path) for path in segments(folder))
+    for _, epoch in groupby(found, key=lambda segment: segment.path.name.partition("-")[0]):
+        other: _Other | None = None
+        for segment in epoch:
+            if not segment.rounds:
+                continue
+            if other is None or not other.follows(segment):
+                other = _Other(segment, setup, renamed or {})
+            yield from other.rounds(segment)
+
+
+def _by_application(grants: Grants) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for (application, _), count in grants.items():
+        found[application] += count
+    return found
+
+
+class _Other:
+    """A mirror that follows the journal, under another set-up's policies."""
+
+    def __init__(
+        self, segment: Segment, setup: Mapping[str, Any], renamed: Mapping[str, str]
+    ) -> None:
+        where = f"{segment.path}:1"
+        with reading(where, "no handshake"):
+            hello = msgspec.convert(segment.header["hello"], r.Hello)
+        self._renamed = renamed
+        self._setup = dict(setup)
+        self._mirror = Mirror(hello.resource_types, hello.features)
+        self._tree: PolicyTree | None = None
+        self._numbers = {queue["path"]: i for i, queue in enumerate(setup["queues"])}
+        self._paths: list[str] = []  # of the recorded set-up's queues
+        self._most: int | None = hello.settings.get("round_containers")
+        self._where = where
+        if "mirror" in segment.header:
+            with reading(where, "the segment's state cannot be used"):
+                self._resume(segment.header["mirror"])
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        """Begin in the middle: the recorded state, in the other set-up's queues."""
+        self._learn(state["setup"])
+        records = msgspec.convert(state["records"], list[r.AnyRecord])
+        moved = msgspec.to_builtins([self._moved(record) for record in records])
+        load(self._mirror, state | {"setup": self._setup, "records": moved, "saved": {}})
+        self._tree = PolicyTree(self._mirror, None)
+
+    def follows(self, segment: Segment) -> bool:
+        """The segment goes on where this mirror stands: no round between them was lost."""
+        if "mirror" not in segment.header:
+            return True
+        with reading(f"{segment.path}:1", "the segment's state cannot be used"):
+            return bool(segment.header["mirror"]["sequence"] == self._mirror.sequence)
+
+    def rounds(self, segment: Segment) -> Iterator[ShadowRound]:
+        """The rounds of one segment."""
+        for index, (batch_text, plan_text) in enumerate(segment.rounds):
+            self._where = segment.place(index)
+            with reading(self._where, "the batch cannot be read"):
+                batch = r.read_request(batch_text)
+            with reading(segment.place(index, plan=True), "the plan cannot be read"):
+                plan = r.read_reply(plan_text)
+            if not isinstance(batch, r.Batch) or not isinstance(plan, r.PlanReply):
+                continue
+            mirror = self._mirror
+            try:
+                with reading(self._where, "the batch does not fit what came before"):
+                    records = [self._moved(record) for record in batch.records]
+                    mirror.apply(msgspec.structs.replace(batch, records=records))
+            except UntrustworthyError as error:
+                if plan.resync is None:  # the journal's own mirror had no doubt
+                    raise JournalError(
+                        f"{self._where}: {error}; was the journal altered?"
+                    ) from error
+                mirror.setup = None  # a snapshot follows
+                continue
+            if mirror.setup is None:
+                raise JournalError(f"{self._where}: no set-up came before it (a first batch does)")
+            yield self._decide(batch, plan, segment.place(index, plan=True))
+
+    def _decide(self, batch: r.Batch, plan: r.PlanReply, where: str) -> ShadowRound:
+        mirror = self._mirror
+        if mirror.set_up_anew or self._tree is None:
+            self._tree = PolicyTree(mirror, None)
+        if mirror.rebuilt:
+            self._tree.forget()
+        self._ring(self._tree)
+        draft = self._tree.run(self._most)
+        other, other_preempted = self._granted(draft.decisions())
+        draft.undo()
+        with reading(where, "the plan names what is not there"):
+            recorded, recorded_preempted = self._granted(plan.decisions)
+            mirror.carried_out(batch.round, self._carried_out(plan))
+        return ShadowRound(
+            batch.round, batch.now_ms, recorded, other, recorded_preempted, other_preempted
+        )
+
+    def _ring(self, tree: PolicyTree) -> None:
+        """The other policies' own timers, where they are due; the recorded ones are not theirs."""
+        mirror = self._mirror
+        mirror.timers_due = {
+            number: (ev.TimerFired, mirror.now_ms, mirror.sequence, None, ())
+            for number, instance in tree.instances.items()
+            if instance.timer is not None and instance.timer <= mirror.now_ms
+        }
+
+    def _granted(self, decisions: list[r.Decision]) -> tuple[Grants, int]:
+        ledger, grants = self._mirror.ledger, Grants()
+        for decision in decisions:
+            if isinstance(decision, r.Allocate):
+                application = ledger.attempts[decision.attempt].application
+                node = ledger.nodes[decision.node]
+                grants[application.name or application.id, node.host] += decision.count
+        return grants, sum(isinstance(decision, r.Preempt) for decision in decisions)
+
+    def _carried_out(self, plan: r.PlanReply) -> PendingPlan:
+        """The recorded plan, done on the mirror as its own policies did it."""
+        ledger = self._mirror.ledger
+        draft = PendingPlan(ledger, self._mirror.now_ms)
+        for decision in plan.decisions:
+            if isinstance(decision, r.Preempt):
+                container = ledger.containers[decision.container]
+                draft.preempt(container, decision.grace_ms, decision.reason, decision.instance)
+                continue
+            key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
+            ask = ledger.attempts[decision.attempt].asks[key]
+            if isinstance(decision, r.Keep):
+                node = ledger.nodes[decision.node]
+                draft.hold(ask, node, decision.until_ms, decision.instance)
+                continue
+            if isinstance(decision, r.Release):
+                draft.release_hold(ask, decision.instance)
+                continue
+            if not 0 < decision.count <= ask.count:
+                raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
+            for _ in range(decision.count):
+                draft.grant(ask, ledger.nodes[decision.node], decision.instance, None)
+        return draft
+
+    def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
+        """The record as it would be under the other set-up: its queues have other numbers."""
+        if isinstance(record, r.Setup):
+            self._learn(record.setup)
+            return r.Setup(record.at_ms, record.version, self._setup)
+        if isinstance(record, r.SavedState):
+            return r.SavedState(record.at_ms, {})
+        if isinstance(record, r.ApplicationAdded | r.ApplicationChanged):
+            return msgspec.structs.replace(record, queue=self._number(self._paths[record.queue]))
+        return record
+
+    def _learn(self, setup: Mapping[str, Any]) -> None:
+        self._paths = [queue["path"] for queue in setup["queues"]]
+
+    def _number(self, path: str) -> int:
+        number = self._numbers.get(self._renamed.get(path, path))
+        if number is None or not self._setup["queues"][number]["leaf"]:
+            leaves = ", ".join(q["path"] for q in self._setup["queues"] if q["leaf"])
+            raise JournalError(
+                f"{self._where}: applications ran in {path}, which is no leaf queue of the set-up;"
+                f" it has {leaves} (name the one to take: --map {path}=QUEUE)"
+            )
+        return number

@@ -1,0 +1,194 @@
+"""What another policy would have done on what a cluster saw: round by round, and to the end.
+
+Round by round the cluster stays as it was (``shadow``). To the end, what ran is a workload: each
+container a task with its measured run time, simulated under the other policy and under the one that
+ran, so that the simulator's own error can be told from the policy's effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from loomcard.api.registry import PolicyNotFoundError, find
+from loomcard.engine.session import replay
+from loomcard.experiments.inputs import InputError
+from loomcard.experiments.replay_rounds import Grants, ShadowRound, shadow
+from loomcard.results.record import RunRecord
+from loomcard.simulator import simulate
+from loomcard.validation.findings import FindingsError, nearest
+from loomcard.wire import messages as r
+from loomcard.wire.journal import JournalError, read_segment, reading, segments
+from loomcard.workload.loading import build
+from loomcard.workload.scenario import Scenario
+
+SHOWN: Final = 10
+
+
+@dataclass(slots=True)
+class Rounds:
+    """All rounds of a journal beside another set-up's: counts of rounds and containers, and the
+    first rounds that differ.
+    """
+
+    rounds: int = 0
+    same: int = 0
+    same_but_for_nodes: int = 0
+    recorded: int = 0
+    other: int = 0
+    preempted: int = 0
+    other_preempted: int = 0
+    first: list[ShadowRound] = field(default_factory=list)
+
+    def add(self, one: ShadowRound) -> None:
+        """Count one round."""
+        self.rounds += 1
+        self.same += one.same
+        self.same_but_for_nodes += one.same_but_for_nodes
+        self.recorded += sum(one.recorded.values())
+        self.other += sum(one.other.values())
+        self.preempted += one.recorded_preempted
+        self.other_preempted += one.other_preempted
+        if not one.same and len(self.first) < SHOWN:
+            self.first.append(one)
+
+
+@dataclass(slots=True)
+class Again:
+    """The recorded policies run again: how many rounds, and the place of each that differs."""
+
+    rounds: int
+    differ: list[str]
+
+
+def run_again(folder: Path) -> Again:
+    """The journal's own set-up on its own rounds, byte by byte. Raises JournalError, also where a
+    recorded policy cannot be found.
+    """
+    rounds = sum(len(read_segment(path).rounds) for path in segments(folder))
+    differ = [f"{each.segment}, round {each.round}" for each in replay(folder)]
+    return Again(rounds, differ)
+
+
+def compare_rounds(
+    folder: Path, setup: Mapping[str, Any], renamed: Mapping[str, str] | None = None
+) -> Rounds:
+    """Every round of the journal beside what ``setup`` would have decided, applications in the
+    queues that ``renamed`` names for theirs. Raises JournalError.
+    """
+    found = Rounds()
+    for one in shadow(folder, setup, renamed):
+        found.add(one)
+    return found
+
+
+def renamings(told: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
+    """``old=new`` of the command line, by full paths. Raises InputError with all that is wrong."""
+    leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
+    found: dict[str, str] = {}
+    wrong = []
+    for each in told:
+        old, between, new = each.partition("=")
+        if not old or not between or not new:
+            wrong.append(f"--map {each}: expected OLD=NEW (such as root.a=root.default)")
+            continue
+        old, new = _full(old), _full(new)
+        if new not in leaves:
+            wrong.append(f"--map {each}: the set-up has no leaf {new} ({nearest(new, leaves)})")
+        if found.setdefault(old, new) != new:
+            wrong.append(f"--map {each}: {old} is {found[old]} already (name each queue once)")
+    if wrong:
+        raise InputError(wrong)
+    return found
+
+
+def _full(path: str) -> str:
+    return path if path.startswith("root.") else f"root.{path}"
+
+
+def moved(scenario: Scenario, renamed: Mapping[str, str]) -> Scenario:
+    """The scenario with its applications in the queues named for theirs."""
+    replace = msgspec.structs.replace
+    applications = [
+        replace(app, queue=renamed.get(app.queue, app.queue)) for app in scenario.applications
+    ]
+    return replace(scenario, applications=applications)
+
+
+def as_scenario(folder: Path, seed: int) -> Scenario:
+    """What ran, as a workload. Run times are as the ResourceManager saw them, hence its nodes
+    report at once. Raises JournalError.
+    """
+    document = {
+        "version": 1,
+        "kind": "workload",
+        "cluster": {"heartbeat_ms": 0},
+        "trace": {"format": "journal", "file": str(folder.absolute())},
+    }
+    text = yaml.safe_dump(document)
+    with reading(str(folder), "what ran makes no workload"):
+        try:
+            return build(text, folder.name, folder, seed=seed, file=str(folder))
+        except FindingsError as error:
+            raise JournalError(str(error.findings[0])) from error
+
+
+def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
+    """The scenario simulated under each of the compiled set-ups, by their names."""
+    return {name: simulate(scenario, setup, policy=name) for name, setup in setups.items()}
+
+
+def recorded_setup(folder: Path) -> dict[str, Any]:
+    """The set-up that governed when the journal ended. Raises JournalError where it names none."""
+    for path in reversed(segments(folder)):
+        segment = read_segment(path)
+        for index, (batch, _) in reversed(list(enumerate(segment.rounds))):
+            with reading(segment.place(index), "the batch cannot be read"):
+                asked = r.read_request(batch)
+            for record in reversed(asked.records if isinstance(asked, r.Batch) else []):
+                if isinstance(record, r.Setup):
+                    return record.setup
+        with reading(f"{path}:1", "the segment's state cannot be used"):
+            state = segment.header.get("mirror")
+            if state is not None and state.get("setup") is not None:
+                return dict(state["setup"])
+    raise JournalError(f"{folder}: no set-up in any segment; the journal holds no finished round")
+
+
+def missing_policies(setup: Mapping[str, Any]) -> list[str]:
+    """The policies of a compiled set-up that cannot be found from here: files of another folder."""
+    named = sorted({queue["policy"] for queue in setup["queues"] if queue["policy"]})
+    missing = []
+    for name in named:
+        try:
+            find(name)
+        except PolicyNotFoundError:
+            missing.append(name)
+    return missing
+
+
+def said(grants: Grants) -> str:
+    """Grants in words: ``2 x j1 on n3``."""
+    return ", ".join(f"{count} x {app} on {node}" for (app, node), count in sorted(grants.items()))
+
+
+def as_document(rounds: Rounds) -> dict[str, Any]:
+    """The counts and the first differences, ready for JSON."""
+    document: dict[str, Any] = msgspec.to_builtins(
+        {name: getattr(rounds, name) for name in Rounds.__slots__ if name != "first"}
+    )
+    document["first"] = [
+        {
+            "round": one.round,
+            "at_ms": one.at_ms,
+            "recorded": said(one.recorded),
+            "other": said(one.other),
+        }
+        for one in rounds.first
+    ]
+    return document

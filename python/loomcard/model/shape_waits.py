@@ -1,0 +1,47 @@
+"""Who waits for how long: since when each shape of container, and each ask, has got nothing."""
+
+from __future__ import annotations
+
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Ask, Container, Line
+
+
+class Lines:
+    """The line of each shape that is asked for, and how long containers have run."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0  # of the batch; when asks came is counted from it
+        self.served_ms = -1  # when anything was granted last
+        self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
+        self.masters_ran = [0, 0]  # the same of AMs that ended
+        self.of: dict[Shape, Line] = {}
+
+    def changed(self, ask: Ask, shape: Shape, asks: int) -> None:
+        """``ask`` began or ceased to be outstanding; ``asks`` of its shape now are."""
+        if not asks:
+            del self.of[shape]
+        elif ask.count:
+            line = self.of.get(shape)
+            if line is None:
+                line = self.of[shape] = Line(self.now_ms)
+            ask.line, ask.since_ms = line, self.now_ms
+
+    def passed_over(self, since_ms: int, *, others: bool = True) -> set[Shape]:
+        """The shapes that got nothing since then; ``others``: while other containers were."""
+        return {
+            shape
+            for shape, line in self.of.items()
+            if line.served_ms <= since_ms and (line.served_ms < self.served_ms or not others)
+        }
+
+    def ended(self, container: Container, kind: str, now_ms: int) -> None:
+        """A container ended: how long it ran tells how long others will."""
+        if container.started_ms is None:
+            return
+        if container.is_am:
+            sums = [self.masters_ran]
+        else:
+            sums = [container.application.ran, self.ran] if kind == "completed" else []
+        for ran in sums:
+            ran[0] += 1
+            ran[1] += now_ms - container.started_ms

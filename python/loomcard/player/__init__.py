@@ -1,0 +1,1 @@
+"""Plays a scenario on real YARN and records the run."""

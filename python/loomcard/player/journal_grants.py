@@ -1,0 +1,74 @@
+"""When the ResourceManager granted each container, as Loomcard's journal tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loomcard.player.container_ids import ContainerKey
+from loomcard.wire import messages
+from loomcard.wire.journal import read_segment, segments
+
+
+class _Reader:
+    """Follows who is who through the segments of one epoch, whose numbers they share."""
+
+    def __init__(self, epoch_ms: int) -> None:
+        self.epoch_ms = epoch_ms
+        self.granted: dict[ContainerKey, int] = {}
+        self._applications: dict[int, str] = {}
+        self._attempts: dict[int, tuple[str, int]] = {}
+        self._plan: tuple[int, messages.PlanReply] | None = None  # when it was asked for
+
+    def round(self, batch: messages.Batch, plan: messages.PlanReply) -> None:
+        """Reads one round."""
+        for record in batch.records:
+            self._hear(record)
+        self._plan = (batch.now_ms, plan)
+
+    def _hear(self, record: messages.AnyRecord) -> None:
+        match record:
+            case messages.ApplicationAdded():
+                self._applications[record.application] = record.id
+            case messages.AttemptAdded():
+                owner = self._applications[record.application]
+                self._attempts[record.attempt] = (owner, record.number)
+            case messages.ContainerAdded():
+                self._keep(record.attempt, record.number, record.at_ms)
+            case messages.Outcomes():
+                self._outcomes(record)
+            case _:
+                pass
+
+    def _outcomes(self, outcomes: messages.Outcomes) -> None:
+        if self._plan is None or self._plan[1].round != outcomes.round:
+            return  # the plan was never written down
+        at_ms, plan = self._plan
+        refused = {index: count for index, count, _ in outcomes.refusals}
+        numbers = iter(outcomes.numbers)
+        for index, decision in enumerate(plan.decisions):
+            if isinstance(decision, messages.Allocate):
+                for _ in range(decision.count - refused.get(index, 0)):
+                    self._keep(decision.attempt, next(numbers), at_ms)
+
+    def _keep(self, attempt: int, number: int, at_ms: int) -> None:
+        application, ordinal = self._attempts[attempt]
+        self.granted.setdefault((application, ordinal, number), self.epoch_ms + at_ms)
+
+
+def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
+    """By container, in ms since 1970, when the plan was asked for that granted it. Raises
+    JournalError.
+    """
+    readers: dict[int, _Reader] = {}
+    for path in segments(journal_dir):
+        segment = read_segment(path)
+        if not segment.rounds:
+            continue
+        epoch_ms = int(segment.header["hello"][2])
+        reader = readers.setdefault(epoch_ms, _Reader(epoch_ms))
+        for batch, plan in segment.rounds:
+            request, reply = messages.read_request(batch), messages.read_reply(plan)
+            assert isinstance(request, messages.Batch)
+            assert isinstance(reply, messages.PlanReply)
+            reader.round(request, reply)
+    return {key: at_ms for reader in readers.values() for key, at_ms in reader.granted.items()}

@@ -1,0 +1,187 @@
+"""Playing a scenario on a real cluster: its applications, containers and faults, in real time.
+
+    record = play(scenario, Path("policies/drf.yml"), folder=Path("run/played"))
+
+docs/player.md says what is then real and what is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from loomcard.cluster import paths
+from loomcard.cluster.compose import ComposeCluster
+from loomcard.cluster.container_times import read_runs
+from loomcard.cluster.embedded import LocalCluster, clear
+from loomcard.cluster.rm_client import RestError
+from loomcard.config import compile_setup
+from loomcard.player import launch_rate
+from loomcard.player.container_ids import ContainerKey
+from loomcard.player.faults import Faults
+from loomcard.player.journal_grants import granted_ms
+from loomcard.player.journal_reports import told_states
+from loomcard.player.play_compose import play_on_compose
+from loomcard.player.process import Player
+from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
+from loomcard.player.settings import settings
+from loomcard.player.watch import Watch, settled
+from loomcard.results.fair_share import queue_shares
+from loomcard.results.policy_series import StateRow
+from loomcard.results.record import RunRecord
+from loomcard.simulator import Progress
+from loomcard.simulator.engine import refuse_mismatch
+from loomcard.wire.journal import JournalError
+from loomcard.workload.scenario import Scenario
+
+_SETTLE_S = 3.0  # in which nodes write down the ends of what the last application left
+
+
+def _to_standard_error(line: str) -> None:
+    sys.stderr.write(f"warning: {line}\n")
+
+
+def remembered_rate(executor: launch_rate.Executor) -> float | None:
+    """Containers a second, as `measured_rate` found it below the present folder; None: never."""
+    return launch_rate.remembered(_rates(), executor)
+
+
+def measured_rate(executor: launch_rate.Executor) -> float:
+    """Containers a second that this machine starts, measured on an embedded cluster under fifo and
+    remembered. Raises as `play` does.
+    """
+    file = _rates()
+    folder = file.parent / "launch-rate"
+    record = play(
+        launch_rate.probe(executor),
+        paths.policies() / "fifo.yml",
+        folder=folder,
+        executor=executor,
+        on_warning=lambda _: None,
+    )
+    rate = launch_rate.started_per_second(record.containers)
+    launch_rate.remember(file, executor, rate)
+    clear(folder)
+    return rate
+
+
+def _rates() -> Path:
+    return paths.run_folder("launch-rates.json")
+
+
+def play(
+    scenario: Scenario,
+    policy: Path | str,
+    *,
+    on: Literal["local", "docker"] = "local",
+    folder: Path,
+    setup: Mapping[str, Any] | None = None,
+    executor: Literal["virtual", "process"] = "virtual",
+    work: Literal["sleep", "burn"] = "sleep",
+    policy_path: Sequence[Path] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+    on_warning: Callable[[str], None] = _to_standard_error,
+    on_up: Callable[[LocalCluster], None] = lambda _: None,
+) -> RunRecord:
+    """Play `scenario` on an embedded cluster of its own in `folder`, or on the compose cluster that
+    runs, and tell what happened.
+
+    `policy` is a YAML set-up, or stock:capacity, stock:fair or stock:fifo, which get the queues of
+    the compiled `setup` where it is given. `executor` virtual: containers wait inside their
+    NodeManager; process: each is a process that does `work`, as on docker always. `on_warning` is
+    told in one line where the scenario asks for more than this machine holds, if its rate was
+    measured. `on_up` is given the embedded cluster when it serves. Ctrl-C, also one that
+    `on_progress` raises, ends the run: the record then holds what happened so far, with `finished`
+    False, and no process is left. Raises PlayError, ClusterError, FindingsError; on docker what
+    `play_on_compose` does.
+    """
+    began = time.monotonic()
+    if isinstance(policy, Path):
+        setup = compile_setup(
+            policy.read_text("utf-8"), policy.name, policy_path=policy_path or None,
+            beside=policy.parent,
+        )  # fmt: skip
+    if setup is not None:
+        refuse_mismatch(scenario, setup)
+    folder = _cleared(folder)
+    if on == "docker":
+        record = play_on_compose(
+            scenario, policy, ComposeCluster.here(), folder=folder, work=work,
+            on_progress=on_progress, on_warning=on_warning,
+        )  # fmt: skip
+    else:
+        if said := launch_rate.warning(scenario, executor, remembered_rate(executor)):
+            on_warning(said)
+        wanted = settings(
+            scenario, policy, folder / "cluster", virtual=executor == "virtual", setup=setup,
+            policy_path=policy_path,
+        )  # fmt: skip
+        with LocalCluster(wanted) as cluster:
+            on_up(cluster)
+            options = tuple(cluster.client_options)
+            player = Player(scenario, folder, cluster.conf_dir, options, work=work)
+            record = _watched(scenario, cluster, player, on_progress)
+    record.policy = policy if isinstance(policy, str) else policy.stem
+    record.engine = on
+    record.queues = queue_shares(setup or {})
+    record.seconds = time.monotonic() - began
+    return record
+
+
+def _watched(
+    scenario: Scenario,
+    cluster: LocalCluster,
+    player: Player,
+    on_progress: Callable[[Progress], None] | None,
+) -> RunRecord:
+    """Play to the end, with faults, and collect what everybody saw."""
+    watch = Watch(player, scenario, on_progress)
+    faults = Faults(scenario, cluster.command, watch.now_ms)
+    with player:
+        finished = watch.until_over(faults)
+    runs = settled(lambda: read_runs(cluster.container_times), _SETTLE_S)
+    ended_ms = watch.ended_ms()
+    return RunRecord(
+        policy="",
+        workload=scenario.name,
+        seed=scenario.seed,
+        engine="",
+        resource_types=list(scenario.resource_types),
+        capacity=faults.steps,
+        applications=application_records(scenario, player.events),
+        containers=container_rows(scenario, player.events, runs, _granted(cluster)),
+        refusals=refusals(_scheduler(cluster)),
+        states=_told(cluster, zero_ms(player.events), ended_ms),
+        ended_ms=ended_ms,
+        finished=finished,
+    )
+
+
+def _cleared(folder: Path) -> Path:
+    whole = folder.resolve()
+    clear(whole / "cluster")
+    whole.mkdir(parents=True, exist_ok=True)
+    return whole
+
+
+def _scheduler(cluster: LocalCluster) -> Mapping[str, Any]:
+    with contextlib.suppress(RestError):
+        return cluster.rest.scheduler()
+    return {}
+
+
+def _granted(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
+    if cluster.settings.is_loomcard:
+        with contextlib.suppress(JournalError):
+            return granted_ms(cluster.journal_dir)
+    return {}
+
+
+def _told(cluster: LocalCluster, zero: int | None, until_ms: int) -> list[StateRow]:
+    if not cluster.settings.is_loomcard:
+        return []
+    return told_states(cluster.journal_dir, zero, until_ms)

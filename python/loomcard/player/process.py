@@ -1,0 +1,155 @@
+"""The player: the Java program that is the application master of every application of a scenario.
+
+What it tells, it writes to player.jsonl, one JSON object a line: when its zero was, what was
+submitted, granted and ended, when applications demanded. Times there are ms since 1970.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from loomcard.cluster import paths
+from loomcard.cluster.embedded import ClusterError
+from loomcard.workload import hints
+from loomcard.workload.scenario import Scenario
+
+Event = dict[str, Any]
+
+_MAIN = "org.loomcard.yarn.player.WorkloadPlayer"
+WARM_UP = "loomcard-warm-up"
+"""The application that passes through a cluster before the run's zero, and is nobody's."""
+_STOP_S = 15.0
+
+
+class PlayError(ValueError):
+    """A scenario that a real cluster cannot play. `hint` says what to do about it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass
+class Player:
+    """One run of the player in `folder`, against the cluster that `conf_dir` describes.
+
+    As a context manager it ends with the block; what it had submitted and still runs is then
+    killed. `work`: what a task's process does, sleep or burn. `address`: of this machine, by which
+    containers reach it. `real_names`: what the cluster calls the scenario's nodes and racks, where
+    that is not the same. `account_by_output`: its standard output is its account.
+    """
+
+    scenario: Scenario
+    folder: Path
+    conf_dir: Path
+    java_options: Sequence[str] = ()
+    work: str = "sleep"
+    address: str = "127.0.0.1"
+    real_names: dict[str, str] = field(default_factory=dict)
+    account_by_output: bool = False
+    events: list[Event] = field(default_factory=list)
+    _process: subprocess.Popen[bytes] | None = None
+    _read: int = 0
+
+    @property
+    def account(self) -> Path:
+        """player.jsonl."""
+        return self.folder / "player.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """What Hadoop's client had to say."""
+        return self.folder / "player.log"
+
+    def __enter__(self) -> Self:
+        told = {app.id: hints(app) for app in self.scenario.applications}
+        given = {"scenario": self.scenario, "hints": told, "real_names": self.real_names}
+        (self.folder / "player-input.json").write_bytes(msgspec.json.encode(given))
+        self.account.write_bytes(b"")
+        with self.log.open("wb") as log, self.account.open("ab") as account:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command line
+                self._command(),
+                stdin=subprocess.PIPE,
+                stdout=account if self.account_by_output else log,
+                stderr=log,
+                env=os.environ | self._environment(),
+                start_new_session=True,  # Ctrl-C is ours: we end it in order
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self.follow()
+
+    def follow(self) -> list[Event]:
+        """What it has written since the last call; `events` keeps all."""
+        with self.account.open("rb") as file:
+            file.seek(self._read)
+            text = file.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        self._read += len(whole)
+        fresh: list[Event] = [json.loads(line) for line in whole.splitlines()]
+        fresh = [event for event in fresh if event.get("application") != WARM_UP]
+        self.events += fresh
+        return fresh
+
+    def ended(self) -> bool:
+        """Whether it has ended. Raises ClusterError where it failed."""
+        assert self._process is not None
+        status = self._process.poll()
+        if status is None:
+            return False
+        if status != 0:
+            lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
+            telling = [line for line in lines if "Exception" in line and not line.startswith("\t")]
+            said = (telling or lines or ["it said nothing"])[0 if telling else -1]
+            raise ClusterError(f"the player ended with status {status}: {said}", f"see {self.log}")
+        return True
+
+    def _environment(self) -> dict[str, str]:
+        return {"HADOOP_CONF_DIR": str(self.conf_dir)}
+
+    def _command(self) -> list[str]:
+        heap = 256 + len(self.scenario.applications) // 4
+        return [
+            str(paths.java_home() / "bin" / "java"),
+            f"-Xmx{heap}m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            *self.java_options,
+            "-cp",
+            f"{self.conf_dir}:{paths.jars()}/*",
+            _MAIN,
+            "--input",
+            str(self.folder / "player-input.json"),
+            "--log",
+            str(self.account),
+            "--work",
+            self.work,
+            "--address",
+            self.address,
+        ]

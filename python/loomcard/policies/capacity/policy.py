@@ -1,0 +1,127 @@
+"""YARN's CapacityScheduler: guarantees down a tree, what is idle lent to whoever needs it.
+
+Left out: preemption, reservations, delay scheduling (`node-locality-delay`), queue priorities, and
+queues that differ by node label. Maxima, the AM limit (`am_share`) and ACLs are the queue tree's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.view import ClusterView
+from loomcard.model.objects import Application, Queue
+from loomcard.model.resource import Resource, share
+from loomcard.policies.capacity.user_limit import UserLimitedLevel
+
+
+@register("capacity")
+@dataclass(frozen=True)
+class CapacityScheduler:
+    """As YARN's CapacityScheduler: the queue that uses least of its guarantee first; user limits.
+
+    ``minimum_user_limit_percent`` and ``user_limit_factor`` are YARN's `minimum-user-limit-percent`
+    and `user-limit-factor` (-1: none); ``ordering``: of a leaf's applications, as YARN's
+    `ordering-policy`; ``calculator``: `memory` is YARN's DefaultResourceCalculator.
+    ``hold_after_ms``: as of ``fifo``.
+    """
+
+    ordering: Literal["fifo", "fair"] = "fifo"
+    minimum_user_limit_percent: int = 100
+    user_limit_factor: float = 1.0
+    calculator: Literal["dominant", "memory"] = "dominant"
+    hold_after_ms: int = HOLD_AFTER_MS
+
+    walks_tree = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum_user_limit_percent <= 100:
+            raise ValueError("minimum_user_limit_percent lies between 0 and 100")
+        if self.user_limit_factor <= 0 and self.user_limit_factor != -1:
+            raise ValueError("user_limit_factor is above 0, or -1 for no limit")
+
+    def decide(self, view: ClusterView) -> Plan:
+        """At each queue, the child of the least used capacity; in a leaf, who came first."""
+        promises = view._indexes.get("promises")
+        if promises is None:
+            promises = view._indexes["promises"] = Promises(view.queue)
+        promises.update(view)
+        return fill_tree(Plan(view), partial(self._level, promises), self.hold_after_ms)
+
+    def _level(self, promises: Promises, queue: Queue) -> Level:
+        if not queue.leaf:
+            return Level(queue, partial(self._by_used_capacity, promises))
+        order = by_submission if self.ordering == "fifo" else by_memory
+        return UserLimitedLevel(
+            queue, order, promises.of, partial(self.magnitude, promises),
+            self.minimum_user_limit_percent, self.user_limit_factor,
+        )  # fmt: skip
+
+    def magnitude(self, promises: Promises, amounts: Sequence[int]) -> float:
+        """How much an amount is to the calculator: its memory, or its dominant share."""
+        if self.calculator == "memory":
+            return amounts[0]
+        return share(amounts, promises.capacity)
+
+    def _by_used_capacity(self, promises: Promises, queue: Queue) -> tuple[bool, float, float]:
+        used = self.magnitude(promises, queue.used)
+        guaranteed = self.magnitude(promises, promises.of[queue])
+        return used_capacity_order(used, guaranteed)
+
+
+def used_capacity_order(used: float, guaranteed: float) -> tuple[bool, float, float]:
+    """YARN's PriorityUtilizationQueueOrderingPolicy: queues with a guarantee first, by used /
+    guaranteed, the larger guarantee on a tie; then those without, by what they use.
+    """
+    if guaranteed > 0:
+        return False, used / guaranteed, -guaranteed
+    return True, used, 0.0
+
+
+def by_submission(app: Application) -> tuple[int, int]:
+    """YARN's FifoOrderingPolicy: priority, then submission."""
+    return -app.priority, app.submitted_ms
+
+
+def by_memory(app: Application) -> int:
+    """YARN's FairOrderingPolicy: least memory first, whatever the calculator."""
+    return app.used[0]
+
+
+class Promises:
+    """What each queue of a scope is guaranteed, for the capacity of now.
+
+    At a level where no queue states a guarantee, the parent's is divided by weight: YARN's weight
+    mode. A scope without a guarantee of its own counts as the whole that it may use.
+    """
+
+    def __init__(self, scope: Queue) -> None:
+        self.scope = scope
+        self.of: dict[Queue, Resource] = {}
+        self.capacity = Resource()
+        self._version = -1
+
+    def update(self, view: ClusterView) -> None:
+        """Work them out anew if the cluster has another capacity."""
+        if self._version == view._ledger.capacity_version:
+            return
+        self._version = view._ledger.capacity_version
+        self.capacity = view.cluster_capacity
+        whole = self.scope.guaranteed
+        if not any(whole):
+            whole = self.scope.maximum or self.capacity
+        self._divide(self.scope, whole)
+
+    def _divide(self, queue: Queue, whole: Resource) -> None:
+        self.of[queue] = whole
+        stated = any(any(child.guaranteed) for child in queue.children)
+        total = sum(child.weight for child in queue.children)
+        for child in queue.children:
+            by_weight = Resource(int(amount * child.weight / total) for amount in whole)
+            self._divide(child, child.guaranteed if stated else by_weight)

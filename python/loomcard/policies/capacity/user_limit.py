@@ -1,0 +1,138 @@
+"""YARN's user limit: how much of a leaf queue one user may hold while others want some of it.
+
+Where YARN counts the cluster's minimum allocation as the container that is to come, here the size
+of the one that is asked for counts: a policy is not told the minimum allocation. Where both are
+the same, so is the limit; for larger containers it is higher, by about the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import add
+
+from loomcard.api.fill import Entry, Order
+from loomcard.api.fill_tree import Level
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, add_all, subtract_all
+from loomcard.model.state import ClusterState
+
+Magnitude = Callable[[Sequence[int]], float]
+
+
+def user_limit(
+    capacity: float, required: float, used: float, used_next: float, active_next: float,
+    active_users: int, minimum_percent: float, factor: float,
+) -> float:  # fmt: skip
+    """How much each active user may hold (YARN's UsersManager.computeUserLimit).
+
+    min(max(active_next / active_users, current * minimum_percent / 100), least * factor), where
+    least = capacity, so that a queue too small for one container gets on, and
+    current is ``least`` while the queue's use is less, else ``used_next``. ``required``: the
+    container to come; ``used_next`` and ``active_next``: what the queue, and its active users
+    (those with an outstanding ask), would use with it. ``factor`` -1, or a queue of capacity 0: no
+    ceiling.
+    """
+    least = max(capacity, required)
+    current = least if used < least else used_next
+    limit = max(active_next / active_users, current * minimum_percent / 100)
+    return limit if factor == -1 or capacity == 0 else min(limit, least * factor)
+
+
+class UserLimitedLevel(Level):
+    """A leaf queue whose users are held to the user limit; books of each user's use.
+
+    As in YARN, a user is denied only when above the limit: the last container may exceed it.
+    """
+
+    def __init__(
+        self, queue: Queue, order: Order, promised: Mapping[Queue, Resource], magnitude: Magnitude,
+        minimum_percent: float, factor: float,
+    ) -> None:  # fmt: skip
+        super().__init__(queue, order)
+        self._promised = promised
+        self._magnitude = magnitude
+        self._rule = (minimum_percent, factor)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._used: dict[str, list[int]] = {}  # by user
+        self._asking: dict[str, int] = {}  # by user: applications that ask
+        self._known: dict[Application, tuple[str, Resource, int]] = {}
+        self._active_used = [0] * len(self.queue.used)
+        self._held: dict[str, list[tuple[Shape | None, Entry]]] = {}  # by user: who waits for it
+        self._required: Sequence[int] = self._active_used
+
+    def update(self, ledger: ClusterState) -> None:
+        """Bring the users' books up to date, then the order; see who may go on."""
+        if self.capacity_version != ledger.capacity_version:
+            self._forget()
+            for app in self.queue.applications.values():
+                self._note(app)
+        for member in self.stale:
+            assert isinstance(member, Application)
+            self._note(member)
+        super().update(ledger)
+        self._let_go()
+
+    def served(self, order: Order, member: Application) -> None:  # type: ignore[override]
+        """The first got a container: its user holds more, and the limit may have risen."""
+        self._note(member)
+        super().served(order, member)
+        if self._held:
+            self._let_go()
+
+    def forbids(self, app: Application) -> Reason | None:
+        """USER_LIMIT while its user holds more than the limit."""
+        self._required = next((ask.size for ask in app.asks if ask.count > 0), self._required)
+        used = self._magnitude(self._used[app.user])
+        return Reason.USER_LIMIT if used > self._limit() else None
+
+    def set_aside(self) -> None:
+        """Who waits for the user limit waits longer than for this call."""
+        taken = self.take_top()
+        app = taken[0][1][4]
+        assert isinstance(app, Application)
+        held = self.forbids(app) is not None
+        (self._held.setdefault(app.user, []) if held else self._aside).extend(taken)
+
+    def _limit(self) -> float:
+        size, required = self._magnitude, self._required
+        return user_limit(
+            size(self._promised[self.queue]), size(required), size(self.queue.used),
+            size(list(map(add, self.queue.used, required))),
+            size(list(map(add, self._active_used, required))),
+            max(1, len(self._asking)), *self._rule,
+        )  # fmt: skip
+
+    def _let_go(self) -> None:
+        if not self._held:
+            return
+        limit = self._limit()
+        free = [u for u in self._held if self._magnitude(self._used[u]) <= limit]
+        for user in free:
+            self.restore(self._held.pop(user))
+
+    def _note(self, app: Application) -> None:
+        """The application's use, user or asks may have changed."""
+        user, used, asks = self._known.pop(app, (app.user, None, 0))
+        if used is not None:
+            self._charge(user, used, -asks, subtract_all)
+        if app.number in self.queue.applications:
+            asks = 1 if app.pending_count > 0 else 0
+            self._known[app] = app.user, Resource(app.used), asks
+            self._charge(app.user, self._known[app][1], asks, add_all)
+
+    def _charge(
+        self, user: str, amounts: Resource, asks: int,
+        charge: Callable[[list[list[int]], Sequence[int]], None],
+    ) -> None:  # fmt: skip
+        used = self._used.setdefault(user, [0] * len(amounts))
+        if user in self._asking:
+            subtract_all([self._active_used], used)
+        charge([used], amounts)
+        asking = self._asking.pop(user, 0) + asks
+        if asking:
+            self._asking[user] = asking
+            add_all([self._active_used], used)

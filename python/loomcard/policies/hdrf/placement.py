@@ -1,0 +1,364 @@
+"""What a leaf gets: a container, or room that is held on one server: for the first in line whose
+task is larger than what comes free, and for leaves for which containers were taken.
+
+One server idles in part meanwhile, where headroom on all servers would idle a part of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard.api.fill import Index
+from loomcard.api.hold import HOLDS, no_room
+from loomcard.api.plan import Plan
+from loomcard.api.view import NOTHING, WITHHELD, asks_below
+from loomcard.model.fit_index import Shape
+from loomcard.model.objects import Application, Ask, Hold, Node, Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, fits, room_for
+from loomcard.policies.hdrf import paper
+from loomcard.policies.hdrf.cluster_tree import Forest, Partition
+from loomcard.policies.hdrf.rounds import alloc
+
+HEADROOM = "HEADROOM"
+"""The reason of an ask that would fit on a server, but for the headroom that is left there."""
+
+NEVER = -1
+"""No timer."""
+
+
+class Server:
+    """Serves the leaves of one call."""
+
+    def __init__(self, plan: Plan, forest: Forest) -> None:
+        self.plan = plan
+        self.forest = forest
+        self.node: Node | None = None  # where the last container went; None: its policy knows
+
+    def serve(self, partition: Partition, leaf: paper.Node, fitting: frozenset[Shape]) -> bool:
+        """One container for a leaf (Algorithm 4's ``consume``); whether it got one. Of the shapes
+        only those ``fitting`` have room on a server.
+        """
+        self.node = None
+        member = leaf.member
+        if isinstance(member, Application):
+            return self._grant(partition, member, fitting)
+        if self.forest.decides_itself(member):
+            return self._turn(leaf, member)
+        return self._first_in_first_out(partition, member, fitting)
+
+    def serve_on(self, leaf: paper.Node, shape: Shape, node: Node) -> bool:
+        """One container of this shape on this server, if one of the leaf's asks may go there; a
+        queue with a policy of its own decides itself, and where.
+        """
+        plan, member = self.plan, leaf.member
+        if isinstance(member, Queue) and self.forest.decides_itself(member):
+            return plan.turn(member).count > 0
+        for ask in asks_of(leaf, [shape]):
+            free = plan.limited(ask) is None and plan.allows(ask)
+            if free and plan.why_not(ask, node) is None:
+                plan.grant(ask, node)
+                return True
+        return False
+
+    def _grant(self, partition: Partition, app: Application, fitting: frozenset[Shape]) -> bool:
+        """The first of an application's asks that may have a container and fits."""
+        for ask in app.asks:
+            if ask.count <= 0 or ask.label != partition.label:
+                continue
+            reason = self._tried(ask, fitting)
+            if reason is None:
+                return True
+            if reason:
+                self.plan.wait(ask, reason)
+        return False
+
+    def _tried(self, ask: Ask, fitting: frozenset[Shape]) -> Reason | str | None:
+        """Grant a container of ``ask``; else the reason why not ("": the turn is used up)."""
+        plan = self.plan
+        limit = plan.limited(ask)
+        if limit is not None:
+            return limit
+        if not plan.allows(ask):
+            return ""
+        if (ask.size, ask.label) not in fitting:
+            return self._why_full(ask)
+        node = self.forest.servers.place(plan, ask)
+        if node is not None:
+            plan.grant(ask, node)
+            self.node = node
+            return None
+        return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
+
+    def _why_full(self, ask: Ask) -> Reason | str:
+        """Why no server has room: none has, or none beside what must stay free."""
+        ledger = self.forest.ledger
+        if ledger.rooms.of(ask.size, ask.label).first() is None:
+            return no_room(ledger, ask)
+        return HEADROOM
+
+    def _turn(self, leaf: paper.Node, queue: Queue) -> bool:
+        """A queue with a policy of its own decides for one container."""
+        taken = self.plan.turn(queue)
+        if taken.count:
+            return True
+        if taken.stopped != NOTHING and self._could_have_had(leaf, queue):
+            wake_ms = self.plan._draft.wakes.get(queue.number)
+            if wake_ms is None:  # one that holds back for a reason outside itself is asked again
+                forbidden = all(self.plan.limited(ask) for ask in asks_below(queue))
+                wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
+            self.forest.withheld[queue.path] = [wake_ms, *_stamp(self.forest, queue)]
+            self.forest.changed[queue] = None
+        return False
+
+    def _could_have_had(self, leaf: paper.Node, queue: Queue) -> bool:
+        """None of its asks waits for room, for this turn's end, or for a queue above: what it did
+        not take is not wanted, or forbidden in the queue itself.
+        """
+        room = self.forest.servers
+        if all(room.first(*shape) is None for shape in leaf.wanted):
+            return False
+        for ask in asks_below(queue):
+            if not self.plan.allows(ask) or _full_above(queue, ask):
+                return False
+            limit = self.plan.limited(ask)
+            if limit == Reason.LABEL_GUARANTEE:
+                return False
+            if limit is None and room.place(self.plan, ask) is None:
+                return False
+        return True
+
+    def _first_in_first_out(
+        self, partition: Partition, queue: Queue, fitting: frozenset[Shape]
+    ) -> bool:
+        indexes = self.plan.view._indexes
+        index = indexes.get(queue)
+        if index is None:
+            index = indexes[queue] = Index(queue)
+        index.refresh(self.forest.ledger.capacity_version, by_submission)
+        full = {shape for shape in index.heaps if shape not in fitting}
+        got = False
+        while not got and (app := index.top(full)) is not None:
+            got = self._grant(partition, app, fitting)  # type: ignore[arg-type]
+            if got:
+                index.served(by_submission, app)
+            else:
+                index.set_aside()
+        index.put_back()
+        return got
+
+    def tell(self) -> None:
+        """Asks that were not looked at wait for room."""
+        for app in self.forest.untold:
+            for ask in app.asks:
+                if ask.count > 0 and ask.told is None:
+                    self.plan.wait(ask, self.plan.limited(ask) or self._why_full(ask))
+        self.forest.untold.clear()
+
+
+def by_submission(app: Any) -> tuple[int, int]:
+    """FIFO inside a leaf queue: priority, then submission."""
+    return -app.priority, app.submitted_ms
+
+
+def asks_of(leaf: paper.Node, shapes: Collection[Shape]) -> list[Ask]:
+    """The outstanding asks of a leaf for containers of these shapes, in the order it is served."""
+    asks = [ask for ask in asks_below(leaf.member) if (ask.size, ask.label) in shapes]
+    return sorted(asks, key=lambda ask: by_submission(ask.application))
+
+
+def _full_above(queue: Queue, ask: Ask) -> bool:
+    """A queue above ``queue`` has its maximum."""
+    return any(
+        above.maximum is not None and not room_for(ask.size, above.used, above.maximum)
+        for above in queue.capped
+        if above is not queue
+    )
+
+
+def release(forest: Forest, now_ms: int) -> None:
+    """A queue that held back is asked again when something in it changed, or its timer is due."""
+    changed = set(forest.changed_inside()) if forest.withheld else ()
+    for path, (wake_ms, *then) in list(forest.withheld.items()):
+        queue = forest.ledger.by_path[path]
+        if queue in changed or then != _stamp(forest, queue) or 0 <= wake_ms <= now_ms:
+            del forest.withheld[path]
+            forest.changed[queue] = None
+
+
+def _stamp(forest: Forest, queue: Queue) -> list[int]:
+    return [forest.ledger.capacity_version, queue.pending_count, *queue.used]
+
+
+# Room that is held
+
+
+def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
+    """In each partition in which nothing is held, hold room for the first in line, if tasks of its
+    shape have been passed over for ``after_ms``: others got containers, and none of these. What is
+    held moves to a server that has more of the room by now.
+    """
+    holds = plan.view.holds
+    for held, hold in {hold.ask: hold for hold in holds}.items():
+        if for_first(forest, hold):
+            best = best_server(plan, held)
+            if best is not None and covered(best, held) > covered(hold.node, held):
+                if held.application.queue.hold_nodes > 1:
+                    plan.release_hold(held)  # one server an ask, whatever the queue allows
+                plan.hold(held, best)
+    taken = {hold.node.label for hold in holds}
+    passed = plan.view._draft.passed_over(after_ms)
+    for label, partition in forest.partitions.items():
+        ask = None if label in taken or not passed else _first(plan, partition, passed)
+        node = None if ask is None else best_server(plan, ask)
+        if ask is not None and node is not None:
+            plan.hold(ask, node)
+            plan.wait(ask, f"{HOLDS} {node.id}")
+
+
+def for_first(forest: Forest, hold: Hold) -> bool:
+    """Room is held for the first in line, not for what containers were taken for."""
+    return hold.until_ms is None and forest.governs(hold.ask.application.queue)
+
+
+def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
+    """The ask of the leaf that goes first of those that want a shape that was passed over or
+    compete with one, if it waits for one that was.
+    """
+    fitting = partition.look()
+    large = {want for want in partition.wanted if want in passed and want not in fitting}
+    racing = large | rivals(partition.wanted, large)
+    shares = partition.shares(frozenset(racing))
+    leaf = alloc(partition.tree.root, shares.first)
+    if leaf is None or any(want in fitting for want in leaf.wanted):
+        return None
+    asks = (ask for want in leaf.wanted if want in large for ask in asks_of(leaf, [want]))
+    return next((a for a in asks if plan.limited(a) is None and plan.allows(a)), None)
+
+
+def best_server(plan: Plan, ask: Ask) -> Node | None:
+    """Of the servers on which room may be held for an ask the one that has most of it, of equals
+    where its application has least: what its own tasks leave comes back to it anyway.
+    """
+    best: tuple[float, int, int, Node] | None = None
+    for node in plan.view.partitions[ask.label].nodes.values():
+        part = covered(node, ask)
+        if best is None or part >= best[0]:
+            own = sum(1 for each in node.containers if each.application is ask.application)
+            rank = part, -own, -node.number, node
+            if (best is None or rank[:3] > best[:3]) and plan.why_no_hold(ask, node) is None:
+                best = rank
+    return None if best is None else best[3]
+
+
+def covered(node: Node, ask: Ask) -> float:
+    """The part of a task for which there is room."""
+    return min(f / s for f, s in zip(node.free, ask.size, strict=True) if s)
+
+
+def rivals(wanted: Collection[Shape], large: Collection[Shape]) -> set[Shape]:
+    """The shapes that take of what some large one needs, and fit where that does not. Of large ones
+    that need the same types the most of each is enough to know.
+    """
+    most: dict[tuple[bool, ...], list[int]] = {}
+    for size, _ in large:
+        needs = tuple(amount > 0 for amount in size)
+        most[needs] = list(map(max, size, most.get(needs, size)))
+    return {
+        (other, label)
+        for other, label in wanted
+        for needs, amounts in most.items()
+        if any(a and need for a, need in zip(other, needs, strict=True))
+        and any(a < b for a, b in zip(other, amounts, strict=True))
+    }
+
+
+@dataclass
+class Owed:
+    """One task; plain data, for a memory."""
+
+    leaf: str
+    """Its word (``word_of``)."""
+    node: int
+    """Where containers were taken for it."""
+    size: list[int]
+    label: str
+    until_ms: int
+    """What comes free until then is for it."""
+
+    @property
+    def shape(self) -> Shape:
+        """Size and partition."""
+        return Resource(self.size), self.label
+
+
+class OwedTasks:
+    """The tasks that are owed in one call.
+
+    Room is held for them as far as holds are allowed, one an application and one a server: for the
+    others when those before them are there.
+    """
+
+    def __init__(self, plan: Plan, forest: Forest, tasks: list[Owed]) -> None:
+        self._plan = plan
+        self._forest = forest
+        self.tasks = tasks
+        self.unused: list[str] = []  # words of leaves that did not use their room
+        if tasks:
+            tasks[:] = [task for task in tasks if self._stands(task)]
+
+    def _stands(self, task: Owed) -> bool:
+        leaf, node = self._leaf_of(task), self._forest.ledger.nodes.get(task.node)
+        over = task.until_ms <= self._plan.view.now_ms
+        wanted = leaf is not None and task.shape in leaf.wanted
+        if over or (not wanted and task.leaf in self._forest.withheld):
+            self.unused.append(task.leaf)
+        return wanted and not over and node is not None and node.label == task.label
+
+    def of(self, leaf: paper.Node) -> list[list[int]]:
+        """The sizes of those of a leaf."""
+        word = word_of(leaf)
+        return [task.size for task in self.tasks if task.leaf == word]
+
+    def add(self, leaf: paper.Node, ask: Ask, node: Node, until_ms: int) -> None:
+        """Containers were taken on a server for one task of ``ask``."""
+        task = Owed(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
+        self.tasks.append(task)
+        self._hold(task, ask, node)
+
+    def _hold(self, task: Owed, ask: Ask, node: Node) -> None:
+        """Holds for the first in line make way: what is owed is within a guarantee."""
+        for hold in self._plan.view.holds:
+            in_the_way = hold.node is node or hold.ask.application is ask.application
+            if in_the_way and hold in hold.ask.holds and for_first(self._forest, hold):
+                self._plan.release_hold(hold.ask)  # all of its holds
+        if ask.hold is None and self._plan.why_no_hold(ask, node) is None:
+            self._plan.hold(ask, node, task.until_ms)
+
+    def serve(self, server: Server) -> Iterator[Owed]:
+        """Each whose room is there goes to its leaf, before all others; those that were used."""
+        for task in list(self.tasks):
+            leaf, node = self._leaf_of(task), self._forest.ledger.nodes[task.node]
+            if leaf is None or server.plan.spent:
+                continue
+            if fits(task.size, node.free) and server.serve_on(leaf, task.shape, node):
+                self.tasks.remove(task)
+                yield task
+            elif node.hold is None or for_first(self._forest, node.hold):
+                for ask in asks_of(leaf, [task.shape])[:1]:
+                    self._hold(task, ask, node)
+
+    def _leaf_of(self, task: Owed) -> paper.Node | None:
+        partition, ledger = self._forest.partitions.get(task.label), self._forest.ledger
+        path, _, number = task.leaf.partition("application ")
+        member: Application | Queue | None
+        member = ledger.applications.get(int(number)) if number else ledger.by_path.get(path)
+        return None if partition is None or member is None else partition.leaves.get(member)
+
+
+def word_of(leaf: paper.Node) -> str:
+    """A leaf as plain text, for a memory."""
+    member = leaf.member
+    return member.path if isinstance(member, Queue) else f"application {member.number}"

@@ -1,0 +1,211 @@
+"""Tetris (Grandl et al., SIGCOMM 2014): pack by alignment, prefer what is nearly done.
+
+Left out: disk and network as resources of their own (any resource type of the cluster is weighed),
+and barrier hints. An order within an application is not the paper's: all its asks compete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heappop, nsmallest
+from math import ceil, fsum
+from typing import Any
+
+from loomcard.api.fill import tell
+from loomcard.api.hold import HOLD_AFTER_MS, serve_holds, want_first
+from loomcard.api.plan import Plan
+from loomcard.api.registry import register
+from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
+from loomcard.api.view import ClusterView
+from loomcard.model.objects import Application, Ask, Node
+from loomcard.model.placement import nodes_fitting
+from loomcard.model.resource import fits
+from loomcard.policies.tetris.candidates import Candidates, Entry, Group
+
+WORK_UNIT = 1_000_000
+"""Remaining work is weighed in integers, a millionth of a ms of the cluster, so that sums are
+exact whatever their order."""
+
+Choice = tuple[tuple[Any, ...], Ask, Node]
+"""A candidate: its rank (negative score, remaining work, submission, number, key of the ask), and
+what goes where.
+"""
+
+
+@register("tetris")
+@dataclass(frozen=True)
+class Tetris(WeighsWork):
+    """Place the task that aligns best with a node, less the remaining work of its application.
+
+    ``fairness``: the knob f; of the n applications that something may be granted to now, only the
+    max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: taken off
+    the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
+    work; 0 packs by alignment alone.
+    ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
+    ``hold_after_ms``: as of ``fifo``; first in line is here who has waited longest.
+    """
+
+    fairness: float = 0.0
+    remote_penalty: float = 0.1
+    work_weight: float = 1.0
+    assumed_ms: float = 30_000.0
+    hold_after_ms: int = HOLD_AFTER_MS
+
+    leaf_only = True
+
+    def __post_init__(self) -> None:
+        for name in ("fairness", "remote_penalty"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} lies between 0 and 1")
+
+    def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
+        """Place the best scored candidate, again and again: alignment - m * eps * work."""
+        plan, ledger = Plan(view), view._ledger
+        estimates = Estimates.of(view, memory, self.assumed_ms)
+        candidates: Candidates | None = view._indexes.get("candidates")
+        if candidates is None:
+
+            def work(app: Application) -> int:
+                return round(estimates.work(app) * WORK_UNIT)
+
+            candidates = Candidates(view.queue, ledger, work)
+            view._indexes["candidates"] = candidates
+        if ledger.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue)
+        candidates.update()
+        packing = _Packing(self, plan, candidates)
+        while not plan.spent:
+            choice = packing.best()
+            if choice is None:
+                tell(plan, candidates.untold)
+                want_first(plan, candidates.asks_of, self.hold_after_ms)
+                break
+            _, ask, node = choice
+            plan.grant(ask, node)
+            candidates.served(ask.application)
+        packing.put_back()
+        return plan, memory
+
+
+def work_price(alignments: Iterable[tuple[float, int]], total_work: int) -> float:
+    """eps_T = mean(alignment) / mean(remaining work) over the candidates: both terms weigh alike.
+
+    ``alignments``: each with the count of candidates that have it; ``total_work``: of them all.
+    """
+    return fsum(a * count for a, count in alignments) / total_work if total_work else 0.0
+
+
+def competing(fairness: float, count: int) -> int:
+    """How many of ``count`` applications the knob f lets compete: max(1, ceil((1 - f) * n))."""
+    return max(1, ceil((1 - fairness) * count))
+
+
+class _Packing:
+    """One call: the price of work as it began, and who cannot be served in it."""
+
+    def __init__(self, tetris: Tetris, plan: Plan, candidates: Candidates) -> None:
+        self._tetris = tetris
+        self._plan = plan
+        self._out: list[tuple[Group, Entry]] = []
+        self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to grant
+        self._full = plan.view._draft.full  # what other instances found to fit nowhere any more
+        asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
+        open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
+        rows = [(aligned, len(group.entries)) for group, aligned in open_]
+        price = work_price(rows, sum(group.work for group, _ in open_))
+        self._price = tetris.work_weight * price
+        self._groups = [group for group, _ in open_]
+
+    def best(self) -> Choice | None:
+        """The candidate of the highest score; ties by less work, submission, number, and
+        the order of an application's asks.
+        """
+        found: Choice | None = None
+        among = self._furthest_below() if self._tetris.fairness else None
+        for group in self._groups:
+            best = group.best() if group.entries else None
+            if best is not None:
+                found = self._best_of(group, best, among, found)
+        return found
+
+    def _best_of(
+        self, group: Group, best: tuple[float, Node], among: dict[Application, None] | None,
+        found: Choice | None,
+    ) -> Choice | None:  # fmt: skip
+        """The better of ``found`` and the group's best; least work first, with its first ask."""
+        passed: list[Entry] = []
+        while (entry := group.top()) is not None:
+            bound = best[0] - self._price * entry[0]
+            if found is not None and (-bound, *entry[:3]) >= found[0]:
+                break
+            passed.append(heappop(group.heap))
+            if among is not None and entry[3] not in among:
+                continue
+            ask = self._ask(group, entry[3])
+            if ask is None:
+                self._out.append((group, passed.pop()))  # not in this call any more
+                continue
+            aligned = self._aligned(group, ask, best)
+            score = aligned[0] - self._price * entry[0]
+            choice = ((-score, *entry[:3], ask.key), ask, aligned[1])
+            if found is None or choice[0] < found[0]:
+                found = choice
+        group.put_back(passed)
+        return found
+
+    def _ask(self, group: Group, app: Application) -> Ask | None:
+        """The application's first ask of the shape that may be granted now, for it fits somewhere.
+        Room and limits only tighten while a call lasts: none now is none till it ends.
+        """
+        if (group, app) in self._closed:
+            return None
+        for ask in app.asks:
+            if ask.count > 0 and ask.size == group.size and ask.label == group.label:
+                reason = self._plan.limited(ask)
+                if reason is not None:
+                    self._plan.wait(ask, reason)
+                elif self._plan.allows(ask) and self._suited(ask):
+                    return ask
+        self._closed.add((group, app))
+        return None
+
+    def _suited(self, ask: Ask) -> bool:
+        anywhere = ask.suits_all and not ask.attempt.blacklist
+        return anywhere or self._plan.place(ask) is not None
+
+    def _aligned(self, group: Group, ask: Ask, best: tuple[float, Node]) -> tuple[float, Node]:
+        """The best node for an ask with its alignment, less the penalty where it is remote."""
+        ledger, remote = self._plan._ledger, 1 - self._tetris.remote_penalty
+        if not (ask.hosts or ask.racks or ask.attempt.blacklist) and ask.relax_locality:
+            return best
+        table, rows = (ledger.hosts, ask.hosts) if ask.hosts else (ledger.racks, ask.racks)
+        wishes = [n for name, count in rows.items() if count for n in table.get(name, ())]
+        near = {ledger.nodes[n]: 1.0 for n in wishes}
+        if ask.attempt.blacklist or not ask.suits_all:
+            nodes = list(nodes_fitting(ledger, ask))
+        else:
+            offers = ledger.rooms.offers
+            own = (n for n in near if offers(n, ask.label) and fits(ask.size, n.room))
+            nodes = [best[1], *own]
+        other = remote if near else 1.0
+        scored = [(-group.alignment(n) * near.get(n, other), n.number) for n in nodes]
+        score, number = min(scored)
+        return -score, ledger.nodes[number]
+
+    def _furthest_below(self) -> dict[Application, None]:
+        """Whom the knob lets compete. Only who can be served counts: the furthest below may be the
+        very ones that a limit keeps there, and none else would ever be served.
+        """
+        groups = [group for group in self._groups if group.entries and group.best()]
+        able = (app for group in groups for app in group.entries if self._ask(group, app))
+        apps = dict.fromkeys(able)
+        count = competing(self._tetris.fairness, len(apps))
+        order = self._plan.dominant_share
+        key = lambda app: (order(app), app.submitted_ms, app.number)  # noqa: E731
+        return dict.fromkeys(nsmallest(count, apps, key=key))
+
+    def put_back(self) -> None:
+        """The call is over: whoever was set aside may try again in the next."""
+        for group, entry in self._out:
+            group.put_back([entry])

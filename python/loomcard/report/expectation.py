@@ -1,0 +1,207 @@
+"""One figure of one run, as an experiment's ``expect`` names it: of whom, and which statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from loomcard.report.runs import Run
+from loomcard.results.containers import resource_columns
+
+Floats = npt.NDArray[np.float64]
+Intervals = Sequence[tuple[float, float]]
+UNITS = {
+    "completion": "s", "waiting": "s", "makespan": "s", "completed": "applications",
+    "running": "containers", "share": "",
+}  # fmt: skip
+"""Of each measure; a share is a part of 1, as papers print it."""
+_OVER_TIME = ("running", "share")
+
+
+class Measured:
+    """A run that is measured; its containers are read once, where a figure needs them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @cached_property
+    def containers(self) -> pl.DataFrame:
+        """As the run has them."""
+        return self.run.containers()
+
+
+def measured(of: Measured, what: Mapping[str, Any]) -> float | None:
+    """The figure that an entry of ``expect`` names, in its shown unit (``UNITS``); None where the
+    run has none, as of an application that did not succeed.
+    """
+    run = of.run
+    measure = what["measure"]
+    chosen = applications_of(run.facts["applications"], what.get("of", ""))
+    statistic = what.get("statistic") or ("median" if measure in _OVER_TIME else "mean")
+    good = [each for each in chosen if each["state"] == "SUCCEEDED"]
+    if not chosen:
+        return None
+    if measure == "completed":
+        return float(len(good))
+    if measure == "makespan":
+        if len(good) < len(chosen):
+            return None
+        ended = max(each["finished_ms"] or 0 for each in good)
+        return float(ended - min(each["submitted_ms"] for each in good)) / 1000
+    if measure in _OVER_TIME:
+        return _over_time(of, chosen, what, statistic)
+    times = [each[f"{measure}_ms"] for each in good if each[f"{measure}_ms"] is not None]
+    values = np.array(times, dtype=float)
+    return weighted(values, np.ones(len(values)), statistic, 0.001)
+
+
+def applications_of(applications: Sequence[dict[str, Any]], of: str) -> list[dict[str, Any]]:
+    """Those meant by ``of``: that bear the tag; or else that are in the queue or below it; or else
+    whose id it is. ``*`` stands for anything; "" for all.
+    """
+    if not of:
+        return list(applications)
+    tagged = [a for a in applications if any(fnmatchcase(tag, of) for tag in a.get("tags") or ())]
+    queued = [
+        a for a in applications
+        if fnmatchcase(a["queue"], of) or fnmatchcase(a["queue"], f"{of}.*")
+    ]  # fmt: skip
+    return tagged or queued or [a for a in applications if fnmatchcase(a["id"], of)]
+
+
+def weighted(values: Floats, weights: Floats, statistic: str, scale: float = 1.0) -> float | None:
+    """A statistic of values that weigh so much; None where nothing weighs anything.
+
+    The median and the 95th percentile of equal weights are the usual ones, interpolated; of others
+    (time) the value that half, or 95 %, of the weight does not exceed.
+    """
+    values, weights = values[weights > 0] * scale, weights[weights > 0]
+    if not len(values):
+        return None
+    if statistic in ("max", "min"):
+        return float(values.max() if statistic == "max" else values.min())
+    if statistic == "mean":
+        return float((values * weights).sum() / weights.sum())
+    part = 0.5 if statistic == "median" else 0.95
+    if (weights == weights[0]).all():
+        return float(np.quantile(values, part))
+    order = np.argsort(values, kind="stable")
+    reached = weights[order].cumsum()
+    return float(values[order][np.searchsorted(reached, part * reached[-1])])
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Containers that ran, from RUNNING to their end (ms), and what each counts for, a column
+    each.
+    """
+
+    begin: Floats
+    end: Floats
+    amounts: Floats
+
+    def at(self, times: Floats) -> Floats:
+        """What is held from each time on, a row each."""
+        moments = np.concatenate([self.begin, self.end])
+        order = np.argsort(moments, kind="stable")
+        change = np.concatenate([self.amounts, -self.amounts])[order].cumsum(axis=0)
+        nothing = np.zeros((1, self.amounts.shape[1]))
+        return np.concatenate([nothing, change])[np.searchsorted(moments[order], times, "right")]
+
+
+def _over_time(
+    of: Measured, chosen: Sequence[dict[str, Any]], what: Mapping[str, Any], statistic: str
+) -> float | None:
+    """Of ``running`` and ``share``, over the time that counts."""
+    run, frame = of.run, of.containers
+    if not frame.height:
+        return None
+    running = what["measure"] == "running"
+    ran = frame.filter(
+        pl.col("started_ms").is_not_null()
+        & pl.col("application").is_in([each["id"] for each in chosen])
+    )
+    if running:
+        ran, times = ran.filter(~pl.col("is_am")), _union(chosen)
+    else:
+        times = _window(run.facts["applications"], what)
+    last = max([end for _, end in times], default=0.0)
+    names = resource_columns(run.facts["resource_types"])
+    amounts = np.ones((ran.height, 1)) if running else ran.select(names).to_numpy().astype(float)
+    begin = ran["started_ms"].cast(pl.Float64).to_numpy()
+    end = ran["finished_ms"].cast(pl.Float64).fill_null(max(last, 0.0)).to_numpy()
+    held = _Held(begin, end, amounts)
+    steps = run.facts["capacity"]
+    since = np.array([time for time, _ in steps], dtype=float)
+    edges = [edge for interval in times for edge in interval]
+    breaks = np.unique(np.concatenate([begin, end, since, edges]))
+    counts = _lengths(breaks, times)
+    used = held.at(breaks[:-1])
+    if running:
+        return weighted(used[:, 0], counts, statistic)
+    whole = np.array([amounts for _, amounts in steps], dtype=float)
+    whole = whole[np.maximum(np.searchsorted(since, breaks[:-1], "right") - 1, 0)]
+    shares = np.divide(used, whole, out=np.zeros_like(used), where=whole > 0)
+    if resource := what.get("resource", ""):
+        if resource not in run.facts["resource_types"]:
+            return None
+        return weighted(shares[:, run.facts["resource_types"].index(resource)], counts, statistic)
+    return weighted(shares.max(axis=1), counts, statistic)
+
+
+def _lengths(breaks: Floats, times: Intervals) -> Floats:
+    """Of each stretch between two breaks: its length if it lies in one of the intervals, else 0."""
+    counts = np.zeros(max(0, len(breaks) - 1))
+    for begin, end in times:
+        first, last = np.searchsorted(breaks, [begin, end])
+        counts[first:last] = np.diff(breaks)[first:last]
+    return counts
+
+
+def _union(applications: Sequence[dict[str, Any]]) -> Intervals:
+    """While at least one of them demanded; results that do not tell it: from submission to end."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(interval for each in applications for interval in _demand(each)):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        elif end > begin:
+            found.append((begin, end))
+    return found
+
+
+def _demand(application: dict[str, Any]) -> list[tuple[float, float]]:
+    told = application.get("demanding")
+    if told is None:
+        end = application["finished_ms"]
+        told = [] if end is None else [(application["submitted_ms"], end)]
+    return [(float(begin), float(end)) for begin, end in told]
+
+
+def _window(applications: Sequence[dict[str, Any]], what: Mapping[str, Any]) -> Intervals:
+    """From ``from_s`` to ``to_s``; where neither is said, while every queue that has applications
+    demands, or every application where all are in one queue.
+    """
+    if what.get("from_s") is not None or what.get("to_s") is not None:
+        last = max([end for _, end in _union(applications)], default=0.0)
+        to_s = what.get("to_s")
+        begin = 1000 * float(what.get("from_s") or 0)
+        return [(begin, last if to_s is None else 1000 * float(to_s))]
+    queues = dict.fromkeys(each["queue"] for each in applications)
+    key = "queue" if len(queues) > 1 else "id"
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for each in applications:
+        groups.setdefault(each[key], []).append(each)
+    common: Intervals = [(-np.inf, np.inf)]
+    for members in groups.values():
+        mine = _union(members)
+        common = [
+            (max(a, c), min(b, d)) for a, b in common for c, d in mine if max(a, c) < min(b, d)
+        ]
+    return common if groups else []

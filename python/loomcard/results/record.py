@@ -1,0 +1,86 @@
+"""The facts of one run, from which every figure follows: applications, containers, capacity.
+
+Either engine fills it in: the simulator as it goes, the player on a real cluster from what AMs and
+NodeManagers saw. Times are ms since the run's zero, the first millisecond of the workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from loomcard.results.policy_series import StateRow
+
+
+class ContainerRow(NamedTuple):
+    """One container, as one row of containers.parquet. None: that never happened."""
+
+    application: str
+    stage: str  # "" for an AM's
+    task: int  # -1 for an AM's, and for an executor's
+    attempt: int  # of the task, from 1
+    node: str
+    is_am: bool
+    size: tuple[int, ...]
+    allocated_ms: int | None  # granted by the scheduler
+    started_ms: int | None  # RUNNING on its node
+    finished_ms: int | None
+    kind: str  # completed, failed, killed, released, expired, lost, preempted, or "" while it runs
+
+
+@dataclass(slots=True)
+class ApplicationRecord:
+    """One application: when it came, and the intervals in which it demanded, that is held or asked
+    for at least one container that is not its AM's. ``diagnostics``: why it failed or was killed,
+    where the engine says so.
+    """
+
+    id: str
+    queue: str
+    submitted_ms: int
+    tags: list[str] = field(default_factory=list)
+    demanding: list[tuple[int, int]] = field(default_factory=list)
+    state: str = ""  # SUCCEEDED, FAILED, KILLED, or "" while unfinished
+    diagnostics: str = ""
+
+
+Limit = float | dict[str, int]
+"""Of a queue: a part of its parent's, or amounts by resource type."""
+
+
+class QueueShare(NamedTuple):
+    """What a queue has beside its siblings, as its set-up says."""
+
+    weight: float = 1.0
+    guaranteed: Limit = 0.0  # a part: of what its parent is guaranteed
+    maximum: Limit = 1.0  # a part: of its parent's maximum
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """One run of one workload under one policy with one seed, on one engine.
+
+    ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``queues``: what each
+    has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
+    ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
+    ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not told.
+    ``states``: what policies told of theirs, over time.
+    """
+
+    policy: str
+    workload: str
+    seed: int
+    engine: str  # simulator, local, docker
+    resource_types: list[str]
+    capacity: list[tuple[int, tuple[int, ...]]]
+    applications: list[ApplicationRecord] = field(default_factory=list)
+    containers: list[ContainerRow] = field(default_factory=list)
+    queues: dict[str, QueueShare] = field(default_factory=dict)
+    refusals: dict[str, int] = field(default_factory=dict)
+    parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
+    ideals_ms: dict[str, int] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)
+    states: list[StateRow] = field(default_factory=list)
+    ended_ms: int = 0
+    finished: bool = True
+    seconds: float = 0.0  # wall clock that the run took; never part of results.json

@@ -1,0 +1,373 @@
+"""An application master: asks for its stages' tasks, runs them, repeats what failed.
+
+docs/workload.md, "What an application master does", is the text that this follows, and the player
+on real YARN too. An AM speaks to the ResourceManager with its heartbeats; with a period of 0 it
+hears of everything, and answers, at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loomcard.model import admission
+from loomcard.model.objects import Application, AskKey, Attempt, Container
+from loomcard.model.resource import Resource
+from loomcard.results.record import ApplicationRecord, ContainerRow
+from loomcard.simulator.clock import Clock, next_beat
+from loomcard.simulator.nodes import Machines, Running
+from loomcard.simulator.resourcemanager import RejectedError, ResourceManager
+from loomcard.simulator.stage import StageRun
+from loomcard.workload import hints
+from loomcard.workload.scenario import ScenarioApplication
+
+AM_KEY = (0, 0)
+AM_ATTEMPTS = 2
+"""As yarn.resourcemanager.am.max-attempts."""
+
+
+@dataclass(slots=True)
+class World:
+    """What all masters share."""
+
+    rm: ResourceManager
+    clock: Clock
+    machines: Machines
+    am_heartbeat_ms: int
+    am_start_ms: int
+    poke: Callable[[Master], None]  # let this master speak before the next decision
+    keep: Callable[[ContainerRow], None]
+    done: Callable[[], None]
+
+
+class Master:
+    """The AM of kinds plain and dag; of the others too, where they do not differ."""
+
+    def __init__(self, spec: ScenarioApplication, world: World) -> None:
+        self.spec = spec
+        self.world = world
+        self.record = ApplicationRecord(spec.id, spec.queue, spec.submit_ms, list(spec.tags))
+        self.stages = [StageRun(stage, world.machines.rack_of) for stage in spec.stages]
+        self.children: list[list[int]] = [[] for _ in spec.stages]
+        for index, stage in enumerate(spec.stages):
+            for parent in stage.after:
+                self.children[parent].append(index)
+        self.live: dict[int, Running] = {}  # its containers but the AM's, by number
+        self.ended = False
+        self._app: Application | None = None
+        self._attempt: Attempt | None = None
+        self._phase_ms = 0
+        self._beating = False  # its next heartbeat is scheduled
+        self._granted: list[Container] = []
+        self._over: list[tuple[Running, str]] = []
+        self._asks: dict[tuple[int, int], tuple[Resource, int, StageRun | None]] = {}
+        self._releases: list[Running] = []
+
+    # Coming and going
+
+    def submit(self) -> int | None:
+        """The client submits it; an AM without a container registers at once. Returns its number
+        on the wire, None where its queue rejects it.
+        """
+        spec = self.spec
+        facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, hints(spec), spec.am)
+        try:
+            self._app = app = self.world.rm.submit(*facts)
+        except RejectedError as error:
+            self.ended = True
+            self.record.state, self.record.diagnostics = "FAILED", str(error)
+            self.world.done()
+            return None
+        if (lifetime_s := admission.lifetime_s(app.queue)) is not None:
+            at = self.world.clock.now + 1000 * lifetime_s
+            self.world.machines.busy_till(at)
+            self.world.clock.at(at, self._expire)
+        self._try(1)
+        return app.number
+
+    def _expire(self) -> None:
+        if not self.ended:
+            self.finish("KILLED", admission.TOO_OLD)
+
+    def _try(self, ordinal: int) -> None:
+        assert self._app is not None
+        rm, am = self.world.rm, self.spec.am
+        self._attempt = rm.add_attempt(self._app, ordinal, unmanaged=am is None)
+        if am is None:
+            self._register(self._attempt)
+        else:
+            rm.ask(self._attempt, AM_KEY, Resource(am), 1, is_am=True)
+
+    def _register(self, attempt: Attempt) -> None:
+        if self.ended or attempt is not self._attempt:
+            return
+        self._phase_ms = self.world.clock.now
+        self.world.rm.register(attempt)
+        demanding = self.record.demanding
+        if not demanding:
+            demanding.append((self.world.clock.now, -1))
+        self.begin()
+        self._send()
+
+    def finish(self, state: str, diagnostics: str = "") -> None:
+        """It unregisters with its end's state, or is killed; what still runs of it ends."""
+        assert self._app is not None
+        assert self._attempt is not None
+        self.ended = True
+        self.record.state, self.record.diagnostics = state, diagnostics
+        since = self.record.demanding[0][0] if self.record.demanding else self.world.clock.now
+        self.record.demanding = [(since, self.world.clock.now)]
+        rm, attempt = self.world.rm, self._attempt
+        killed = state == "KILLED"  # its containers with it
+        for running in [] if killed else list(self.live.values()):
+            rm.end(running.container, "released", -100)
+        am = None if killed else next((c for c in self._app.containers if c.is_am), None)
+        if am is not None:  # its process ends by itself, right after it has unregistered
+            rm.end(am, "completed", 0)
+        rm.remove_attempt(attempt, "FINISHED" if state == "SUCCEEDED" else state)
+        rm.remove_application(self._app, "FINISHED" if state == "SUCCEEDED" else state)
+        self.world.done()
+
+    # What the ResourceManager tells, to be heard with the next heartbeat
+
+    def granted(self, container: Container) -> None:
+        """A container was granted; the AM's own is launched by the ResourceManager itself."""
+        if container.is_am:
+            running = Running(container, self.world.machines.of(container))
+            self.world.machines.launch(running, None)
+            assert running.started_ms is not None
+            container.tag = running
+            at = running.started_ms + self.world.am_start_ms
+            self.world.machines.busy_till(at)
+            self.world.clock.at(at, self._register, container.attempt)
+            return
+        self._granted.append(container)
+        self._listen()
+
+    def lost(self, container: Container, kind: str, exit_status: int) -> None:
+        """A container ended on the ResourceManager's books."""
+        running = container.tag if container.is_am else self.live.pop(container.number, None)
+        self._keep(container, running, kind, exit_status)
+        if self.ended:
+            return
+        if container.is_am:
+            self._restart()
+        elif self._attempt is None:
+            if running is not None:
+                self.dropped(running)
+        elif running is None:
+            if container in self._granted:  # lost before the AM heard of it
+                self._granted.remove(container)
+                self.again(container.ask_key)
+        else:
+            self._over.append((running, "failed" if exit_status > 0 else kind))
+            self._listen()
+
+    def _restart(self) -> None:
+        """The AM's container is gone: another attempt, or the end. Tasks that ended stay ended."""
+        assert self._app is not None
+        assert self._attempt is not None
+        ordinal = self._attempt.ordinal
+        if ordinal >= AM_ATTEMPTS:
+            self.finish("FAILED")
+            return
+        old, self._attempt = self._attempt, None
+        self.world.rm.remove_attempt(old, "FAILED")
+        for running, _ in self._over:  # what nobody heard of has not happened
+            self.dropped(running)
+        self._granted, self._over, self._asks, self._releases = [], [], {}, []
+        self._try(ordinal + 1)
+
+    # Its heartbeat
+
+    def _listen(self) -> None:
+        period = self.world.am_heartbeat_ms
+        if self._beating:
+            return
+        self._beating = True
+        if period == 0:
+            self.world.poke(self)
+        else:
+            at = next_beat(self.world.clock.now + 1, self._phase_ms, period)
+            self.world.clock.at(at, self.beat)
+
+    def beat(self) -> None:
+        """Send what it wants, hear what happened, act on it."""
+        self._beating = False
+        if self.ended or self._attempt is None:
+            return
+        self._send()
+        if self.ended:
+            return
+        self._beating = at_once = self.world.am_heartbeat_ms == 0
+        over, self._over = self._over, []
+        granted, self._granted = self._granted, []
+        for running, kind in over:
+            self.completed(running, kind)
+            if self.ended:
+                return
+        for container in granted:
+            if container.number in self.world.rm.ledger.containers:
+                self.received(Running(container, self.world.machines.of(container)))
+        self.heard()
+        if at_once:
+            self._beating = False
+            self._send()
+
+    def ask(
+        self, stage: StageRun | None, key: tuple[int, int], size: Resource, change: int
+    ) -> None:
+        """``change`` more containers are wanted; told with the next heartbeat."""
+        before = self._asks.get(key)
+        self._asks[key] = (size, change + (before[1] if before is not None else 0), stage)
+        self._listen()
+
+    def release(self, running: Running) -> None:
+        """A container is not wanted; told with the next heartbeat."""
+        running.given_up = True
+        self._releases.append(running)
+        self._listen()
+
+    def _send(self) -> None:
+        if self._attempt is None:
+            return
+        rm, asks, releases = self.world.rm, self._asks, self._releases
+        if asks:
+            self._asks = {}
+            for key, (size, change, stage) in asks.items():
+                rows, label = (({}, {}), "") if stage is None else (stage.rows, stage.spec.label)
+                try:
+                    rm.ask(self._attempt, key, size, change, rows, label=label)
+                except RejectedError as error:  # the AM cannot go on without it
+                    self.finish("FAILED", str(error))
+                    return
+        if releases:
+            self._releases = []
+            for running in releases:
+                if running.container.number in rm.ledger.containers:
+                    rm.end(running.container, "released", -100)
+
+    # What it does with its stages
+
+    def begin(self) -> None:
+        """It may ask now: for every stage that waits for none."""
+        for stage in self.stages:
+            if stage.opened:
+                self.ask(stage, stage.key, stage.size, stage.waiting)
+            elif stage.parents_left == 0 and stage.left:
+                self.open(stage)
+        if not any(stage.left for stage in self.stages):
+            self.finish("SUCCEEDED")
+
+    def open(self, stage: StageRun) -> None:
+        """A stage's tasks can run."""
+        stage.opened = True
+        for task in range(len(stage.spec.durations_ms)):
+            stage.add(task)
+        self.ask(stage, stage.key, stage.size, stage.left)
+
+    def received(self, running: Running) -> None:
+        """Put a container to use: a task of its stage, or back with it."""
+        container = running.container
+        self.live[container.number] = running
+        running.stage = container.ask_key.allocation_request_id - 1
+        stage = self.stages[running.stage]
+        spec = running.machine.spec
+        task = stage.take(spec.name, spec.rack)
+        if task is None:
+            self.release(running)
+            return
+        if stage.wishes is not None:
+            self.ask(stage, stage.key, stage.size, 0)  # other tasks wait than the RM thinks
+        running.task = task
+        running.attempt = stage.failures.get(task, 0) + 1
+        self.run(running, stage)
+
+    def run(self, running: Running, stage: StageRun) -> None:
+        """Launch a container with its task."""
+        length, running.status = stage.attempt_length(running.task)
+        self.world.machines.launch(running, length)
+
+    def completed(self, running: Running, kind: str) -> None:
+        """A container ended: its task has ended well, has failed, or is to be repeated."""
+        if running.task < 0 or running.given_up:
+            return
+        stage = self.stages[running.stage]
+        if kind == "completed":
+            self.task_ended(running.stage)
+            return
+        if kind == "failed":
+            failures = stage.failures[running.task] = stage.failures.get(running.task, 0) + 1
+            if failures >= self.spec.max_attempts:
+                self.finish("FAILED")
+                return
+        self.repeat(stage, running.task)
+
+    def task_ended(self, index: int) -> None:
+        """One task less; with a stage's last one its children may open."""
+        stage = self.stages[index]
+        stage.left -= 1
+        if stage.left:
+            return
+        for child in self.children[index]:
+            self.stages[child].parents_left -= 1
+            if self.stages[child].parents_left == 0:
+                self.open(self.stages[child])
+        if not any(other.left for other in self.stages):
+            self.finish("SUCCEEDED")
+
+    def repeat(self, stage: StageRun, task: int) -> None:
+        """A task is asked for again."""
+        stage.add(task)
+        self.ask(stage, stage.key, stage.size, 1)
+
+    def heard(self) -> None:
+        """Everything of a heartbeat has been heard; kinds that plan ahead do it here."""
+
+    def dropped(self, running: Running) -> None:
+        """The attempt ends under a container: its task waits for the next attempt."""
+        if running.task >= 0:
+            self.stages[running.stage].add(running.task)
+
+    def again(self, key: AskKey) -> None:
+        """A container was lost before it had a task: one more is asked for."""
+        stage = self.stages[key.allocation_request_id - 1]
+        self.ask(stage, stage.key, stage.size, 1)
+
+    # The record
+
+    def _keep(
+        self, container: Container, running: Running | None, kind: str, exit_status: int = 0
+    ) -> None:
+        """Keep one container's row; ``kind`` is "" for one that still runs."""
+        now = self.world.clock.now
+        started = ended = None
+        stage, task, attempt = "", -1, 1
+        if running is not None:
+            started = running.started_ms
+            if started is not None and started > now:
+                started = None  # it never came so far
+            if started is not None and kind:
+                ended = now if running.ends_ms is None else min(running.ends_ms, now)
+            task, attempt = running.task, running.attempt
+            if task >= 0:
+                stage = self.spec.stages[running.stage].id
+        said = "failed" if kind == "completed" and exit_status > 0 else kind
+        self.world.keep(
+            ContainerRow(
+                self.spec.id, stage, task, attempt, container.node.host, container.is_am,
+                container.size, container.allocated_ms, started, ended, said,
+            )
+        )  # fmt: skip
+
+    def unfinished(self) -> None:
+        """The run stopped before its end: its live containers are kept as they stand."""
+        if self._app is None or self.ended:
+            return
+        for container in list(self._app.containers):
+            self._keep(container, self._running(container), "")
+        if self.record.demanding:
+            self.record.demanding = [(self.record.demanding[0][0], self.world.clock.now)]
+
+    def _running(self, container: Container) -> Running | None:
+        return container.tag if container.is_am else self.live.get(container.number)

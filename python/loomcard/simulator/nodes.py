@@ -1,0 +1,169 @@
+"""NodeManagers: what runs where, and when the ResourceManager hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from loomcard.api.random import pick
+from loomcard.model.objects import Container, Node
+from loomcard.model.resource import Resource
+from loomcard.simulator.clock import Clock, next_beat
+from loomcard.simulator.resourcemanager import ResourceManager
+from loomcard.simulator.thrashing import Pressure
+from loomcard.workload.scenario import Fault, Scenario, ScenarioNode
+
+
+class Running:
+    """A container's process, from its launch on."""
+
+    __slots__ = ("attempt", "container", "ends_ms", "given_up", "left_ms", "machine", "stage",
+                 "started_ms", "status", "task")  # fmt: skip
+
+    def __init__(self, container: Container, machine: NodeManager) -> None:
+        self.container = container
+        self.machine = machine
+        self.started_ms: int | None = None
+        self.ends_ms: int | None = None  # None: not known yet, or held till released
+        self.left_ms = 0.0  # of its work, where its machine may thrash
+        self.status = 0
+        self.given_up = False  # its AM has asked for its end
+        self.stage = -1
+        self.task = -1
+        self.attempt = 1
+
+
+@dataclass(slots=True, eq=False)
+class NodeManager:
+    """A node of the scenario; ``node`` is what the ResourceManager calls it while it is up."""
+
+    spec: ScenarioNode
+    phase_ms: int
+    node: Node | None = None
+    pressure: Pressure | None = None  # None: it has the memory that it promises
+
+
+class Machines:
+    """All machines of the cluster, their heartbeats and their faults."""
+
+    def __init__(self, scenario: Scenario, rm: ResourceManager, clock: Clock) -> None:
+        self._rm = rm
+        self._clock = clock
+        self._period_ms = scenario.heartbeat_ms
+        self._launch_delay_ms = scenario.launch_delay_ms
+        self.by_name: dict[str, NodeManager] = {}
+        self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps of the whole cluster's
+        self.busy_ms = 0  # until then something will happen by itself
+        for spec in scenario.nodes:
+            phase = pick(scenario.seed, spec.name, 0, self._period_ms) if self._period_ms else 0
+            machine = self.by_name[spec.name] = NodeManager(spec, phase)
+            if spec.physical_mb is not None and scenario.thrashing > 1:
+                machine.pressure = Pressure(spec.physical_mb, scenario.thrashing, clock)
+            self._join(machine)
+        self._note_capacity()
+        for fault in scenario.faults:
+            clock.at(fault.at_ms, self._fail, fault)
+            self.busy_till(fault.at_ms + (fault.down_ms or 0))
+
+    def rack_of(self, name: str) -> str:
+        """The rack of a node's name."""
+        return self.by_name[name].spec.rack
+
+    def of(self, container: Container) -> NodeManager:
+        """The machine that a container was granted on."""
+        return self.by_name[container.node.host]
+
+    def launch(self, running: Running, length_ms: int | None) -> None:
+        """Start a container's process; it runs for ``length_ms``, or till its AM says when."""
+        started = self._clock.now + self._launch_delay_ms
+        running.started_ms = started
+        self._rm.launched(running.container, started)
+        heard = next_beat(started, running.machine.phase_ms, self._period_ms)
+        if heard == self._clock.now:
+            self._rm.started(running.container)
+        else:
+            self._clock.at(heard, self._report_start, running)
+        if running.machine.pressure is not None:
+            self._reschedule(running.machine.pressure.add(running))
+        if length_ms is not None:
+            self.ends_at(running, started + length_ms)
+
+    def ends_at(self, running: Running, at_ms: int) -> None:
+        """The process ends then; the ResourceManager hears of it with the node's next heartbeat. On
+        a machine that thrashes it is later than ``at_ms``.
+        """
+        pressure = running.machine.pressure
+        if pressure is None:
+            self._end_heard(running, at_ms)
+        else:
+            self._reschedule([pressure.lasts(running, at_ms - self._clock.now)])
+
+    def forget(self, container: Container) -> None:
+        """A container is no more: its machine has the memory back."""
+        machine = self.by_name[container.node.host]
+        if machine.pressure is not None:
+            self._reschedule(machine.pressure.remove(container))
+
+    def _reschedule(self, changed: Iterable[tuple[Running, int]]) -> None:
+        for running, at_ms in changed:
+            self._clock.at(at_ms, self._end_process, running, at_ms)
+            self._end_heard(running, at_ms)
+
+    def _end_process(self, running: Running, at_ms: int) -> None:
+        """Its memory is free before the ResourceManager knows."""
+        if running.ends_ms == at_ms:
+            self.forget(running.container)
+
+    def _end_heard(self, running: Running, at_ms: int) -> None:
+        running.ends_ms = at_ms
+        heard = next_beat(at_ms, running.machine.phase_ms, self._period_ms)
+        self.busy_till(heard)
+        self._clock.at(max(heard, self._clock.now), self._report_end, running, at_ms)
+
+    def busy_till(self, at_ms: int) -> None:
+        """Something that nobody need decide will happen then."""
+        self.busy_ms = max(self.busy_ms, at_ms)
+
+    def beat_for_ever(self) -> None:
+        """Each heartbeat of each node is told: for policies that count them."""
+        for machine in self.by_name.values():
+            self._clock.at(machine.phase_ms, self._beat, machine)
+
+    def _beat(self, machine: NodeManager) -> None:
+        if machine.node is not None:
+            self._rm.heartbeat(machine.node)
+        self._clock.at(self._clock.now + self._period_ms, self._beat, machine)
+
+    def _lives(self, running: Running) -> bool:
+        container = running.container
+        return self._rm.ledger.containers.get(container.number) is container
+
+    def _report_start(self, running: Running) -> None:
+        if self._lives(running):
+            self._rm.started(running.container)
+
+    def _report_end(self, running: Running, at_ms: int) -> None:
+        if running.ends_ms == at_ms and self._lives(running):
+            self._rm.end(running.container, "completed", running.status, at_ms)
+
+    def _join(self, machine: NodeManager) -> None:
+        spec = machine.spec
+        place = (spec.name, spec.rack, Resource(spec.capacity), spec.label, spec.shared)
+        machine.node = self._rm.add_node(*place)
+
+    def _fail(self, fault: Fault) -> None:
+        machine = self.by_name[fault.node]
+        if machine.node is None:
+            return
+        self._rm.remove_node(machine.node)
+        machine.node = None
+        self._note_capacity()
+        if fault.down_ms is not None:
+            self._clock.at(self._clock.now + fault.down_ms, self._return, machine)
+
+    def _return(self, machine: NodeManager) -> None:
+        self._join(machine)
+        self._note_capacity()
+
+    def _note_capacity(self) -> None:
+        self.capacity.append((self._clock.now, tuple(self._rm.ledger.capacity)))

@@ -1,1 +1,0 @@
-"""Programs that run on a real cluster: example jobs, the demo."""

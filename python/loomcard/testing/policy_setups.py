@@ -1,0 +1,92 @@
+"""A policy in any form that an author may have it in, put into set-ups."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import msgspec
+
+from loomcard.api import registry
+from loomcard.config import compile_setup
+from loomcard.stress.scenario import Candidate
+
+UNDER_TEST = "under-test"
+"""The name, with the class's own behind it, of a policy that is registered under none."""
+
+
+def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The compiled set-up for ``policy``: a policy object, its class, the name of a registered
+    policy or ``path/to/file.py:Class``, the YAML text of a set-up, or a compiled set-up.
+
+    ``queues``: as the key of that name in a set-up; without it there is ``root.default`` alone.
+    Raises FindingsError where the set-up is wrong, TypeError where ``policy`` is none of these.
+    """
+    if isinstance(policy, dict):
+        return policy
+    if is_yaml(policy):
+        return compile_setup(policy, "test")
+    name, options = named(policy)
+    below = {} if queues is None else {"queues": queues}
+    text = json.dumps({"version": 1, "policy": name, "options": options, **below})
+    return compile_setup(text, "test")
+
+
+def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
+    """Compiled set-ups that show a policy in its places, by a word for each: alone, and among
+    queues with weights, guarantees, maxima and user limits. A set-up is taken as it is.
+    """
+    if isinstance(policy, dict) or is_yaml(policy):
+        return {"as given": compiled(policy)}
+    name, options = named(policy)
+    here = {"policy": name, "options": options}
+    limits = {"maximum": "50%", "user_limit": "50%", "am_share": "50%"}
+    if getattr(registry.find(name), "leaf_only", False):
+        tree = {"a": {**here, "weight": 2, **limits}, "b": {**here, "guaranteed": "25%"}}
+        among = {"version": 1, "policy": "drf", "queues": tree}
+    else:
+        inner = {"weight": 2, "guaranteed": "25%", "queues": {"x": limits, "y": {}}}
+        among = {"version": 1, **here, "queues": {"a": inner, "b": {**here, **limits}}}
+    return {"alone": compiled(policy), "queues": compile_setup(json.dumps(among), "test")}
+
+
+def candidate(policy: Any) -> Candidate:
+    """The policy for a stress scenario, with its options; of a set-up the one that governs most."""
+    if not isinstance(policy, dict) and not is_yaml(policy):
+        return Candidate(*named(policy))
+    root, *below = compiled(policy)["queues"]
+    queue = below[0] if len(below) == 1 else root  # a file without queues governs root.default
+    return Candidate(queue["policy"], queue["options"])
+
+
+def is_yaml(policy: Any) -> bool:
+    """Whether it is the text of a set-up, not a name."""
+    return isinstance(policy, str) and "policy:" in policy
+
+
+def named(policy: Any) -> tuple[str, dict[str, Any]]:
+    """The name and the options by which a set-up can name the policy; a class that is not
+    registered becomes so, in this process.
+    """
+    if isinstance(policy, str):
+        registry.find(policy)
+        return policy, {}
+    if isinstance(policy, type):
+        return _name(policy), {}
+    if not callable(getattr(policy, "decide", None)):
+        raise TypeError(f"{policy!r} is no policy, no name of one and no set-up")
+    if not dataclasses.is_dataclass(policy):
+        raise TypeError(f"{policy!r}: a policy object is a dataclass whose fields are its options")
+    fields = [field.name for field in dataclasses.fields(policy) if field.init]
+    options = {field: msgspec.to_builtins(getattr(policy, field)) for field in fields}
+    return _name(type(policy)), options
+
+
+def _name(cls: type) -> str:
+    origin = f"{cls.__module__}:{cls.__qualname__}"
+    for known in registry.names():
+        if known.origin == origin and registry.find(known.name) is cls:
+            return known.name
+    registry.register(f"{UNDER_TEST}-{origin}")(cls)
+    return f"{UNDER_TEST}-{origin}"

@@ -1,0 +1,193 @@
+"""A cluster's life by seeded dice: nodes, applications and containers come and go; and its end, in
+which every ask that can be served must be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.model.resource import fits
+from loomcard.testing.cluster import BrokenPlanError, Cluster, Demand
+
+NODE = (4096, 4)
+"""Small, so that there is seldom room for everybody: only then does an order show."""
+SIZES = [(512, 1), (1024, 1), (1024, 2), (2048, 1)]
+AM_SIZE = (1024, 1)
+REASONS = ["NODE_FULL", "QUEUE_MAX", "ASK_GONE", "STALE"]
+PATIENCE = 10
+"""So many timers may fire without a grant before a running container ends."""
+TIMERS, IDLE_ROUNDS = 1_000, 200
+"""So many timers, or heartbeats of all nodes, may pass on an idle cluster without a grant."""
+
+
+class Life:
+    """Lets things happen to a cluster. Equal seeds give equal dice; what they hit depends on what
+    the policy granted before.
+
+    ``refusing``: the engine refuses single decisions. ``rebuilding``: plans come too late, and
+    snapshots are sent.
+    """
+
+    def __init__(
+        self, cluster: Cluster, seed: int, *, refusing: bool = False, rebuilding: bool = False
+    ) -> None:
+        self.cluster = cluster
+        self.dice = Random(seed)  # noqa: S311 - dice, no secret
+        self.refusing = refusing
+        self.rebuilding = rebuilding
+        self._numbers = {"node": 0, "app": 0}
+        paths = [queue["path"] for queue in cluster.compiled["queues"] if queue["leaf"]]
+        self._leaves = paths
+
+    def run(self, rounds: int, watch: Callable[[], None]) -> None:
+        """So many rounds; ``watch`` is called after each. Then its end; see ``drain``."""
+        for _ in range(3):
+            self._node_joins()
+        for _ in range(rounds):
+            for _ in range(self.dice.randint(1, 4)):
+                self._something()
+            self._round()
+            watch()
+        self.cluster.refuse = lambda _: None
+        withdraw_hopeless(self.cluster)
+        drain(self.cluster, watch)
+
+    def _round(self) -> None:
+        cluster, dice = self.cluster, self.dice
+        if self.refusing:
+            cluster.refuse = lambda _: dice.choice(REASONS) if dice.random() < 0.4 else None
+        if self.rebuilding and dice.random() < 0.2:
+            cluster.snapshot()
+        cluster.heartbeat()
+        late = self.rebuilding and dice.random() < 0.3
+        cluster.round(dice.choice([1, 10, 500, 3000]), late)
+
+    def _something(self) -> None:
+        happenings = [
+            (6, self._asks), (6, self._container_ends), (3, self._application_comes),
+            (1, self._application_ends), (1, self._node_joins), (1, self._node_is_lost),
+            (1, self._refuses_a_node),
+        ]  # fmt: skip
+        weights = [weight for weight, _ in happenings]
+        self.dice.choices([happening for _, happening in happenings], weights)[0]()
+
+    def _next(self, kind: str) -> int:
+        self._numbers[kind] += 1
+        return self._numbers[kind]
+
+    def _node_joins(self) -> None:
+        rack = self.dice.choice(["/a", "/b"])
+        self.cluster.add_node(self._next("node"), *NODE, rack=rack)
+
+    def _node_is_lost(self) -> None:
+        if len(self.cluster.nodes) > 2:
+            self.cluster.lose_node(self.dice.choice(sorted(self.cluster.nodes)))
+
+    def _application_comes(self) -> None:
+        number, dice = self._next("app"), self.dice
+        user, queue = dice.choice(["alice", "bob"]), dice.choice(self._leaves)
+        stages = [
+            DagStage("first", 20, dice.randint(1, 8), 1000.0 * dice.randint(1, 60), SIZES[0], []),
+            DagStage("last", 10, dice.randint(1, 4), 1000.0 * dice.randint(1, 60), SIZES[1], [0]),
+        ]
+        hints = {HINT: write_dag(stages)} if dice.random() < 0.5 else {}
+        self.cluster.add_app(number, queue, user, dice.choice([0, 0, 0, 1]), hints=hints)
+        if dice.random() < 0.3:
+            self.cluster.ask(number, 1, AM_SIZE, priority=0, is_am=True)
+        self.cluster.ask(number, dice.randint(1, 6), dice.choice(SIZES))
+
+    def _application_ends(self) -> None:
+        if self.cluster.applications:
+            self.cluster.end_app(self.dice.choice(sorted(self.cluster.applications)))
+
+    def _asks(self) -> None:
+        dice, apps = self.dice, sorted(self.cluster.applications)
+        if not apps:
+            return
+        keys = {}
+        if dice.random() < 0.3:
+            node = dice.choice(sorted(self.cluster.nodes))
+            keys = {"hosts": {f"n{node}": 2}, "racks": {"/a": 2}, "relax": dice.random() < 0.7}
+        app, priority, count = dice.choice(apps), dice.choice([10, 20]), dice.randint(0, 6)
+        if count or (app, priority, 0) in self.cluster.asks:
+            self.cluster.ask(app, count, dice.choice(SIZES), priority, **keys)
+
+    def _container_ends(self) -> None:
+        if self.cluster.containers:
+            number = self.dice.choice(sorted(self.cluster.containers))
+            self.cluster.complete(number, self.dice.choice(["completed", "killed", "released"]))
+
+    def _refuses_a_node(self) -> None:
+        if self.cluster.applications:
+            names = [f"n{number}" for number in sorted(self.cluster.nodes)[:1]]
+            app = self.dice.choice(sorted(self.cluster.applications))
+            self.cluster.blacklist(app, *self.dice.choice([names, []]))
+
+
+def withdraw_hopeless(cluster: Cluster) -> None:
+    """Take back what could not be served by the cluster if it were empty, and all blacklists."""
+    for app in sorted(cluster.applications):
+        cluster.blacklist(app)
+    cluster.round()  # the limits of the mirror's queues are then those of the nodes that are there
+    for key, demand in list(cluster.asks.items()):
+        if not any(_may_ever(cluster, demand, number) for number in cluster.nodes):
+            app, priority, request_id = key
+            cluster.ask(app, 0, demand.record.size, priority, request_id=request_id)
+        elif not demand.record.relax_locality:
+            rows = [*demand.record.hosts.values(), *demand.record.racks.values()]
+            if demand.count > min(rows):  # the rows run out before the count does
+                app, priority, request_id = key
+                size = demand.record.size
+                cluster.ask(app, demand.count, size, priority, request_id=request_id)
+
+
+def _may_ever(cluster: Cluster, demand: Demand, number: int) -> bool:
+    record, (host, rack, _) = demand.record, cluster.place(number)
+    ledger = cluster.session.mirror.ledger
+    takes = ledger.nodes[number].takes(record.label)
+    if not takes or not fits(record.size, cluster.nodes[number]):
+        return False
+    if demand.reach(host, rack) is None:
+        return False
+    queue = ledger.applications[record.attempt].queue
+    limits = [*(above.maximum for above in queue.capped), queue.user_limit]
+    return all(limit is None or fits(record.size, limit) for limit in limits)
+
+
+def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:
+    """Let every ask be served: rounds, timers as they are due, and where neither grants anything,
+    the oldest container ends. Nothing new comes.
+
+    Raises BrokenPlanError ("liveness") when an ask waits although nothing runs and no timer is
+    set, or timers fire without end. A policy that never uses the whole cluster passes.
+    """
+    idle = fired = 0
+    while cluster.asks:
+        cluster.heartbeat()
+        if cluster.timers and (fired < PATIENCE or not cluster.containers):
+            fired += 1
+            granted = cluster.round(max(1, min(cluster.timers.values()) - cluster.now))
+        else:
+            granted = cluster.round(1000)
+            if not granted and not cluster.timers and not cluster.containers:
+                idle += 1
+        watch()
+        if granted:
+            idle = fired = 0
+        elif cluster.containers and (fired >= PATIENCE or not cluster.timers):
+            cluster.complete(min(cluster.containers))
+            fired = 0
+        elif fired > TIMERS or idle > (IDLE_ROUNDS if cluster.compiled["needs"] else 1):
+            raise BrokenPlanError("liveness", _waits(cluster, fired))
+
+
+def _waits(cluster: Cluster, fired: int) -> str:
+    key, demand = next(iter(cluster.asks.items()))
+    timers = f"{fired} timers fired" if fired else "no timer is set"
+    said = cluster.reasons.get(key, "nothing")
+    return (
+        f"application {key[0]} waits for {demand.count} containers of {demand.record.size} on a "
+        f"cluster where nothing runs, and {timers}; the reason told is {said}"
+    )

@@ -1,0 +1,63 @@
+"""A small workload of every kind of application, by seeded dice, for the simulator."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from loomcard.testing.random_cluster import AM_SIZE, SIZES
+from loomcard.workload.scenario import (
+    Executors,
+    Fault,
+    Scenario,
+    ScenarioApplication,
+    ScenarioNode,
+    Stage,
+)
+
+NODE = (8192, 8)
+KINDS = ("plain", "dag", "mapreduce", "spark")
+
+
+def small_scenario(compiled: dict[str, Any], seed: int) -> Scenario:
+    """Eight applications on four nodes in the leaf queues of a set-up; a node is lost for a while,
+    some tasks fail once, every other application has an AM container.
+    """
+    dice = Random(seed)  # noqa: S311 - no secret
+    leaves = [queue["path"] for queue in compiled["queues"] if queue["leaf"]]
+    applications = [_application(dice, number, leaves[number % len(leaves)]) for number in range(8)]
+    return Scenario(
+        name="contract",
+        seed=seed,
+        resource_types=["memory_mb", "vcores"],
+        nodes=[ScenarioNode(f"n{n}", f"/r{n % 2}", NODE) for n in range(1, 5)],
+        applications=sorted(applications, key=lambda app: app.submit_ms),
+        heartbeat_ms=dice.choice([0, 1000]),
+        am_heartbeat_ms=dice.choice([0, 1000]),
+        faults=[Fault(dice.randint(5_000, 60_000), f"n{dice.randint(1, 4)}", 20_000)],
+    )
+
+
+def _application(dice: Random, number: int, queue: str) -> ScenarioApplication:
+    kind = KINDS[number % len(KINDS)]
+    first = _stage(dice, "map", 20, 1, [])
+    stages = [first] if kind == "plain" else [first, _stage(dice, "reduce", 10, 2, [0])]
+    return ScenarioApplication(
+        id=f"app{number}",
+        submit_ms=dice.randint(0, 30_000),
+        queue=queue,
+        user=f"user{number % 2}",
+        kind=kind,
+        stages=stages,
+        am=AM_SIZE if number % 2 else None,
+        slowstart=1.0,  # reduces that wait for maps may hold all their room: no policy's fault
+        executors=Executors(2, (2048, 2)) if kind == "spark" else None,
+    )
+
+
+def _stage(dice: Random, name: str, priority: int, request_id: int, after: list[int]) -> Stage:
+    durations = [dice.randint(1_000, 20_000) for _ in range(dice.randint(1, 12))]
+    wishes = [[f"n{dice.randint(1, 4)}"] for _ in durations] if dice.random() < 0.5 else []
+    fails = {0: [500]} if dice.random() < 0.3 else {}
+    size = dice.choice(SIZES)
+    return Stage(name, size, priority, request_id, durations, after, wishes, fails)

@@ -1,0 +1,6 @@
+"""YAML with line numbers, and findings that name them; nothing of Loomcard is known here."""
+
+from loomcard.validation.findings import Finding, FindingsError
+from loomcard.validation.reading import Document, read
+
+__all__ = ["Document", "Finding", "FindingsError", "read"]

@@ -1,0 +1,74 @@
+"""Plain data as JSON and back without loss: what a policy's memory and a tag may be made of.
+
+None, bool, int, float, str, list, tuple, dict (any plain key), set, frozenset, and dataclasses of
+plain fields. JSON
+alone would turn tuples into lists and integer keys into text, and a replay would then differ from
+the run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import import_module
+from typing import Any
+
+
+class NotPlainError(Exception):
+    """Something in a memory is no plain data; the message names it."""
+
+
+def encode(value: Any) -> Any:
+    """``value`` as JSON-compatible data. Raises NotPlainError."""
+    if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+        return value
+    if isinstance(value, list):
+        return [encode(item) for item in value]
+    kind, items = _parts(value)
+    return {"is": kind, "of": [encode(item) for item in items]}
+
+
+def _parts(value: Any) -> tuple[str, list[Any]]:
+    if isinstance(value, dict):
+        return "dict", [[key, item] for key, item in value.items()]
+    if isinstance(value, set | frozenset):
+        return type(value).__name__, sorted(value)
+    if isinstance(value, tuple):
+        if type(value) is tuple:
+            return "tuple", list(value)
+        return _name(value), list(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _name(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
+    raise NotPlainError(f"{type(value).__qualname__} is no plain data: {value!r}")
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}:{type(value).__qualname__}"
+
+
+def decode(data: Any) -> Any:
+    """What ``encode`` was given."""
+    if isinstance(data, list):
+        return [decode(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    items = [decode(item) for item in data["of"]]
+    kind = data["is"]
+    if kind == "dict":
+        return {key: item for key, item in items}  # noqa: C416 - pairs came as lists
+    if kind in _BUILTIN:
+        return _BUILTIN[kind](items)
+    module, _, name = kind.partition(":")
+    cls: Any = import_module(_MOVED.get(module, module))
+    for part in name.split("."):
+        cls = getattr(cls, part)
+    return cls(*items)
+
+
+_MOVED = {
+    "loomcard.model.cluster": "loomcard.model.objects",
+    "loomcard.policies.hdrf.serve": "loomcard.policies.hdrf.placement",
+    "loomcard.policies.remaining": "loomcard.api.remaining_work",
+}
+"""Where the classes are that older journals and saved parts name by an earlier module."""
+
+_BUILTIN: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}

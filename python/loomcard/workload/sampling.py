@@ -1,0 +1,283 @@
+"""A workload's applications with every die cast.
+
+Dice are seeded by (seed, application, stage, purpose), and the n-th of them is the n-th task's:
+neither another application nor another stage nor more tasks change what a task draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+from loomcard.validation import Document
+from loomcard.workload.distributions import Distribution, put_drawn, quantile, resolve
+from loomcard.workload.nodes import Layout
+from loomcard.workload.readers.source import TYPES
+from loomcard.workload.scenario import Amounts, Executors, ScenarioApplication, Stage
+from loomcard.workload.schema import Replicas, Size, Stragglers, Template
+from loomcard.workload.schema import Stage as StageModel
+from loomcard.workload.stage_order import sorted_stages
+
+Path = tuple[str | int, ...]
+
+TASKS_AT_MOST: Final = 20_000_000
+"""Of one stage; more is a slip of the pen, and would fill the memory before anything else."""
+LONGEST_MS: Final = 10 * 365 * 24 * 3600 * 1000
+"""Ten years."""
+
+
+class Drawing:
+    """Draws applications onto a layout; what cannot be drawn is reported in the document."""
+
+    def __init__(self, document: Document, layout: Layout, seed: int) -> None:
+        self._document = document
+        self._layout = layout
+        self._seed = seed
+
+    def application(
+        self, model: Template, path: Path, name: str, submit_ms: int
+    ) -> ScenarioApplication | None:
+        """One application; None if it has a finding that leaves nothing to draw."""
+        order = sorted_stages(self._document, model, path)
+        if order is None:
+            return None
+        model = self._with_numbers(model, path, name)
+        dice = self.dice(name)
+        stages = []
+        for place, index in enumerate(order):
+            stage = self._stage(model, index, (*path, "stages", index), name, place)
+            if stage is not None:
+                after = [order.index(parent) for parent in _parents(model, index)]
+                stages.append(_with(stage, after))
+        am = None if model.am is None else self._size(model.am, (*path, "am"), dice)
+        executors = None
+        if model.executors is not None:
+            size = self._size(model.executors, (*path, "executors"), dice)
+            count = self._count(model.executors.count, (*path, "executors", "count"), dice)
+            executors = Executors(max(1, count), size)
+            self._check_executors(executors, stages, path, order)
+        return ScenarioApplication(
+            id=name,
+            submit_ms=submit_ms,
+            queue=self._one(model.queue, name, "queue"),
+            user=self._one(model.user, name, "user"),
+            kind=model.kind,
+            stages=stages,
+            tags=list(model.tags),
+            am=am,
+            slowstart=self._part(model.slowstart, (*path, "slowstart"), dice),
+            ms_per_map=self._count(model.shuffle.ms_per_map, (*path, "shuffle"), dice),
+            max_attempts=model.max_attempts,
+            executors=executors,
+        )
+
+    def dice(self, *key: object) -> Random:
+        """A stream of dice of its own for a thing with this name."""
+        text = "/".join(str(part) for part in (self._seed, *key))
+        return Random(text)  # noqa: S311 - dice, not secrets
+
+    def _with_numbers(self, model: Template, path: Path, name: str) -> Template:
+        """The application with its ``numbers`` drawn and put in; each may use those before it."""
+        if not model.numbers:
+            return model
+        dice = self.dice(name, "numbers")
+        numbers: dict[str, float] = {}
+        for key, value in model.numbers.items():
+            value = put_drawn(value, numbers, dice)
+            numbers[key] = self.number(value, (*path, "numbers", key), dice)
+        put: Template = put_drawn(model, numbers, dice)
+        return put
+
+    def _one(self, given: str | list[str], *key: str) -> str:
+        return given if isinstance(given, str) else self.dice(*key).choice(given)
+
+    def _stage(
+        self, model: Template, index: int, path: Path, name: str, place: int
+    ) -> Stage | None:
+        given = model.stages[index]
+        dice = self.dice(name, given.id)
+        size = self._size(given, path, dice)
+        listed = given.duration_ms if isinstance(given.duration_ms, list) else None
+        count = self._tasks(given, path, dice, listed)
+        if count is None:
+            return None
+        durations = self._durations(given, path, name, count)
+        fails = {int(task): list(runs) for task, runs in given.fails_ms.items() if task.isdigit()}
+        if len(fails) < len(given.fails_ms) or any(task >= count for task in fails):
+            message = f"expected the numbers of tasks, 0 to {count - 1}"
+            self._document.report((*path, "fails_ms"), message, 'for example {"0": [1500]}')
+        chance = self._part(given.failures, (*path, "failures"), dice)
+        if chance > 0 and not fails:
+            fails = self._failures(chance, durations, model.max_attempts, (name, given.id))
+        self._layout.check_label((*path, "label"), given.label)
+        second = model.kind == "mapreduce" and index > 0
+        return Stage(
+            id=given.id,
+            size=size,
+            priority=given.priority if given.priority is not None else 10 if second else 20,
+            request_id=place + 1,
+            durations_ms=durations,
+            nodes=self._wishes(given, (*path, "nodes"), (name, given.id), count),
+            fails_ms=fails,
+            label=given.label or "",
+        )
+
+    def _tasks(
+        self, given: StageModel, path: Path, dice: Random, listed: list[int] | None
+    ) -> int | None:
+        count = None if given.tasks is None else self._count(given.tasks, (*path, "tasks"), dice)
+        if count is None and listed is None:
+            self._document.report(path, "the stage does not say how many tasks", "add tasks: 20")
+        elif listed is not None and count is not None and len(listed) != count:
+            message = f"{len(listed)} durations for {count} tasks"
+            self._document.report((*path, "duration_ms"), message, "write one a task")
+        elif (count or 0) > TASKS_AT_MOST:
+            message = f"{count} tasks, where a stage has at most {TASKS_AT_MOST:,}"
+            self._document.report((*path, "tasks"), message, "split it, or take fewer")
+        elif count == 0 and not isinstance(given.tasks, Distribution):
+            self._document.report((*path, "tasks"), "a stage has at least one task", "tasks: 1")
+        else:
+            return max(1, len(listed) if listed is not None else count or 0)
+        return None
+
+    def _durations(self, given: StageModel, path: Path, name: str, count: int) -> list[int]:
+        path = (*path, "duration_ms")
+        if isinstance(given.duration_ms, list):
+            durations = list(given.duration_ms)
+        elif isinstance(given.duration_ms, Distribution):
+            dice = self.dice(name, given.id, "duration")
+            try:
+                become = quantile(given.duration_ms, dice)
+                durations = [max(1, round(become(dice.random()))) for _ in range(count)]
+            except (ValueError, OverflowError) as error:
+                self._document.report(path, f"cannot be drawn: {error}")
+                durations = [1] * count
+        else:
+            durations = [round(given.duration_ms)] * count
+        if max(durations) > LONGEST_MS:
+            message = f"a task of {max(durations):.3g} ms, where {LONGEST_MS:.3g} is the longest"
+            self._document.report(path, message, "durations are in ms; bound one with at_most")
+            durations = [min(LONGEST_MS, ms) for ms in durations]
+        place = (*path[:-1], "stragglers")
+        dice = self.dice(name, given.id, "stragglers")
+        if isinstance(given.stragglers, Stragglers):
+            return self._straggling(given.stragglers, place, durations, dice)
+        for index, each in enumerate(given.stragglers or ()):
+            dice = self.dice(name, given.id, "stragglers", index)
+            durations = self._straggling(each, (*place, index), durations, dice)
+        return durations
+
+    def _straggling(
+        self, given: Stragglers, path: Path, durations: list[int], dice: Random
+    ) -> list[int]:
+        share = self._part(given.share, (*path, "share"), dice)
+        factor = self.number(given.factor, (*path, "factor"), dice)
+        return [max(1, round(ms * factor)) if dice.random() < share else ms for ms in durations]
+
+    def _failures(
+        self, chance: float, durations: list[int], most: int, key: tuple[str, str]
+    ) -> dict[int, list[int]]:
+        """Which attempts fail, and when: at a uniform point of the task's run."""
+        dice = self.dice(*key, "failures")
+        fails: dict[int, list[int]] = {}
+        for task, ms in enumerate(durations):
+            first = dice.random()
+            if first >= chance:
+                continue
+            stream = Random(first)  # noqa: S311 - a task's own: as many dice as it needs
+            fails[task] = [int(stream.random() * ms)]
+            while len(fails[task]) < most and stream.random() < chance:
+                fails[task].append(int(stream.random() * ms))
+        return fails
+
+    def _wishes(
+        self, given: StageModel, path: Path, key: tuple[str, str], count: int
+    ) -> list[list[str]]:
+        wishes = given.nodes
+        if isinstance(wishes, Replicas):
+            names = self._layout.ordered if wishes.of is None else wishes.of
+            self._layout.check_names((*path, "of"), wishes.of or [])
+            if wishes.replicas > len(names):
+                message = f"{wishes.replicas} replicas of {len(names)} nodes"
+                self._document.report(path, message, "draw from more, or draw fewer")
+                return []
+            return draw_wishes(names, wishes.replicas, count, self.dice(*key, "nodes"))
+        if not wishes:
+            return []
+        if isinstance(wishes[0], list):
+            for task, hosts in enumerate(wishes):
+                self._layout.check_names((*path, task), hosts)
+            if len(wishes) != count:
+                message = f"{len(wishes)} lists of nodes for {count} tasks"
+                self._document.report(path, message, "write one a task")
+            return [list(hosts) for hosts in wishes]
+        names = [str(name) for name in wishes]
+        self._layout.check_names(path, names)
+        return [names] * count
+
+    def _size(self, given: Size, path: Path, dice: Random) -> Amounts:
+        extra: dict[str, Any] = given.__pydantic_extra__ or {}
+        self._layout.check_types(path, given)
+        amounts = {
+            name: self._count(value, (*path, name), dice)
+            for name, value in {**{t: getattr(given, t) for t in TYPES}, **extra}.items()
+        }
+        size = self._layout.size(amounts)
+        if not any(size):
+            self._document.report(path, "a container needs some of a resource", "memory_mb: 1024")
+        elif self._layout.nodes and not self._layout.fits_somewhere(size):
+            told = ", ".join(f"{n}: {a}" for n, a in zip(self._layout.types, size, strict=True))
+            message = f"no node can hold a container of {{{told}}}"
+            self._document.report(path, message, "make it smaller, or a node larger")
+        return size
+
+    def _check_executors(
+        self, executors: Executors, stages: Sequence[Stage], path: Path, order: Sequence[int]
+    ) -> None:
+        if executors.size[1] < 1:
+            message = "an executor without vcores runs no task"
+            self._document.report((*path, "executors", "vcores"), message, "vcores: 1")
+        for stage, index in zip(stages, order, strict=False):
+            if any(need > has for need, has in zip(stage.size, executors.size, strict=True)):
+                message = "a task is larger than an executor"
+                self._document.report((*path, "stages", index), message, "enlarge the executors")
+
+    def number(self, value: float | Distribution, path: Path, dice: Random) -> float:
+        """A number as it stands, or one draw; what is negative or senseless is reported."""
+        try:
+            number = resolve(value, dice)
+        except (ValueError, OverflowError) as error:
+            self._document.report(path, f"cannot be drawn: {error}")
+            return 0
+        if number < 0:
+            told = f"expected a number that is not negative, found {number:g}"
+            self._document.report(path, told)
+        return max(0, number)
+
+    def _count(self, value: float | Distribution, path: Path, dice: Random) -> int:
+        return round(self.number(value, path, dice))
+
+    def _part(self, value: float | Distribution, path: Path, dice: Random) -> float:
+        number = self.number(value, path, dice)
+        if number > 1:
+            message = f"expected a number from 0 to 1, found {number:g}"
+            self._document.report(path, message, "for example 0.05")
+        return min(1.0, number)
+
+
+def draw_wishes(names: Sequence[str], replicas: int, count: int, dice: Random) -> list[list[str]]:
+    """For each of ``count`` tasks, ``replicas`` different names."""
+    return [sorted(dice.sample(names, replicas)) for _ in range(count)]
+
+
+def _parents(model: Template, index: int) -> list[int]:
+    places = {stage.id: i for i, stage in enumerate(model.stages)}
+    if model.kind == "mapreduce":
+        return [0] if index else []
+    return list(dict.fromkeys(places[name] for name in model.stages[index].after))
+
+
+def _with(stage: Stage, after: list[int]) -> Stage:
+    stage.after.extend(sorted(after))
+    return stage

@@ -1,0 +1,332 @@
+"""Holds: who is passed over gets room kept; what is held, for whom, and when it ends."""
+
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+
+from compiled import flat, queue, setup
+from loomcard.api.fill import fill
+from loomcard.api.hold import HOLD_AFTER_MS, REVIEW_MS
+from loomcard.api.orders import by_priority
+from loomcard.api.plan import Plan
+from loomcard.api.plan_checks import PlanError
+from loomcard.api.registry import register
+from loomcard.engine.session import replay
+from loomcard.simulator import simulate
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+from loomcard.workload.scenario import Fault, Stage
+from scenarios import app, compiled, scenario, stage
+from streams import HOLDING, crowded, flow, small
+
+
+def streaming(policy: str = "fifo", nodes: int = 3, **options) -> Cluster:
+    """A crowded cluster under a policy with these options."""
+    spec = queue("root.default", policy, **({"options": options} if options else {}))
+    return crowded(setup(queue("root", "drf"), spec), nodes)
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
+    """After the wait room is held for it; with holds off it is never served."""
+    made = streaming(policy)
+    assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
+    assert made.held.rows == {}
+    off = streaming(policy, hold_after_ms=0)
+    assert 1 not in [g.app for g in flow(off, 60)]
+
+
+@pytest.mark.parametrize("policy", [name for name in HOLDING if name != "strict"])
+@pytest.mark.parametrize(("large", "small"), [(20, 20), (20, 10), (10, 20)])
+def test_an_applications_own_stream(policy, large, small):
+    """Asks of one priority are alike: the large one gets room held. A stream that the application
+    itself puts first goes first, and a large task that it puts first waits for nobody's. (Under
+    strict its own share is full of its small tasks, whatever room there is.)
+    """
+    made = Cluster(flat(policy), nodes=[(4096, 4)] * 2)
+    made.add_app(1)
+    made.ask(1, 9999, priority=small, request_id=1)
+    made.round()
+    for container in made.containers:
+        made.tell(r.ContainerStarted(made.now, container))
+    made.ask(1, 1, (4096, 4), priority=large, request_id=2)
+    served = []
+    for _ in range(HOLD_AFTER_MS // 1000 + 15):
+        made.complete(min(made.containers))
+        served += [g.size for g in made.round(1000)]
+        made.tell(r.ContainerStarted(made.now, max(made.containers)))
+    first = policy != "tetris" and small < large  # to tetris all asks of an application are alike
+    assert ((4096, 4) in served) is not first
+
+
+def test_the_reasons_name_the_node_and_the_held_room():
+    """The holder is told where; others, for whom only held room is left, that it is held."""
+    made = streaming()
+    flow(made, 7)
+    [(_, node)] = made.held.rows
+    assert made.reasons[1, 20, 0] == f"HOLDS n{node}:1"
+    victim = next(g.number for g in made.containers.values() if g.node == node)
+    made.complete(victim)
+    made.round()
+    small(made, 9999)
+    made.round()
+    assert made.reasons[9999, 20, 0] == "HELD"
+
+
+def test_nothing_is_held_while_the_own_size_is_served():
+    """A full cluster of equal tasks starves nobody: no decision is about holds."""
+    made = Cluster(flat(), nodes=[(4096, 4)] * 2)
+    for number in range(1, 30):
+        small(made, number)
+    flow(made, 60)
+    assert not any('"hold"' in plan for _, plan in made.history)
+
+
+def test_nothing_is_held_for_what_no_node_could_run():
+    """Larger than every node, or forbidden by a limit: it waits without a hold."""
+    made = streaming()
+    made.ask(1, 1, (5000, 4))
+    flow(made, 30)
+    assert not any('"hold"' in plan for _, plan in made.history)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Holds as the test says; else first in, first out."""
+
+    def decide(self, view):
+        plan = Plan(view)
+        for ask in view.asks:
+            told = WANTED.pop(ask.application.number, None)
+            if told is not None:
+                plan.hold(ask, next(n for n in view.nodes if n.number == told[0]), told[1])
+        return fill(plan, order=by_priority, hold_after_ms=0)
+
+
+register("test-holder")(Holder)
+WANTED: dict[int, tuple[int, int | None]] = {}
+
+
+def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
+    """A cluster on which a task of 1 GB runs on every node of 4, and application 1 holds node 1."""
+    made = Cluster(flat("test-holder"), nodes=[(4096, 4)] * nodes)
+    for number in range(1, nodes + 1):
+        small(made, 99 + number)
+        made.ask(99 + number, 1, (4096, 1) if number > 1 else (1024, 1))
+    made.round()
+    made.add_app(1)
+    made.ask(1, 1, (4096, 4))
+    WANTED[1] = (1, until_ms)
+    made.round()
+    assert [node for _, node in made.held.rows] == [1]
+    small(made, 500)
+    assert made.round() == []  # 3 GB are free, and held
+    return made
+
+
+def test_the_hold_ends_with_its_container():
+    """What ends on the node is not given to others; once enough is free the ask is served."""
+    made = holding()
+    made.complete(1)
+    assert [g.app for g in made.round()] == [1]
+    assert made.held.rows == {}
+    made.complete(next(g.number for g in made.containers.values() if g.app == 1))
+    assert [g.app for g in made.round()] == [500]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda made: made.ask(1, 0, (4096, 4)),
+        lambda made: made.ask(1, 1, (8192, 4)),
+        lambda made: made.end_app(1),
+        lambda made: made.tell(r.NodeRelabelled(made.now, 2, "")),
+    ],
+    ids=["ask", "size", "application", "none"],
+)
+def test_the_hold_ends_with_its_ask(end):
+    """With the ask, its size or the application its room is free for others in the same round."""
+    made = holding(nodes=2)
+    end(made)
+    served = [g.app for g in made.round()]
+    assert served == ([] if made.held.rows else [500])
+    assert bool(made.held.rows) == (
+        len(made.applications) == 4
+        and (1, 20, 0) in made.asks
+        and made.asks[1, 20, 0].record.size == (4096, 4)
+    )
+
+
+def test_the_hold_ends_with_its_node_and_its_time():
+    """A lost node ends it; so does its time, which is a timer, though nothing else happens."""
+    made = holding(nodes=2)
+    made.lose_node(1)
+    made.round()
+    assert made.held.rows == {}
+    timed = holding(until_ms=2_000)
+    assert min(timed.timers.values()) == 2_000
+    assert [g.app for g in timed.round(2_000)] == [500]
+
+
+def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
+    """The engine's list stands: what it refused is not held, what it holds outlives the mirror."""
+    made = holding()
+    made.snapshot()
+    assert made.round() == []
+    assert [hold.node.number for hold in made.session.mirror.ledger.holds] == [1]
+    made.complete(1)
+    made.refuse = lambda d: "NODE_FULL" if isinstance(d, r.Allocate) else None
+    made.round()
+    made.refuse = lambda _: None
+    assert [g.app for g in made.round()] == [1]
+    refused = Cluster(flat("test-holder"), nodes=[(4096, 4)])
+    refused.add_app(1)
+    refused.ask(1, 1, (4096, 4))
+    small(refused, 2)
+    refused.refuse = lambda _: "STALE"
+    WANTED[1] = (1, None)
+    refused.round()
+    refused.refuse = lambda _: None
+    refused.round()
+    assert len(refused.session.mirror.ledger.holds) == 0
+
+
+def test_bounds():
+    """One hold an application and a node, a tenth of a queue's maximum, the first always."""
+    made = Cluster(flat("fifo"), nodes=[(4096, 4)] * 20)
+    for number in (1, 2, 3, 4):
+        made.add_app(number)
+        made.ask(number, 90, (2000, 1))
+        made.ask(number, 30, (4096, 4), priority=30)
+    made.round()
+    view = made.session.tree.instances[0].view
+    plan, nodes = Plan(view), view.nodes
+    asks = {a.application.number: a for a in view.asks if a.size == (4096, 4)}
+    plan.hold(asks[1], nodes[0])
+    assert plan.why_no_hold(asks[2], nodes[0]) == "HELD"
+    other = next(a for a in view.asks if a.application.number == 1 and a is not asks[1])
+    assert plan.why_no_hold(other, nodes[1]) == "HOLD_LIMIT"
+    plan.hold(asks[2], nodes[1])
+    assert plan.why_no_hold(asks[3], nodes[2]) == "HOLD_LIMIT"  # 8 GB are a tenth
+    plan.hold(asks[1], nodes[3])  # moves
+    assert nodes[0].hold is None
+    plan.release_hold(asks[2])
+    with pytest.raises(PlanError, match="no hold"):
+        plan.release_hold(asks[2])
+    plan.hold(asks[3], nodes[0])
+
+
+@pytest.mark.parametrize(("share", "most"), [("0%", 0), ("10%", 1), ("34%", 2), ("100%", 4)])
+def test_a_queue_states_how_much_may_be_held(share, most):
+    """Of six nodes; the first hold is let in whatever its size, unless nothing may be held."""
+    text = f"version: 1\npolicy: fifo\noptions: {{hold_after_ms: 0}}\nhold_share: {share}\n"
+    made = Cluster(compiled(text), nodes=[(4096, 4)] * 6)
+    for number in range(1, 5):
+        made.add_app(number)
+        made.ask(number, 9, (4096, 4))
+    made.round()
+    view = made.session.tree.instances[0].view
+    plan = Plan(view)
+    for ask, node in zip(view.asks, view.nodes, strict=False):
+        if plan.why_no_hold(ask, node) is None:
+            plan.hold(ask, node)
+    assert len(view.holds) == most
+
+
+def test_a_journal_with_holds_replays(tmp_path):
+    """From every segment on, holds and the time that asks wait are as in the run."""
+    made = Cluster(flat("drf"), nodes=[(4096, 4)] * 3, journal=tmp_path, segment_rounds=3)
+    for number in range(100, 112):
+        small(made, number)
+    made.round()
+    for number in (1, 2):
+        made.add_app(number, submitted_ms=-number)
+        made.ask(number, 2, (4096, 4))
+    dice = Random(3)  # noqa: S311 - no secret
+    for step in range(60):
+        made.refuse = lambda _: "STALE" if dice.random() < 0.2 else None
+        if step == 30:
+            made.snapshot()
+        flow(made, 1)
+    made.session.journal.close()
+    assert any('"holds"' in batch for batch, _ in made.history)
+    assert replay(tmp_path) == []
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+@pytest.mark.parametrize("seed", range(4))
+def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
+    """Many large asks, small streams, AMs, lost nodes: all ends, every book adds up, both sides
+    agree after each round, and the whole takes hardly longer than without holds.
+    """
+    dice = Random(seed)  # noqa: S311 - no secret
+    apps = [
+        app(
+            f"a{number:02d}",
+            stage([dice.randint(2_000, 20_000) for _ in range(dice.randint(5, 40))]),
+            submit_ms=dice.randint(0, 60_000), user=dice.choice(["alice", "bob"]),
+            am=dice.choice([None, (1024, 1)]),
+        )
+        for number in range(12)
+    ]  # fmt: skip
+    apps += [
+        app(f"b{number}", Stage("b", (4096, 4), 20, 1, [dice.randint(2_000, 20_000)] * 3),
+            submit_ms=dice.randint(0, 60_000), user=dice.choice(["alice", "bob"]))
+        for number in range(6)
+    ]  # fmt: skip
+    faults = [Fault(dice.randint(5_000, 90_000), f"n{dice.randint(1, 5)}", 20_000) for _ in "123"]
+    load = scenario(*sorted(apps, key=lambda a: a.submit_ms), nodes=5, faults=faults)
+    ends = []
+    for after_ms in (1, 5_000, 0):
+        text = f"version: 1\npolicy: {policy}\noptions: {{hold_after_ms: {after_ms}}}\n"
+        record = simulate(load, compiled(text), policy="test", check=True)
+        assert [each.id for each in record.applications if not each.state] == []
+        assert "HELD" not in record.refusals
+        ends.append(max(c.finished_ms for c in record.containers))
+    assert max(ends[:2]) <= 1.25 * ends[2]
+
+
+def test_a_hold_moves_from_a_node_where_services_run():
+    """A node is chosen anew: services that never end do not keep a task waiting."""
+    made = streaming(nodes=2)
+    services = [g.number for g in made.containers.values() if g.node == 1][:2]
+    smalls = [n for n in made.containers if n not in services]
+    for step in range(HOLD_AFTER_MS // 1000 + 4 * REVIEW_MS // 1000):
+        made.complete(min(n for n in made.containers if n not in services))
+        small(made, 2000 + step)
+        granted = made.round(1000)
+        for g in granted:
+            made.tell(r.ContainerStarted(made.now, g.number))
+        if any(g.app == 1 for g in granted):
+            break
+    assert any(g.app == 1 and g.node == 2 for g in made.containers.values()), smalls
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+def test_who_asks_for_what_no_node_has_keeps_no_hold_from_the_next(policy):
+    """It is first in line for ever, and could block the line for as long."""
+    made = streaming(policy)
+    made.add_app(2, submitted_ms=-2)
+    made.ask(2, 1, (8192, 4))
+    assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
+
+
+def test_who_waits_behind_masters_keeps_no_hold_from_another_queue():
+    """The oldest ask could run on one node only, where an AM runs for ever; the other one's hold is
+    not put off.
+    """
+    made = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "fifo")))
+    made.add_node(1, 8192, 8)
+    made.add_node(2, 4096, 4)
+    made.add_app(1, "root.a")
+    made.ask(1, 1, is_am=True, priority=0)
+    made.round()
+    made.add_app(2, "root.a")
+    made.ask(2, 1, (8192, 8))
+    for number in range(100, 111):
+        small(made, number)
+    made.round()
+    made.add_app(3, "root.b")
+    made.ask(3, 1, (4096, 4))
+    assert 3 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 20)]

@@ -1,0 +1,159 @@
+"""Holds under attack: whoever wants them, and whatever happens to nodes, little room is kept."""
+
+from random import Random
+
+import pytest
+
+from compiled import flat, queue, setup
+from loomcard.testing.cluster import Cluster, Granted
+from loomcard.wire import messages as r
+
+NODE = (4096, 4)
+SMALL = (1024, 1)
+HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+
+
+class Attack:
+    """A full cluster, small tasks that come as fast as others end, and large asks beside them."""
+
+    def __init__(self, made: Cluster, seed: int = 1) -> None:
+        self.made = made
+        self.dice = Random(seed)  # noqa: S311 - no secret
+        self.number = 10_000
+        self.granted: list[Granted] = []
+        for _ in range(4 * len(made.nodes)):
+            self.small()
+        self.settle()
+
+    def small(self, **facts) -> None:
+        """One more task of a slot, of an application of its own."""
+        self.number += 1
+        self.made.add_app(self.number, **facts)
+        self.made.ask(self.number, 1, SMALL)
+
+    def large(self, number: int, label: str = "", **facts) -> None:
+        """One more ask for a whole node, of who came before all small ones."""
+        self.made.add_app(number, submitted_ms=number - 1_000, **facts)
+        self.made.ask(number, 1, NODE, label=label)
+
+    def settle(self, step_ms: int = 1_000) -> None:
+        """A round, and the one that it asked for at once: room that a hold gave back is offered."""
+        self.granted += self.made.round(step_ms)
+        if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
+            self.granted += self.made.round(1)
+        for number in list(self.made.containers):
+            self.made.tell(r.ContainerStarted(self.made.now, number))
+
+    def flow(self, part: float = 0.1) -> None:
+        """Some containers end, as many small ones come."""
+        numbers = sorted(self.made.containers)
+        for number in self.dice.sample(numbers, max(1, int(part * len(numbers)))):
+            self.made.complete(number)
+            self.small()
+        self.settle()
+
+    @property
+    def held(self) -> list[int]:
+        """The nodes on which room is held."""
+        return [node for _, node in self.made.held.rows]
+
+    def held_for(self, number: int) -> list[int]:
+        """The nodes that are held for an application."""
+        return [node for (attempt, *_), node in self.made.held.rows if attempt == number]
+
+    def idle(self) -> dict[int, tuple[int, ...]]:
+        """What is free on nodes that nobody holds, where a small task that waits would fit."""
+        waits = any(d.record.size == SMALL and not d.record.label for d in self.made.asks.values())
+        used = {number: [0, 0] for number in self.made.nodes}
+        for granted in self.made.containers.values():
+            used[granted.node] = [a + b for a, b in zip(used[granted.node], granted.size)]  # noqa: B905
+        free = {
+            number: tuple(whole - taken for whole, taken in zip(amounts, used[number], strict=True))
+            for number, amounts in self.made.nodes.items()
+            if number not in self.held and not self.made.place(number)[2]
+        }
+        return {n: f for n, f in free.items() if waits and f[0] >= SMALL[0] and f[1] >= SMALL[1]}
+
+
+@pytest.mark.parametrize("policy", HOLDING)
+def test_nobody_holds_more_than_a_tenth_however_many_ask(policy):
+    """One user's two hundred applications each ask for a whole node, nodes are lost while room is
+    held on them: two of twenty nodes are held at most, and no other has room for who waits.
+    """
+    attack = Attack(Cluster(flat(policy), nodes=[NODE] * 20))
+    for number in range(1, 201):
+        attack.large(number, user="greedy")
+    most = 0
+    for step in range(40):
+        attack.flow()
+        most = max(most, len(attack.held))
+        assert len(attack.held) <= 2
+        assert attack.idle() == {}
+        if step % 8 == 7 and attack.held:
+            attack.made.lose_node(attack.held[0])
+            attack.made.add_node(100 + step, *NODE)
+    assert most == 2
+    assert any(granted.size == NODE for granted in attack.granted)
+
+
+@pytest.mark.parametrize("change", ["shrinks", "label"])
+def test_a_node_that_can_no_longer_run_it_is_given_back(change):
+    """The hold goes elsewhere, and who waits gets what is free there."""
+    attack = Attack(Cluster(flat(), nodes=[NODE] * 3))
+    attack.large(1)
+    while not attack.held_for(1):
+        attack.flow()
+    [node] = attack.held_for(1)
+    if change == "label":
+        attack.made.relabel_node(node, "gpu")
+    else:
+        attack.made.nodes[node] = (3072, 3)
+        attack.made.tell(r.NodeResized(attack.made.now, node, (3072, 3)))
+    attack.flow()
+    assert node not in attack.held_for(1)
+    while not any(granted.app == 1 for granted in attack.granted):
+        attack.flow()
+    assert attack.idle() == {}
+
+
+def test_room_is_held_within_a_label():
+    """The only node with the label is held for the ask with that label, and no other."""
+    made = Cluster(flat(), nodes=[NODE] * 2)
+    attack = Attack(made)
+    made.add_node(9, *NODE, label="gpu")
+    for number in range(500, 520):
+        made.add_app(number)
+        made.ask(number, 1, SMALL, label="gpu")
+    attack.settle()
+    attack.large(1, label="gpu")
+    for _ in range(30):
+        on_gpu = [n for n, g in made.containers.items() if g.node == 9]
+        made.complete(attack.dice.choice(on_gpu))
+        attack.small()
+        attack.settle()
+        assert set(attack.held) <= {9}
+        if any(granted.app == 1 for granted in attack.granted):
+            return
+    pytest.fail("the large task with a label is starved")
+
+
+def test_a_queue_at_its_maximum_holds_nothing():
+    """What its maximum forbids room could not help; when it is at it, its hold is given up."""
+    tree = setup(
+        queue("root", "drf"), queue("root.a", "fifo", maximum={"ppm": 500_000}),
+        queue("root.b", "fifo"),
+    )  # fmt: skip
+    made = Cluster(tree, nodes=[NODE] * 4)
+    attack = Attack(made)
+    assert sum(g.size[1] for g in made.containers.values()) == 8  # all in a
+    for number in range(500, 508):
+        made.add_app(number, "root.b")
+        made.ask(number, 1, SMALL)
+    attack.large(1)
+    attack.settle()
+    for _ in range(20):
+        first = min(n for n, g in made.containers.items() if g.app >= 10_000)
+        made.complete(first)
+        attack.small()
+        attack.settle()
+        assert attack.held == []

@@ -1,0 +1,40 @@
+"""Node labels under every policy: whatever happens to the partitions, everybody is served in the
+end, and the journal replays.
+"""
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from compiled import queue, setup
+from labelled import LabelledLife
+from loomcard.api.registry import BUILT_IN, find
+from loomcard.testing.cluster import Cluster
+
+# hdrf's baselines share its descent.
+POLICIES = sorted(n for n, at in BUILT_IN.items() if not at.startswith("hdrf.baselines"))
+SHARING = [name for name in POLICIES if not getattr(find(name), "leaf_only", False)]
+SMALL = settings(max_examples=8, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
+    """No plan breaks a label (the cluster checks); nothing waits for ever."""
+    machine = type("Life", (LabelledLife,), {"policy": policy})
+    run_state_machine_as_test(machine, settings=SMALL)
+    assert machine.policy == policy
+
+
+@pytest.mark.parametrize("policy", SHARING)
+def test_a_policy_at_the_root_lends_too(policy: str) -> None:
+    """Where it shares among queues, or walks them."""
+    leaves = [queue(f"root.{name}", "fifo") for name in ("a", "b")]
+    engine = Cluster(setup(queue("root", policy), *leaves))
+    engine.add_node(1, 4096, 8)
+    engine.add_node(2, 4096, 8, label="gpu", shared=True)
+    for number, path in ((1, "root.a"), (2, "root.b")):
+        engine.add_app(number, path)
+        engine.ask(number, 6)
+    while engine.round():
+        pass
+    assert sorted(g.node for g in engine.containers.values()) == [1] * 4 + [2] * 4

@@ -1,0 +1,122 @@
+"""Remaining work and critical paths, and the orders that follow from them."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiled import flat
+from loomcard.api.dag_hint import HINT, Dag, DagStage, write_dag
+from loomcard.api.remaining_work import critical_path_ms, remaining_work
+from loomcard.policies.clairvoyant import left_ms
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+
+CAPACITY = (10_000, 100)
+
+
+def stage(tasks: int, ms: float, size=(1000, 10), after=(), priority: int = 20) -> DagStage:
+    """A stage that differs from another in its priority."""
+    return DagStage(f"p{priority}", priority, tasks, ms, size, list(after))
+
+
+DIAMOND = Dag(
+    [stage(4, 100), stage(2, 300, after=[0], priority=21), stage(1, 50, after=[0], priority=22),
+     stage(1, 10, after=[1, 2], priority=23)]
+)  # fmt: skip
+
+
+def test_remaining_work_adds_resources_and_leaves_out_what_is_done():
+    """A task of a tenth of memory and of vcores counts 0.2 of the cluster for its time."""
+    assert remaining_work(DIAMOND, {}, CAPACITY) == pytest.approx(0.2 * (400 + 600 + 50 + 10))
+    assert remaining_work(DIAMOND, {0: 4, 1: 1}, CAPACITY) == pytest.approx(0.2 * (300 + 50 + 10))
+
+
+def test_the_critical_path_is_the_longest_chain_whatever_the_tasks():
+    """100 + 300 + 10; without what is done 300 + 10."""
+    assert critical_path_ms(DIAMOND) == 410
+    assert critical_path_ms(DIAMOND, {0: 4}) == 310
+
+
+def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
+    """Two of four done, one running for 30 of 100 ms: 100 + 70 ms at a tenth, and what follows."""
+    left = left_ms(DIAMOND, {0: 2}, [[30], [], [], []], CAPACITY)
+    assert left == pytest.approx(0.1 * (170 + 600 + 50 + 10))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.floats(0, 1e6)), min_size=1, max_size=6),
+    st.dictionaries(st.integers(0, 5), st.integers(0, 12)),
+)
+def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
+    """Monotone, also where more finished than the hint told of."""
+    dag = Dag([stage(tasks, ms, priority=i) for i, (tasks, ms) in enumerate(rows)])
+    whole = remaining_work(dag, {}, CAPACITY)
+    assert 0 <= remaining_work(dag, done, CAPACITY) <= whole
+    assert critical_path_ms(dag, done) <= critical_path_ms(dag) <= sum(ms for _, ms in rows) + 1e-6
+
+
+def two(policy: str, first: list[DagStage] | None, second: list[DagStage] | None) -> Cluster:
+    """Two applications with these hints, ten tasks asked for each, four containers."""
+    engine = Cluster(flat(policy))
+    engine.add_node(1, 4096, 4)
+    for app, stages in ((1, first), (2, second)):
+        hints = {} if stages is None else {HINT: write_dag(stages)}
+        engine.add_app(app, hints=hints)
+        engine.ask(app, stages[0].tasks if stages else 10, (1024, 1))
+    return engine
+
+
+WIDE = [stage(10, 100.0, (1024, 1))]  # much work, short path
+DEEP = [stage(4, 150.0, (1024, 1)), stage(1, 150.0, (1024, 1), [0], 21)]  # the reverse
+
+
+@pytest.mark.parametrize(
+    ("policy", "want"),
+    [("srtf", {2: 4}), ("clairvoyant", {2: 4}), ("sjf", {1: 4}), ("tetris", {2: 4})],
+)
+def test_least_work_or_shortest_path_first(policy, want):
+    """srtf weighs all that is left, sjf the longest chain; one cares for width, the other not."""
+    assert Counter(g.attempt for g in two(policy, WIDE, DEEP).round()) == want
+
+
+def test_srtf_turns_to_whom_is_nearly_done():
+    """Tasks that finished no longer count: the one that began with more is ahead in the end."""
+    engine = two("srtf", [stage(12, 100.0, (1024, 1))], [stage(10, 100.0, (1024, 1))])
+    engine.ask(2, 0)
+    first = engine.round()
+    for granted in first:
+        engine.complete(granted.number)
+    engine.ask(2, 10)
+    assert {g.attempt for g in engine.round(100)} == {1}
+
+
+def test_without_a_hint_finished_siblings_tell():
+    """2's tasks ran 90 ms, 1's 10: with as many pending 1 has less left, though it came last."""
+    engine = Cluster(flat("srtf"))
+    engine.add_node(1, 2048, 2)
+    for app, ran_ms in ((2, 90), (1, 10)):
+        engine.add_app(app)
+        engine.ask(app, 2)
+        for granted in engine.round():
+            engine.now += ran_ms // 2
+            engine.complete(granted.number)
+        engine.round()
+    for app in (2, 1):
+        engine.ask(app, 9)
+    assert [g.attempt for g in engine.round()] == [1, 1]
+
+
+def test_what_fails_is_still_to_be_done():
+    """Only tasks that ended well count: a lost and a failed one do not."""
+    engine = two("srtf", WIDE, None)
+    granted = [g for g in engine.round() if g.attempt == 1]
+    assert len(granted) == 4
+    engine.complete(granted[0].number, "lost")
+    del engine.containers[granted[1].number]
+    engine.tell(r.ContainerCompleted(engine.now, granted[1].number, "completed", 1))
+    engine.complete(granted[2].number)
+    engine.round()
+    memory = engine.session.tree.instances[1].memory
+    assert {k: row[0] for rows in memory.values() for k, row in rows.items()} == {"0": 1}

@@ -1,0 +1,60 @@
+"""A check of `make chaos` is never left out in silence."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from benchmarks.chaos.cluster import Cluster
+from benchmarks.chaos.run import Log, Run
+
+EMPTY: dict[str, Any] = {"nodes": {}, "applications": {}, "containers": {}, "queues": {}}
+FIGURES = {"rounds": 7, "heap_mb": 1, "threads": 1, "files": 1}
+
+
+class Calm:
+    """A cluster that holds nothing and is calm as often as ``answers`` say, then never."""
+
+    def __init__(self, *answers: bool) -> None:
+        self._answers = list(answers)
+        self.load = SimpleNamespace(ask=self._load)
+        self.rm_pid, self.down, self.pauses = 1, [], []
+
+    def _load(self, do: str, **_: Any) -> Any:
+        return {"containers": {}, "outstanding": {}, "probe_waits_since_ms": 0} | {"do": do}
+
+    def is_calm(self) -> bool:
+        return bool(self._answers) and self._answers.pop(0)
+
+    def ask_rm(self, do: str, **_: Any) -> Any:
+        return EMPTY if do == "state" else FIGURES
+
+    def mirror(self) -> Any:
+        return {"nodes": {}, "containers": [], "pending": {}, "unconfirmed": 0}
+
+    def policy_pids(self) -> list[int]:
+        return [2]
+
+    def poke(self) -> None:
+        return None
+
+    clear_mode = good_setup = collect_pauses = poke
+
+
+def checked(folder: Path, cluster: Calm) -> list[str]:
+    """The lines of the log after one check."""
+    run = Run(Log(folder / "log.jsonl", 1), 1, ("rm.kill",), str, patience=0.01)
+    run.cluster = cast(Cluster, cluster)
+    run.check()
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return [json.loads(line).get("kind", json.loads(line)["line"]) for line in lines]
+
+
+def test_a_check_is_made_though_an_application_starts_in_between(tmp_path: Path) -> None:
+    """The cluster was calm once: what moves on is for the comparison to wait for."""
+    assert checked(tmp_path, Calm(True)) == ["figures", "check"]
+
+
+def test_a_cluster_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
+    """Nothing can be compared then, and the log says so."""
+    assert checked(tmp_path, Calm()) == ["not back"]

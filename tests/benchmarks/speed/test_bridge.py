@@ -1,0 +1,39 @@
+"""What the bridge benchmark gives to its JVMs."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.speed.bridge import FULL, OURS, POLICIES, THEIRS, Trial, java_command, policy_yaml
+from loomcard.config import compile_setup
+
+
+@pytest.mark.parametrize(
+    ("policy", "governing"),
+    [
+        ("drf", ["drf", "drf", "drf"]),
+        ("hdrf", ["hdrf", None, None]),
+        ("dress", ["drf", "dress", "dress"]),
+        ("dress_ticks", ["drf", "dress", "dress"]),
+    ],
+)
+def test_a_policy_governs_the_queues_as_the_table_says(policy: str, governing: list[str]) -> None:
+    """Who decides at the root and in two leaves of equal guarantee."""
+    compiled = compile_setup(policy_yaml(policy, 2), "bench.yml")
+    assert [queue["policy"] for queue in compiled["queues"]] == governing
+    assert [queue["guaranteed"] for queue in compiled["queues"][1:]] == [{"ppm": 500000}] * 2
+
+
+def test_only_our_jvm_gets_a_policy_and_a_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The load is the same for all; our settings go to our scheduler alone."""
+    monkeypatch.setattr("benchmarks.speed.bridge.TARGET", tmp_path)
+    (tmp_path / "classpath.txt").write_text("jars")
+    trial = Trial(FULL | {"nodes": 7}, policy="hdrf", journal=tmp_path / "journal")
+    ours, theirs = (java_command(name, trial, tmp_path) for name in (OURS, THEIRS))
+    assert "nodes=7" in ours
+    assert "nodes=7" in theirs
+    assert f"conf:loomcard.journal.dir={tmp_path / 'journal'}" in ours
+    assert not [word for word in theirs if word.startswith("conf:")]
+    assert set(POLICIES) == {"drf", "hdrf", "dress", "dress_ticks"}

@@ -1,0 +1,77 @@
+"""The bench of H-DRF: its cluster stays full under churn, and it says what it found."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.speed import hdrf
+from benchmarks.speed.hdrf import Cell, Load
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [Cell(40), Cell(40, 9, 3, 2), Cell(30, 5, 12), Cell(40, watched=True),
+     Cell(30, 5, 12, watched=True)],
+)  # fmt: skip
+def test_a_decision_gives_out_what_came_free(cell):
+    """Every queue has applications, every shape is asked for, and the cluster stays full."""
+    load = Load(cell)
+    before = len(load.running)
+    assert load.churn(40) > 0
+    assert abs(len(load.running) - before) <= before / 4
+    ledger = load.session.mirror.ledger
+    leaves = [queue for queue in ledger.queues if queue.leaf]
+    assert (len(leaves), len(ledger.shapes)) == (cell.queues, cell.shapes)
+    assert all(queue.pending_count for queue in leaves)
+    free = ledger.free
+    assert all(left <= 0.2 * whole for left, whole in zip(free, ledger.capacity, strict=True))
+
+
+def test_plain_cells_hold_decisions_alone():
+    """A millisecond each: as many containers are given out as end, nobody is told, and
+    nothing is taken.
+    """
+    counts = counted(Cell(40))
+    assert 36 <= counts.pop("given") <= 44
+    assert counts == {"told": 0, "looked": 0, "taken": 0}
+
+
+@pytest.mark.parametrize("cell", [Cell(40, watched=True), Cell(30, 5, 12, watched=True)])
+def test_watched_cells_hold_reports_and_looks_of_preemption_which_takes(cell):
+    """A second each: in every decision queues are told and preemption looks; and of the nine tasks
+    that three applications let go of, once in ten decisions, it takes some back.
+    """
+    counts = counted(cell)
+    assert counts["given"] >= 40 + 4 * 3
+    assert (counts["told"], counts["looked"]) == (40, 40)
+    assert counts["taken"] >= 4
+
+
+def counted(cell):
+    """What there is in forty decisions of a cluster that is full."""
+    load = Load(cell)
+    load.churn(10)
+    load.counts.clear()
+    load.churn(40)
+    return dict(load.counts)
+
+
+def test_the_bench_has_plain_cells_and_watched_ones():
+    """The quick one too."""
+    for cells in (hdrf.CELLS, hdrf.CELLS_QUICK):
+        assert {cell.watched for cell in cells} == {False, True}
+
+
+def test_the_last_line_is_json(monkeypatch):
+    """A figure for each cell, and whole simulations by policy."""
+    monkeypatch.setattr(hdrf, "simulated", lambda *_: 1.0)
+    monkeypatch.setattr(hdrf, "CELLS_QUICK", (Cell(20, 2, watched=True),))
+    app = hdrf.typer.Typer()
+    app.command()(hdrf.main)
+    done = CliRunner().invoke(app, ["--quick", "--repeats", "1"])
+    told = json.loads(done.output.splitlines()[-1])
+    assert [cell["applications"] for cell in told["decisions"]] == [20]
+    assert told["decisions"][0]["us"]["median"] > 0
+    assert told["decisions"][0]["counts"]["looked"] == hdrf.DECISIONS
+    assert {each["policy"] for each in told["simulations"]} == {"hdrf", "drf", "fair"}

@@ -1,0 +1,374 @@
+"""Real jobs on the embedded cluster, scheduled by policies written in Python.
+
+One cluster serves all tests of this file, one after the other; its policy process is slow to come
+back (four seconds) so that there is a time to see in which the fallback serves.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from getpass import getuser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from typer.testing import CliRunner
+
+from loomcard.cli.policy import policy
+from loomcard.cluster.container_times import read_runs
+from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
+from loomcard.cluster.example_jobs import Program, example
+from loomcard.cluster.rm_client import RestError
+from loomcard.cluster.submit import Client, Submission
+from loomcard.engine.session import replay
+from loomcard.player.container_ids import ContainerKey, of_mirror, of_nodes, of_resource_manager
+
+pytestmark = pytest.mark.cluster
+
+DEADLINE_S = 420.0  # a minute on a quiet machine
+
+Submit = Callable[[Program], Submission]
+
+FIFO = "version: 1\nkind: policy\npolicy: fifo\n"
+
+PYPROJECT = """
+[build-system]
+requires = ["hatchling==1.33.0"]
+build-backend = "hatchling.build"
+[project]
+name = "newest-first"
+version = "1"
+[project.entry-points."loomcard.policies"]
+newest_first = "newest_first:NewestFirst"
+[tool.hatch.build.targets.wheel]
+only-include = ["newest_first.py"]
+"""
+
+THIRD_PARTY = '''
+"""The last to come is served first."""
+
+from dataclasses import dataclass
+
+from loomcard import ClusterView, Plan, fill, register
+
+
+@register("newest_first")
+@dataclass(frozen=True)
+class NewestFirst:
+    """Serve the application with the latest submission first."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        return fill(plan, order=lambda member: -member.submitted_ms)
+'''
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Waits for a condition to hold and returns its value."""
+    deadline = time.monotonic() + DEADLINE_S
+    pause = threading.Event()
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
+        pause.wait(0.1)
+    return value
+
+
+@pytest.fixture(scope="module")
+def third_party(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A package of one file outside the repository, installed with pip into a folder of its own.
+
+    The tests see it too, for they replay journals.
+    """
+    package = tmp_path_factory.mktemp("package")
+    (package / "pyproject.toml").write_text(PYPROJECT)
+    (package / "newest_first.py").write_text(THIRD_PARTY)
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--target", str(target), str(package)], check=True)
+    sys.path.append(str(target))
+    yield target
+    sys.path.remove(str(target))
+
+
+@pytest.fixture(scope="module")
+def cluster(third_party: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    settings = LocalSettings(
+        run_dir=tmp_path_factory.mktemp("cluster"),
+        nodes=3,
+        node_memory_mb=768,
+        yarn={
+            "loomcard.restart.backoff-ms": "4000",
+            "loomcard.journal.segment-rounds": "50",
+            # A slow machine is no reason for the fallback to serve, nor to give up a swap.
+            "loomcard.round.deadline-ms": "10000",
+            "loomcard.swap.deadline-ms": "120000",
+        },
+        environment={"PYTHONPATH": os.pathsep.join([str(third_party), *sys.path])},
+    )
+    with LocalCluster(settings) as running:
+        yield running
+    here = str(settings.run_dir)
+    until(lambda: not any(here in command_line(pid) for pid in pids()), "all processes ended")
+
+
+@pytest.fixture
+def submit(cluster: LocalCluster) -> Iterator[Submit]:
+    """Submits a program; no client outlives its test."""
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    started: list[Submission] = []
+
+    def start(program: Program) -> Submission:
+        started.append(client.submit(program))
+        return started[-1]
+
+    yield start
+    for submission in started:
+        submission.stop()
+
+
+def pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def policy_process(cluster: LocalCluster) -> int | None:
+    """The policy process, a child of the cluster's JVM."""
+    for pid in pids():
+        if "loomcard.bridge.process" in command_line(pid):
+            parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == cluster.pid:
+                return pid
+    return None
+
+
+def told(cluster: LocalCluster) -> Any:
+    return cluster.rest.scheduler()["schedulerInfo"]
+
+
+def sleep_job(maps: int, milliseconds: int) -> Program:
+    """Each map runs in one container, also where some are slower than others."""
+    once = "-Dmapreduce.map.speculative=false"
+    return example("sleep", (once, "-m", f"{maps}", "-r", "0", "-mt", f"{milliseconds}"))
+
+
+def tasks(cluster: LocalCluster, application: str) -> list[str]:
+    """The application's running containers that are not its AM."""
+    return [
+        run.container
+        for run in read_runs(cluster.container_times)
+        if run.application == application and not run.is_am and run.ended_ms is None
+    ]
+
+
+def ran(cluster: LocalCluster, application: str) -> int:
+    """How many containers of the application ever ran, its AM's included."""
+    return sum(run.application == application for run in read_runs(cluster.container_times))
+
+
+def all_agree(cluster: LocalCluster) -> set[ContainerKey]:
+    """The live containers, once ResourceManager, nodes and mirror hold the same.
+
+    The journal, from which the mirror is read, is written behind the rounds.
+    """
+
+    def agreed() -> list[set[ContainerKey]]:
+        nodes = of_nodes(cluster.container_times)
+        others = (of_resource_manager(cluster.rest), of_mirror(cluster.journal_dir))
+        return [nodes] if all(other == nodes for other in others) else []
+
+    return until(agreed, "all hold the same containers")[0]
+
+
+def succeeded(cluster: LocalCluster, submission: Submission) -> str:
+    assert submission.wait(DEADLINE_S) == 0, submission.reason()
+    application = submission.application()
+    assert cluster.rest.application(application)["finalStatus"] == "SUCCEEDED"
+    return application
+
+
+def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
+    """Locality means something: three names, two racks, and every node is RUNNING."""
+    nodes = {each["nodeHostName"]: (each["rack"], each["state"]) for each in cluster.rest.nodes()}
+    assert nodes == {
+        "n1": ("/rack1", "RUNNING"),
+        "n2": ("/rack2", "RUNNING"),
+        "n3": ("/rack1", "RUNNING"),
+    }
+
+
+def test_every_container_of_pi_is_granted_by_the_policy(
+    cluster: LocalCluster, submit: Submit
+) -> None:
+    """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
+    before = told(cluster)["grants"]["policy"]
+    application = succeeded(cluster, submit(example("pi", ("2", "100"))))
+    ran = [run for run in read_runs(cluster.container_times) if run.application == application]
+    grants = told(cluster)["grants"]
+    assert len(ran) >= 4
+    assert grants["fallback"] == 0
+    assert grants["policy"] - before >= len(ran)
+    assert replay(cluster.journal_dir) == []
+    # The AM's environment may hold secrets; only what is meant for schedulers is written down.
+    assert not [file for file in cluster.journal_dir.iterdir() if "CLASSPATH" in file.read_text()]
+
+
+def bean(cluster: LocalCluster, name: str) -> dict[str, Any]:
+    """One source of the ResourceManager's metrics, as monitoring reads it."""
+    query = f"Hadoop:service=ResourceManager,name={name}"
+    answer = requests.get(f"{cluster.rest.url}/jmx", params={"qry": query}, timeout=30)
+    (found,) = answer.json()["beans"]
+    return dict(found)
+
+
+def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: Submit) -> None:
+    """A queue's figures are filled as under YARN's own schedulers, the bridge has its source.
+
+    /jmx may be some seconds behind: Hadoop reads a source for it no more often.
+    """
+    delays = "AppAttemptFirstContainerAllocationDelayNumOps"
+    before = bean(cluster, "QueueMetrics,q0=root,q1=default")
+    succeeded(cluster, submit(sleep_job(1, 100)))
+
+    def the_job_is_told() -> bool:
+        queue = bean(cluster, "QueueMetrics,q0=root,q1=default")
+        return bool(
+            queue["AppsCompleted"] > before["AppsCompleted"] and queue[delays] > before[delays]
+        )
+
+    def all_is_told() -> bool:
+        root = bean(cluster, "QueueMetrics,q0=root")
+        capacity = bean(cluster, "ClusterMetrics")["CapabilityMB"]
+        return bool(0 < capacity == root["AllocatedMB"] + root["AvailableMB"])
+
+    until(the_job_is_told, "the job and its first delay are told")
+    until(all_is_told, "what is allocated and what is left are the cluster")
+    bridge = bean(cluster, "LoomcardBridge")
+    assert (bridge["Up"], bridge["tag.State"], bridge["GrantedByFallback"]) == (1, "up", 0)
+    assert bridge["GrantedByPolicy"] >= 2
+    assert bridge["NodeUpdates"] > 0
+    assert bridge["RoundMicros"] >= bridge["LastRoundMicros"] > 0
+
+
+def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:
+    """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
+    version = told(cluster)["setup"]["version"]
+    job = submit(sleep_job(4, 25_000))
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
+    running = all_agree(cluster)
+    assert {container[0] for container in running} == {application}
+
+    applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
+    assert applied["version"] == version + 1
+    now = told(cluster)["setup"]
+    assert (now["version"], now["source"]) == (version + 1, "drf.yml")
+    assert all_agree(cluster) <= running
+    succeeded(cluster, job)
+    assert ran(cluster, application) == 5, "a container was lost, and its task ran again"
+    assert replay(cluster.journal_dir) == []
+
+
+def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
+    """The history says who applied what when; a rollback is a new version with the old text."""
+    version = cluster.rest.apply_policy(FIFO, "mine.yml")["version"]
+    cluster.rest.apply_policy(FIFO.replace("fifo", "drf"), "drf.yml")
+    newest, before = cluster.rest.policy_history()[:2]
+    assert (newest["version"], newest["source"], newest["governs"]) == (
+        version + 1,
+        "drf.yml",
+        True,
+    )
+    assert (before["version"], before["source"], before["governs"]) == (version, "mine.yml", False)
+    assert newest["user"] == getuser()
+    assert newest["applied_at_ms"] >= before["applied_at_ms"] > cluster.rest.info()["startedOn"]
+    done = CliRunner().invoke(
+        policy, ["rollback", str(version), "--rm", cluster.rest.url, "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["applied"]["version"] == version + 2
+    assert cluster.rest.policy()["yaml"] == FIFO
+    assert told(cluster)["setup"]["source"] == "mine.yml"
+    with pytest.raises(RestError, match="Version 999 is not kept") as refused:
+        cluster.rest.roll_back_policy(999)
+    assert f"{version + 1}, {version}" in refused.value.hint
+    assert len(cluster.rest.policy_history()) <= 10
+
+
+def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit) -> None:
+    """A package of one file, installed with pip and named in the YAML, schedules containers."""
+    text = "version: 1\nkind: policy\npolicy: newest_first\n"
+    cluster.rest.apply_policy(text, "newest.yml")
+    queues = {queue["path"]: queue["policy"] for queue in told(cluster)["queues"]}
+    assert queues["root.default"] == "newest_first"
+    before = told(cluster)["grants"]
+    succeeded(cluster, submit(sleep_job(1, 100)))
+    after = told(cluster)["grants"]
+    assert after["policy"] - before["policy"] >= 2
+    assert after["fallback"] == before["fallback"]
+
+
+def test_a_job_survives_the_death_of_the_policy_process(
+    cluster: LocalCluster, submit: Submit
+) -> None:
+    """kill -9 in a job: it succeeds, fallback grants are counted, the policy takes over again."""
+    fallback = told(cluster)["grants"]["fallback"]
+    job = submit(sleep_job(10, 1_500))
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) >= 2, "tasks run")
+    first = policy_process(cluster)
+    assert first is not None
+
+    def fallback_grants_while_the_policy_is_dead() -> bool:
+        # On a slow machine it may be back before a task has made room: then it dies again.
+        if (victim := policy_process(cluster)) is not None:
+            os.kill(victim, signal.SIGKILL)
+        return bool(told(cluster)["grants"]["fallback"] > fallback)
+
+    until(fallback_grants_while_the_policy_is_dead, "the fallback grants")
+    until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy is back")
+    assert policy_process(cluster) not in (None, first)
+    succeeded(cluster, job)
+    before = told(cluster)["grants"]
+    succeeded(cluster, submit(sleep_job(1, 100)))
+    after = told(cluster)["grants"]
+    assert after["fallback"] == before["fallback"]
+    assert after["policy"] - before["policy"] >= 2
+
+
+def test_a_job_keeps_its_containers_over_an_rm_restart(
+    cluster: LocalCluster, submit: Submit
+) -> None:
+    """Work-preserving recovery: the same containers run on, in the same attempt, and are known."""
+    job = submit(sleep_job(3, 30_000))
+    application = job.application()
+    until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
+    before = all_agree(cluster)
+    setup, history = told(cluster)["setup"], cluster.rest.policy_history()
+    assert history[0]["version"] == setup["version"]
+    cluster.restart_resource_manager()
+    assert all_agree(cluster) <= before
+    assert told(cluster)["setup"] == setup
+    assert cluster.rest.policy_history() == history
+    succeeded(cluster, job)
+    assert ran(cluster, application) == 4, "a container was lost, and its task ran again"
+    assert len(cluster.rest.attempts(application)) == 1
+    assert replay(cluster.journal_dir) == []
+
+
+def test_two_clusters_do_not_share_a_folder(cluster: LocalCluster) -> None:
+    """A second cluster in the same folder is refused; the first is not disturbed."""
+    with pytest.raises(ClusterError, match="runs already"):
+        LocalCluster(LocalSettings(run_dir=cluster.run_dir)).up()
+    assert cluster.alive()

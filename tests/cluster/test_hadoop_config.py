@@ -1,0 +1,177 @@
+"""Rendering Hadoop's configuration: complete, escaped, without names unknown to Hadoop."""
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from loomcard.cluster import hadoop_config as rendering
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_config import (
+    CAPACITY_SCHEDULER,
+    Extra,
+    RenderError,
+    compose_settings,
+    embedded_settings,
+    render,
+    template_root,
+)
+from loomcard.cluster.hadoop_property_names import KnownNames, names_in_jars, names_text
+from loomcard.config import FindingsError
+
+LINES = sorted(d.name for d in template_root().iterdir() if d.is_dir())
+
+
+def properties(path: Path) -> dict[str, str]:
+    root = ElementTree.fromstring(path.read_text())  # noqa: S314 (rendered a moment ago)
+    return {p.findtext("name", ""): p.findtext("value", "") for p in root.iter("property")}
+
+
+def test_a_pair_names_both_and_what_elects_them(tmp_path: Path) -> None:
+    """Every address once a ResourceManager, ZooKeeper for election and state, and no single one."""
+    render(tmp_path, compose_settings(ha=True))
+    yarn = properties(tmp_path / "yarn-site.xml")
+    assert yarn["yarn.resourcemanager.ha.rm-ids"] == "rm1,rm2"
+    assert yarn["yarn.resourcemanager.ha.enabled"] == "true"
+    assert yarn["yarn.resourcemanager.webapp.address.rm2"] == "resourcemanager2:8088"
+    addresses = [name for name in yarn if "address" in name or "hostname" in name]
+    assert len(addresses) == 12
+    assert {name.rpartition(".")[2] for name in addresses} == {"rm1", "rm2"}
+    assert yarn["yarn.resourcemanager.store.class"].endswith("ZKRMStateStore")
+    core = properties(tmp_path / "core-site.xml")
+    assert core["hadoop.zk.address"] == "zookeeper:2181"
+
+
+@pytest.fixture
+def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the templates, to spoil."""
+    copy = tmp_path / "hadoop-conf"
+    shutil.copytree(template_root(), copy)
+    monkeypatch.setattr(rendering, "template_root", lambda: copy)
+    return copy / "3.4"
+
+
+def test_a_compose_cluster_gets_every_file(tmp_path: Path) -> None:
+    """Daemons find all site files, the stock scheduler's, the log's, and the compiled set-up."""
+    written = render(tmp_path, compose_settings(), paths.policies() / "drf.yml")
+    names = {path.name for path in written}
+    assert names == {path.name for path in tmp_path.iterdir()}
+    assert names >= {
+        "core-site.xml",
+        "hdfs-site.xml",
+        "mapred-site.xml",
+        "yarn-site.xml",
+        "capacity-scheduler.xml",
+        "log4j.properties",
+        "setup.json",
+        "policy.yml",
+    }
+    assert json.loads((tmp_path / "setup.json").read_text())["source"] == "drf.yml"
+    yarn = properties(tmp_path / "yarn-site.xml")
+    assert yarn["yarn.resourcemanager.scheduler.class"] == rendering.LOOMCARD_SCHEDULER
+    assert yarn["loomcard.setup.path"] == "/etc/hadoop/setup.json"
+    assert yarn["yarn.acl.enable"] == "true"
+    assert yarn["yarn.admin.acl"] == "hadoop"
+    assert "*" not in yarn["yarn.admin.acl"]
+
+
+def test_a_stock_scheduler_gets_nothing_of_ours(tmp_path: Path) -> None:
+    """Our page and keys would break the web side of an RM that schedules by something else."""
+    written = render(tmp_path, compose_settings(CAPACITY_SCHEDULER))
+    assert "setup.json" not in {path.name for path in written}
+    yarn = properties(tmp_path / "yarn-site.xml")
+    assert [n for n, value in yarn.items() if "loomcard." in n or "org.loomcard" in value] == []
+
+
+def test_an_embedded_cluster_has_neither_hdfs_nor_history(tmp_path: Path) -> None:
+    """The embedded cluster stays inside its folder and on loopback."""
+    settings = embedded_settings(tmp_path, tmp_path / "jars", racks={"n1": "/r1", "n2": "/r2"})
+    render(tmp_path / "conf", settings)
+    core, yarn = (properties(tmp_path / "conf" / f"{s}-site.xml") for s in ("core", "yarn"))
+    assert core["fs.defaultFS"] == "file:///"
+    assert "yarn.resourcemanager.bind-host" not in yarn
+    assert yarn["yarn.resourcemanager.address"].startswith("127.0.0.1:")
+    assert (tmp_path / "conf" / "topology.table").read_text() == "n1 /r1\nn2 /r2\n"
+
+
+def test_values_are_escaped(tmp_path: Path) -> None:
+    """A value may hold what XML would read as markup."""
+    awkward = """<b>&"it's"</b>"""
+    extra = Extra(yarn={"yarn.nodemanager.admin-env": awkward})
+    render(tmp_path, compose_settings(extra=extra))
+    assert properties(tmp_path / "yarn-site.xml")["yarn.nodemanager.admin-env"] == awkward
+
+
+def test_an_undefined_variable_is_an_error(own_templates: Path, tmp_path: Path) -> None:
+    """A template never writes an empty value for a variable that nobody set."""
+    with (own_templates / "core-site.xml.j2").open("a") as template:
+        template.write("<!-- {{ no_such_thing }} -->")
+    with pytest.raises(RenderError, match=r"core-site\.xml\.j2.*no_such_thing"):
+        render(tmp_path / "conf", compose_settings())
+    assert not (tmp_path / "conf").exists()
+
+
+def test_every_unknown_name_is_reported_with_its_file(tmp_path: Path) -> None:
+    """A misspelt or misplaced property, which Hadoop would pass over in silence, is found here."""
+    extra = Extra(
+        yarn={"yarn.resourcemanager.hostnam": "x", "dfs.replication": "1"}, core={"fs.nope.x": "y"}
+    )
+    with pytest.raises(RenderError) as caught:
+        render(tmp_path / "conf", compose_settings(extra=extra))
+    assert sorted(str(caught.value).splitlines())[1:] == [
+        "yarn-site.xml: dfs.replication belongs in hdfs-site.xml",
+        "yarn-site.xml: unknown property yarn.resourcemanager.hostnam; "
+        "did you mean yarn.resourcemanager.hostname?",
+    ]
+    assert str(caught.value).startswith("core-site.xml: unknown property fs.nope.x")
+    assert caught.value.hint
+    assert not (tmp_path / "conf").exists()
+
+
+def test_a_bad_policy_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """The findings of the set-up reach the caller."""
+    policy = tmp_path / "bad.yml"
+    policy.write_text("version: 1\npolicy: nonesuch\n")
+    with pytest.raises(FindingsError):
+        render(tmp_path / "conf", compose_settings(), policy)
+    with pytest.raises(RenderError, match=r"missing\.yml"):
+        render(tmp_path / "conf", compose_settings(), tmp_path / "missing.yml")
+    assert not (tmp_path / "conf").exists()
+
+
+def test_an_unknown_hadoop_line_names_the_known_ones(tmp_path: Path) -> None:
+    """What differs between lines is a folder of templates; one must exist."""
+    with pytest.raises(RenderError) as caught:
+        render(tmp_path, compose_settings(hadoop_line="9.9"))
+    assert "9.9" in str(caught.value)
+    assert "3.4" in caught.value.hint
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_exceptions_are_needed_and_have_reasons(line: str) -> None:
+    """No exception stands for a name that the line knows anyhow, and each says why it is there."""
+    known = KnownNames.load(template_root() / line)
+    assert known.allowed
+    for exception in known.allowed:
+        assert len(exception.reason) > 20
+        covered = [n for n in known.defaults[exception.site] if exception.pattern.fullmatch(n)]
+        assert covered in ([], ["yarn.nodemanager.aux-services.mapreduce_shuffle.class"])
+
+
+def test_the_list_of_names_is_the_jars() -> None:
+    """names.txt is exactly what Hadoop's own jars say."""
+    try:
+        jars = paths.jars()
+    except paths.PlaceError as error:
+        pytest.skip(f"{error}; {error.hint}")
+    assert (template_root() / "3.4" / "names.txt").read_text() == names_text(names_in_jars(jars))
+
+
+def test_the_folders_of_policies_are_told_to_the_resource_manager(tmp_path: Path) -> None:
+    """What `--policy-path` names is what the running policy process may load from."""
+    folders = ("/opt/one", "/opt/two")
+    settings = embedded_settings(tmp_path, tmp_path / "jars", policy_path=folders)
+    assert settings.loomcard["policy.path"] == "/opt/one,/opt/two"
+    assert settings.policy_path == folders

@@ -1,0 +1,206 @@
+"""The REST client: what it does when nobody answers, when another RM takes over, with Kerberos."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from types import ModuleType
+from typing import Any
+
+import pytest
+import requests
+from requests.auth import AuthBase
+
+from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
+
+NOBODY = "http://127.0.0.1:1"
+SOON = (0.0, 0.0)
+
+
+class ResourceManager:
+    """Answers `cluster/info`, `cluster/metrics` and the policy, or as a standby does."""
+
+    def __init__(self) -> None:
+        self.state = "ACTIVE"
+        self.calls: list[str] = []
+        self.broken: list[int] = []  # the statuses of the next answers, without a document
+        self.body = b""
+        self.ticket: str | None = None
+        self.redirect = ""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked = self.path.partition("?")[0].removeprefix("/ws/v1/")
+                outer.calls.append(f"{self.command} {asked}")
+                self.send(*outer.answer(self.path, self.headers.get("Authorization")))
+
+            def do_PUT(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
+            def send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer(self, path: str, ticket: str | None) -> tuple[int, bytes, dict[str, str]]:
+        if self.broken:
+            return self.broken.pop(0), self.body, {}
+        if self.ticket is not None and ticket != self.ticket:
+            return 401, b"", {"WWW-Authenticate": "Negotiate"}
+        if path.startswith("/ws/v1/cluster/info"):
+            return 200, json.dumps({"clusterInfo": {"haState": self.state}}).encode(), {}
+        if self.state != "ACTIVE":
+            headers = {"Location": self.redirect + path} if self.redirect else {}
+            return 307, b"This is standby RM.", headers
+        return 200, json.dumps({"clusterMetrics": {"url": self.url}, "version": 2}).encode(), {}
+
+
+@contextmanager
+def running() -> Iterator[ResourceManager]:
+    manager = ResourceManager()
+    thread = Thread(target=manager.server.serve_forever, daemon=True)
+    thread.start()
+    yield manager
+    manager.server.shutdown()
+    manager.server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def rm() -> Iterator[ResourceManager]:
+    with running() as manager:
+        yield manager
+
+
+@pytest.fixture
+def other() -> Iterator[ResourceManager]:
+    with running() as manager:
+        manager.state = "STANDBY"
+        yield manager
+
+
+def test_a_question_is_asked_again(rm: ResourceManager) -> None:
+    """A proxy's 502 and 503 pass; the third answer counts."""
+    rm.broken = [502, 503]
+    assert ResourceManagerClient(rm.url, pauses_s=SOON).metrics() == {"url": rm.url}
+    assert rm.calls == ["GET cluster/metrics"] * 3
+
+
+def test_what_the_scheduler_says_is_not_asked_again(rm: ResourceManager) -> None:
+    """A 503 with a document is the scheduler's own word."""
+    rm.broken, rm.body = [503], b'{"message": "down", "hint": "wait"}'
+    with pytest.raises(RestError, match="down") as error:
+        ResourceManagerClient(rm.url, pauses_s=SOON).policy()
+    assert (error.value.hint, error.value.status, len(rm.calls)) == ("wait", 503, 1)
+
+
+def test_a_change_is_sent_once(rm: ResourceManager) -> None:
+    """No answer does not mean that nothing was done."""
+    rm.broken = [502, 502]
+    with pytest.raises(RestError):
+        ResourceManagerClient(rm.url, pauses_s=SOON).apply_policy("version: 1", "a.yml")
+    assert rm.calls == ["PUT cluster/loomcard/policy"]
+
+
+def test_the_active_one_is_found(rm: ResourceManager, other: ResourceManager) -> None:
+    """One address is dead, one a standby; a change goes to the active one alone."""
+    urls = f"{NOBODY}, {other.url}/,{rm.url}"
+    client = ResourceManagerClient(urls, pauses_s=SOON)
+    assert client.apply_policy("version: 1", "a.yml")["version"] == 2
+    assert client.url == rm.url
+    assert other.calls == ["GET cluster/info"]
+    assert rm.calls == ["GET cluster/info", "PUT cluster/loomcard/policy"]
+
+
+def test_another_takes_over(rm: ResourceManager, other: ResourceManager) -> None:
+    """After a fail-over the new active one is asked, questions and changes alike."""
+    client = ResourceManagerClient(f"{rm.url},{other.url}", pauses_s=SOON)
+    assert client.metrics() == {"url": rm.url}
+    rm.state, other.state = "STANDBY", "ACTIVE"
+    assert client.metrics() == {"url": other.url}
+    rm.state, other.state = "ACTIVE", "STANDBY"
+    assert client.apply_policy("version: 1", "a.yml")["version"] == 2
+    assert (client.url, rm.calls[-1]) == (rm.url, "PUT cluster/loomcard/policy")
+
+
+def test_nobody_is_active(other: ResourceManager) -> None:
+    """The error names every address with what it said."""
+    client = ResourceManagerClient(f"{NOBODY},{other.url}", pauses_s=SOON)
+    with pytest.raises(RestError, match="no ResourceManager is active") as error:
+        client.metrics()
+    assert f"{NOBODY} does not answer; {other.url} is standby" in str(error.value)
+
+
+def test_a_standby_sends_on(rm: ResourceManager, other: ResourceManager) -> None:
+    """With one address known, the standby's redirect is followed; to nowhere, it is named."""
+    other.redirect = rm.url
+    assert ResourceManagerClient(other.url, pauses_s=SOON).metrics() == {"url": rm.url}
+    other.redirect = NOBODY
+    with pytest.raises(RestError, match=f"{NOBODY}, to which {other.url} sends"):
+        ResourceManagerClient(other.url, pauses_s=SOON).metrics()
+    other.redirect = ""
+    with pytest.raises(RestError, match="is not the active one") as error:
+        ResourceManagerClient(other.url, pauses_s=SOON).metrics()
+    assert "with commas" in error.value.hint
+
+
+def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
+    """A page with status 200 is no answer of a ResourceManager's REST interface."""
+    for body in (b"<html>", b"[1]", b"\xff\x00"):
+        rm.broken, rm.body = [200], body
+        with pytest.raises(RestError, match="no JSON object") as error:
+            ResourceManagerClient(rm.url, pauses_s=SOON).nodes()
+        assert "a YARN ResourceManager?" in error.value.hint
+
+
+def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
+    """404 with a page that is not the ResourceManager's: the address was not its own."""
+    rm.broken, rm.body = [404], b"<html>"
+    with pytest.raises(RestError, match="Not Found") as error:
+        ResourceManagerClient(rm.url, pauses_s=SOON).nodes()
+    assert "as in http://HOST:8088?" in error.value.hint
+
+
+@pytest.mark.parametrize("url", ["", "http://a,", "ftp://a", "http://[::1", "http://a:99999"])
+def test_an_address_that_is_none(url: str) -> None:
+    """Each of several is checked before anything is asked."""
+    with pytest.raises(AddressError, match="no address of a ResourceManager"):
+        ResourceManagerClient(url)
+
+
+def test_a_ticket_is_shown_where_one_is_wanted(
+    rm: ResourceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extra package answers the challenge; without it the error says what to install."""
+    rm.ticket = "Negotiate abc"
+    monkeypatch.setitem(sys.modules, "requests_gssapi", None)
+    client = ResourceManagerClient(rm.url, pauses_s=SOON)
+    with pytest.raises(RestError, match="Kerberos ticket") as error:
+        client.metrics()
+    assert (error.value.status, "loomcard[kerberos]" in error.value.hint) == (401, True)
+
+    class Ticket(AuthBase):
+        def __init__(self, mutual_authentication: int) -> None:
+            assert mutual_authentication == 2
+
+        def __call__(self, request: requests.PreparedRequest) -> Any:
+            request.headers["Authorization"] = "Negotiate abc"
+            return request
+
+    package = ModuleType("requests_gssapi")
+    package.HTTPSPNEGOAuth, package.OPTIONAL = Ticket, 2  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "requests_gssapi", package)
+    assert client.metrics() == {"url": rm.url}

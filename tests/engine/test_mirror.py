@@ -1,0 +1,230 @@
+"""The mirror: gaps, miscounts and unknown names lead to a snapshot, and a snapshot to the same
+state.
+"""
+
+import sys
+
+import msgspec
+import pytest
+
+from compiled import flat, queue, setup
+from loomcard.engine.snapshot import dump
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+
+
+def running(policy: str = "drf") -> Cluster:
+    """Two nodes, two applications, some containers of which some wait for room."""
+    engine = Cluster(flat(policy))
+    engine.add_node(1, 4096, 4)
+    engine.add_node(2, 2048, 2, rack="/b")
+    for app in (1, 2):
+        engine.add_app(app)
+        engine.ask(app, 5, hosts={"n2": 1}, racks={"/b": 1})
+    engine.round()
+    return engine
+
+
+def spoil_sequence(engine: Cluster) -> None:
+    engine.seq += 1
+
+
+def spoil_count(engine: Cluster) -> None:
+    engine.applications.add(99)
+
+
+def spoil_name(engine: Cluster) -> None:
+    engine.tell(r.ContainerStarted(0, 4711))
+
+
+def spoil_outcomes(engine: Cluster) -> None:
+    engine.outcomes = r.Outcomes(0, 77, 1, [], [])
+
+
+def spoil_free(engine: Cluster) -> None:
+    engine.nodes[1] = (8192, 4)
+
+
+def forget_outcomes(engine: Cluster) -> None:
+    engine.outcomes = None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (spoil_sequence, "expected"), (spoil_count, "counts"), (spoil_name, "4711"),
+        (spoil_outcomes, "77"), (forget_outcomes, "no outcomes"), (spoil_free, "counts"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_right_asks_for_a_snapshot(spoil, says):
+    """Every kind of damage is noticed, named, answered with an empty plan, and stays until a
+    snapshot.
+    """
+    engine = running()
+    spoil(engine)
+    engine.ask(1, 9)
+    plan = engine.exchange()
+    assert says in plan.resync
+    assert plan.decisions == []
+    engine.applications.discard(99)
+    assert engine.exchange().resync is not None
+
+
+def test_a_snapshot_rebuilds_the_same_state():
+    """The records of a dump, sent as a snapshot, make a mirror that dumps alike."""
+    engine = running()
+    engine.round()
+    before = dump(engine.session.mirror)
+    other = Cluster(flat("drf"))
+    other.applications, other.nodes, other.asks = engine.applications, engine.nodes, engine.asks
+    other.containers = engine.containers
+    records = r.read_records(r.write(before["records"]))
+    other.waiting += records
+    other.round()
+    after = dump(other.session.mirror)
+    assert after["records"] == before["records"]
+
+
+def test_node_loss_takes_capacity_and_room_away():
+    """Containers of a lost node complete first, then it leaves; nothing is placed on it."""
+    engine = running()
+    for granted in [g for g in engine.containers.values() if g.node == 2]:
+        engine.complete(granted.number, "lost")
+    del engine.nodes[2]
+    engine.tell(r.NodeRemoved(0, 2, "lost"))
+    engine.round()
+    assert tuple(engine.session.mirror.ledger.capacity) == (4096, 4)
+    assert all(g.node == 1 for g in engine.containers.values())
+
+
+def test_a_shrunken_node_gets_nothing_until_its_containers_end():
+    """A node may hold more than its new capacity; free is negative and nothing fits."""
+    engine = running()
+    engine.nodes[1] = (1024, 1)
+    engine.tell(r.NodeResized(0, 1, (1024, 1)))
+    first = next(g.number for g in engine.containers.values() if g.node == 1)
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert min(engine.session.mirror.ledger.nodes[1].free) < 0
+    engine.commit(plan)
+    engine.complete(first)
+    assert engine.round() == []
+
+
+def test_a_resized_container_changes_use_everywhere():
+    """An AM may grow a container: node, application, queue and user are charged the difference."""
+    engine = running()
+    first = next(g for g in engine.containers.values() if g.node == 1)
+    engine.complete(
+        next(g.number for g in engine.containers.values() if g is not first and g.node == 1)
+    )
+    engine.tell(r.ContainerResized(0, first.number, (2048, 1)))
+    engine.exchange()
+    ledger = engine.session.mirror.ledger
+    app = ledger.applications[first.attempt]
+    assert app.used[0] == sum(c.size[0] for c in app.containers)
+    assert ledger.queues[0].used == ledger.queues[1].used
+
+
+def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
+    """Asks go with the attempt; a container it leaves to the next attempt stays on the books until
+    it ends.
+    """
+    engine = running()
+    kept = next(g for g in engine.containers.values() if g.attempt == 1)
+    engine.asks = {k: v for k, v in engine.asks.items() if k[0] != 1}
+    engine.tell(r.AttemptRemoved(0, 1, "FAILED"))
+    engine.tell(r.AttemptAdded(0, 7, 1, 2, True))
+    engine.round()
+    app = engine.session.mirror.ledger.applications[1]
+    assert app.pending_count == 0
+    assert kept.number in {c.number for c in app.containers}
+    engine.complete(kept.number)
+    assert engine.exchange().resync is None
+
+
+def test_a_moved_application_takes_its_use_and_demand_along():
+    """After a move the old queue is empty and the new one holds and wants what the application
+    does.
+    """
+    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo"), queue("root.b", "drf")))
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1, queue=1)
+    engine.ask(1, 5)
+    engine.round()
+    engine.tell(r.ApplicationChanged(0, 1, 2, 0))
+    engine.round()
+    a, b = engine.session.mirror.ledger.queues[1:]
+    assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])
+    assert (b.used, b.pending_count, list(b.applications)) == ([2048, 2], 3, [1])
+
+
+def test_an_ask_whose_last_containers_were_partly_refused_stands_again():
+    """A plan grants the whole ask on two nodes, one of which refuses: the ask lives on, of what was
+    refused.
+    """
+    engine = Cluster("fifo", nodes=[(1024, 1), (4096, 4)])
+    engine.add_app(1)
+    engine.ask(1, 3)
+    engine.refuse = lambda decision: "NODE_FULL" if decision.node == 2 else None
+    assert [g.node for g in engine.round()] == [1]
+    engine.refuse = lambda _: None
+    assert [g.node for g in engine.round()] == [2, 2]
+
+
+def calls_of(work) -> int:
+    """How many Python functions are called by ``work()``."""
+    called = 0
+
+    def count(_frame, event, _arg):
+        nonlocal called
+        called += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
+    """Four times the keys cost at most some five times the work, in coming and in going; each
+    record alone used to sort all of them.
+    """
+    work = {}
+    for keys in (200, 800):
+        engine = Cluster(flat("fifo"))
+        engine.add_app(1)
+        engine.round()
+        records = [r.AskChanged(0, 1, 20, key, False, (1024, 1), 1, {}, {}, True, "")
+                   for key in reversed(range(keys))]  # fmt: skip
+        gone = [msgspec.structs.replace(record, count=0) for record in records]
+        mirror = engine.session.mirror
+
+        def read(mirror=mirror, records=records, gone=gone):
+            mirror.absorb(records)
+            numbers = [ask.key.allocation_request_id for ask in mirror.ledger.attempts[1].ordered]
+            assert numbers == list(range(len(records)))
+            mirror.absorb(gone)
+            assert mirror.ledger.attempts[1].ordered == []
+
+        work[keys] = calls_of(read)
+    assert work[800] < 5 * work[200]
+
+
+def test_a_dump_leaves_the_mirror_as_it_is():
+    """A journal's header is written between two rounds: the objects that a policy may hold stay
+    the same, and so does the state.
+    """
+    engine = running()
+    mirror = engine.session.mirror
+    before = [id(c) for step in mirror.in_flight for c in step.containers]
+    assert before
+    held = list(mirror.ledger.nodes[1].containers)
+    first = dump(mirror)
+    assert [id(c) for step in mirror.in_flight for c in step.containers] == before
+    assert list(mirror.ledger.nodes[1].containers) == held
+    assert dump(mirror) == first
+    asked = {record[1 + 1]: record[7] for record in first["records"] if record[0] == "ask"}
+    assert asked == {1: 5, 2: 5}, "the asks stand as they did before the plan in flight"

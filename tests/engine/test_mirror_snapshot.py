@@ -1,0 +1,82 @@
+"""The mirror that batches keep is the one that a snapshot builds, whatever happened before."""
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant
+
+from labelled import LabelledLife
+from loomcard.engine.mirror import Mirror
+from loomcard.engine.snapshot import dump, load
+from loomcard.testing.policy_setups import set_ups
+
+
+def state(mirror: Mirror) -> dict[str, Any]:
+    """What a policy could see of it, by numbers that outlive a snapshot."""
+    ledger = mirror.ledger
+    return {
+        "nodes": {
+            n.number: (n.host, n.rack, n.label, n.shared, n.capacity, tuple(n.free))
+            for n in ledger.nodes.values()
+        },
+        "partitions": {label: sorted(p.nodes) for label, p in ledger.partitions.items()},
+        "shared": sorted(ledger.partitions.shared),
+        "queues": [(q.path, q.used, q.am_used, q.pending_count) for q in ledger.queues],
+        "users": [{u: s for u, s in q.user_used.items() if any(s)} for q in ledger.queues],
+        "applications": {
+            a.number: (a.queue.path, a.priority, a.used, a.pending_count)
+            for a in ledger.applications.values()
+        },
+        "asks": {
+            ask.key: (ask.size, ask.count, ask.hosts, ask.racks, ask.label, ask.relax_locality)
+            for attempt in ledger.attempts.values()
+            for ask in attempt.asks.values()
+            if ask.count
+        },
+        "labelled": {
+            label: sorted(ask.key for ask in asks)
+            for label, asks in ledger.labelled.items()
+            if asks
+        },
+        "containers": sorted(
+            (c.application.number, c.node.number, c.size, c.ask_key, c.is_am)
+            for a in ledger.applications.values()
+            for c in a.containers
+        ),
+        "shapes": ledger.shapes,
+        "free": ledger.free,
+    }
+
+
+class Life(LabelledLife):
+    """Nodes come, go and change their label; some of their partitions lend."""
+
+    policy = "drf"
+    tolerant = True
+
+    @classmethod
+    def compiled(cls, draw):
+        places = set_ups(cls.policy)
+        return places[draw(st.sampled_from(list(places)))]
+
+    @invariant()
+    def a_snapshot_tells_the_same(self) -> None:
+        """Compared when the engine has told all it has to tell."""
+        if not hasattr(self, "cluster") or self.cluster.waiting or not self.cluster.history:
+            return
+        cluster, mirror = self.cluster, self.cluster.session.mirror
+        kept = cluster.outcomes, cluster.timers, cluster.waiting
+        cluster.snapshot()
+        records, fresh = cluster.waiting, Mirror(mirror.types)
+        cluster.outcomes, cluster.timers, cluster.waiting = kept
+        fresh.absorb(records)
+        again = Mirror(mirror.types)
+        load(again, dump(mirror))  # as a journal's segment opens
+        assert state(mirror) == state(again)
+        if cluster.outcomes is None or not cluster.outcomes.refusals:
+            assert state(mirror) == state(fresh)
+
+
+Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLife = Life.TestCase

@@ -1,0 +1,333 @@
+"""A round: turns between queues, faults of one instance, memory, timers, reports."""
+
+from collections import Counter
+
+import pytest
+
+import scripted  # noqa: F401 - registers the policies named below
+from compiled import flat, queue, setup
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+
+
+def under(
+    root: str, a: str, b: str = "fifo", root_options: dict | None = None, **options
+) -> Cluster:
+    """root with leaves a (its options) and b; 4 containers; application 1 in a, 2 in b."""
+    engine = Cluster(
+        setup(
+            queue("root", root, options=root_options or {}),
+            queue("root.a", a, options=options), queue("root.b", b),
+        )
+    )  # fmt: skip
+    engine.add_node(1, 4096, 4)
+    for app in (1, 2):
+        engine.add_app(app, queue=app)
+    return engine
+
+
+def test_fifo_leaves_alternate_under_drf():
+    """drf at the root gives turns by dominant share; fifo serves inside each leaf; each decision
+    names its instance.
+    """
+    engine = under("drf", "fifo")
+    engine.ask(1, 9)
+    engine.ask(2, 9)
+    granted = engine.round()
+    assert [(g.attempt, g.instance) for g in granted] == [(1, 1), (2, 2), (1, 1), (2, 2)]
+
+
+def test_a_reason_for_waiting_is_told_for_what_waits_only():
+    """Asks served in this round have no reason; what is left when the cluster is full has one."""
+    engine = under("drf", "fifo")
+    engine.ask(1, 2)
+    engine.ask(2, 2)
+    assert engine.exchange().waits == []
+    other = under("drf", "fifo")
+    other.ask(1, 3)
+    other.ask(2, 2)
+    assert other.exchange().waits == [(1, 20, 0, "NODE_FULL")]
+
+
+def test_what_one_queue_cannot_use_goes_to_the_other():
+    """A leaf that does not demand gets no turn, and the rest is its sibling's."""
+    engine = under("drf", "fifo")
+    engine.ask(2, 9)
+    assert Counter(g.attempt for g in engine.round()) == {2: 4}
+
+
+@pytest.mark.parametrize(
+    ("ask", "options", "want"),
+    [
+        pytest.param((0, (1024, 1)), {}, {"count": 0, "stopped": "NOTHING"}, id="nothing wanted"),
+        pytest.param((1, (9999, 1)), {}, {"count": 0, "stopped": "NO_FIT"}, id="fits nowhere"),
+        pytest.param((3, (1024, 1)), {"count": 2}, {"count": 2, "stopped": None}, id="its count"),
+        pytest.param(
+            (3, (1024, 1)),
+            {"count": 9, "memory_mb": 1500},
+            {"count": 1, "stopped": None},
+            id="its limit",
+        ),
+    ],
+)
+def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
+    """``TurnResult`` says the count and, when nothing was taken, why; count and limit bind."""
+    engine = under("test-turns", "fifo", root_options=options)
+    if ask[0]:
+        engine.ask(1, *ask)
+    assert engine.exchange().reports["root.a from above"] == want
+
+
+def test_a_child_that_holds_back_is_withheld():
+    """A policy that waits for locality answers WITHHELD though a node fits."""
+    engine = under("test-turns", "test-patient")
+    engine.ask(1, 1, hosts={"n9": 1})
+    assert engine.exchange().reports["root.a from above"]["stopped"] == "WITHHELD"
+
+
+def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
+    """Under drf a withholding leaf is out of the order until its timer; then it takes any node."""
+    engine = under("drf", "test-patient", wait_ms=50)
+    engine.ask(1, 1, hosts={"n9": 1})
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert plan.timers == [(1, 60)]
+    engine.commit(plan)
+    assert engine.round(20) == []
+    engine.tell(r.TimerFired(60, 1))
+    assert [g.node for g in engine.round(30)] == [1]
+
+
+def test_a_fault_drops_that_instances_decisions_only():
+    """The broken leaf's grants are taken back, the other's stand, and the traceback is told."""
+    engine = under("drf", "test-broken", when="app1")
+    engine.tolerant = True
+    engine.ask(1, 2)
+    engine.ask(2, 2)
+    plan = engine.exchange()
+    assert {d.attempt for d in plan.decisions} == {2}
+    [(instance, message, trace)] = plan.faults
+    assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
+    engine.commit(plan)
+    assert {g.attempt for g in engine.round()} == {1}  # its stand-in serves, the books agree
+
+
+def test_a_policy_that_raises_rests_and_is_tried_again():
+    """While it rests its queue is served first in, first out; each rest is twice as long as the
+    one before; the other queue does not notice.
+    """
+    engine = under("drf", "test-broken", when="app1")
+    engine.tolerant = True
+    engine.ask(1, 1, (9999, 1))  # so that it is called in every round, and raises when it is
+    faults = []
+    for _ in range(8):
+        engine.ask(2, 1)
+        plan = engine.exchange(1_000)
+        faults.append(len(plan.faults))
+        engine.commit(plan)
+    assert faults == [1, 1, 0, 1, 0, 0, 0, 1]
+
+
+def test_a_queue_is_served_while_its_policy_rests():
+    """What the policy cannot decide, its stand-in does; under a tree of queues too."""
+    engine = Cluster(
+        setup(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
+    )
+    engine.tolerant = True
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1, queue=1)
+    engine.ask(1, 3)
+    plan = engine.exchange()
+    assert [fault[0] for fault in plan.faults] == [0]
+    engine.commit(plan)
+    assert [(g.attempt, g.instance) for g in engine.round()] == [(1, 0)] * 3
+
+
+def test_a_memory_that_cannot_be_saved_is_its_policys_fault():
+    """The plan of the round stands, and what other policies save is saved."""
+    engine = under("drf", "test-unsaved", "test-counter")
+    engine.tolerant = True
+    engine.ask(1, 1)
+    engine.ask(2, 1)
+    plan = engine.exchange(10_000)
+    assert [d.attempt for d in plan.decisions] == [1, 2]
+    assert [fault[0] for fault in plan.faults] == [1]
+    assert list(plan.saved) == ["root.b:test-counter"]
+    engine.commit(plan)
+    engine.round()
+
+
+def test_a_policy_bound_to_heartbeats_is_asked_at_each():
+    """Below another policy too: what it left at one heartbeat it may take at the next."""
+    engine = under("fifo", "test-heartbeats")
+    engine.add_node(2, 4096, 4)
+    engine.ask(1, 2)
+    assert engine.round() == []
+    for node in (2, 1):
+        engine.tell(r.NodeHeartbeat(engine.now, node))
+        assert [g.node for g in engine.round()] == [node]
+
+
+def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
+    """Shapes found to fit nowhere are looked at anew once its decisions are taken back."""
+    engine = under("drf", "test-broken", when="app1")
+    engine.exchange()
+    draft = engine.session.tree._draft
+    draft.full.add(((1024, 1), ""))
+    draft.drop(1)
+    assert draft.full == set()
+
+
+def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
+    """Allocating more than is asked for or fits raises; nothing of that instance is granted."""
+    engine = Cluster(flat("test-greedy"))
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1)
+    engine.ask(1, 2)
+    plan = engine.exchange()
+    assert plan.decisions == []
+    assert "ASK_GONE" in plan.faults[0][1]
+
+
+def test_changes_are_told_once_and_only_inside_the_scope():
+    """A policy sees its own applications' events since its last call, and all nodes'."""
+    engine = under("drf", "test-counter", "test-counter")
+    engine.ask(1, 1)
+    engine.round()
+    engine.round()
+    seen = {i: engine.session.tree.instances[i].memory["seen"] for i in (1, 2)}
+    common = ["NodeAdded", "ApplicationAdded", "AttemptAdded", "AttemptRegistered"]
+    assert seen == {1: [*common, "AskChanged"], 2: common}
+
+
+def test_a_child_whom_nothing_fits_any_more_is_not_called_twice_in_a_round():
+    """It took what there was and left over some of its turn: what it would say is known."""
+    engine = Cluster(flat("test-counter"))
+    engine.add_node(1, 8192, 8)
+    engine.add_app(1)
+    engine.ask(1, 100)
+    for calls in (1, 2):
+        engine.round()
+        assert engine.session.tree.instances[1].memory["calls"] == calls
+        engine.complete(next(iter(engine.containers)))
+
+
+def test_later_turns_of_a_round_go_on_without_calling_decide():
+    """They grant what ``decide`` would, also in the next round, whose first turn calls it again."""
+    granted, calls = {}, {}
+    for goes_on in (False, True):
+        engine = under("drf", "test-going-on", "test-going-on", goes_on=goes_on)
+        engine.add_app(3, queue=1)
+        for app in (1, 2, 3):
+            engine.ask(app, 9 if app == 2 else 2)
+        first = [(g.attempt, g.instance) for g in engine.round()]
+        for number in (1, 2, 3):
+            engine.complete(number)
+        granted[goes_on] = first, [(g.attempt, g.instance) for g in engine.round()]
+        calls[goes_on] = engine.session.tree.instances[1].memory["calls"]
+    first, second = granted[True]
+    assert first == [(1, 1), (2, 2), (1, 1), (2, 2)]
+    assert Counter(attempt for attempt, _ in second) == {3: 2, 2: 1}
+    assert granted[False] == granted[True]
+    assert calls == {False: 5, True: 2}
+
+
+def test_what_raises_in_a_later_turn_is_that_instances_fault():
+    """All that it decided in the round is dropped, and its stand-in serves in the next."""
+    engine = under("drf", "test-going-on", broken=True)
+    engine.ask(1, 9)
+    engine.ask(2, 9)
+    plan = engine.exchange()
+    assert [(number, "broken on purpose in root.a" in text) for number, text, _ in plan.faults] == [
+        (1, True)
+    ]
+    assert {d.instance for d in plan.decisions} == {2}
+    assert sum(d.count for d in plan.decisions) == 4
+
+
+def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
+    """TimerFired is among the changes of its own instance only."""
+    engine = under("drf", "test-counter", "test-counter")
+    engine.round()
+    engine.tell(r.TimerFired(5, 2))
+    engine.round()
+    seen = {i: engine.session.tree.instances[i].memory["seen"].count("TimerFired") for i in (1, 2)}
+    assert seen == {1: 0, 2: 1}
+
+
+def test_a_late_plan_restores_the_asks_and_rebuilds_the_memory():
+    """LATE refuses a plan whole: its asks stand again, its memory starts from what it saved."""
+    engine = Cluster(flat("test-counter"))
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1)
+    engine.ask(1, 2)
+    assert engine.round(late=True) == []
+    assert len(engine.round()) == 2
+    assert engine.session.tree.instances[1].memory["calls"] == 1
+
+
+def test_a_refusal_reaches_the_policy_with_its_reason_and_the_ask_is_served_again():
+    """Refused comes among the changes; the next plan grants the container elsewhere or again."""
+    engine = Cluster(flat("test-counter"), refuse=lambda _: "NODE_FULL")
+    engine.add_node(1, 2048, 2)
+    engine.add_app(1)
+    engine.ask(1, 1)
+    assert engine.round() == []
+    engine.refuse = lambda _: None
+    assert len(engine.round()) == 1
+    assert engine.session.tree.instances[1].memory["seen"].count("Refused") == 1
+
+
+def test_what_is_saved_survives_a_restart_of_the_process():
+    """``saved`` goes out every second here; a new process with it goes on from there."""
+    first = Cluster(flat("test-counter"))
+    for _ in range(5):
+        first.tell(r.NodeHeartbeat(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
+        first.round(500)
+    assert first.saved["root.default:test-counter"] >= 3
+    second = Cluster(flat("test-counter"), saved=first.saved)
+    second.add_node(1, 1, 1)
+    second.round()
+    calls = second.session.tree.instances[1].memory["calls"]
+    assert calls == first.saved["root.default:test-counter"] + 1
+
+
+def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
+    """Another set-up moves applications by their queue's path; the same policy at the same queue
+    keeps its saved part.
+    """
+    engine = under("drf", "test-counter")
+    engine.ask(1, 2)
+    engine.ask(2, 1)
+    engine.round()
+    calls = engine.session.tree.instances[1].memory["calls"]
+    engine.compiled = setup(
+        queue("root", "fifo"),
+        queue("root.b", "drf"),
+        queue("root.a", "test-counter"),
+        queue("root.c", "fifo"),
+    )
+    engine.tell(r.Setup(0, 2, engine.compiled))
+    engine.ask(2, 2)
+    assert [(g.attempt, g.instance) for g in engine.round()] == [(2, 1)]
+    assert engine.session.tree.instances[2].memory["calls"] == calls + 1
+    used = {q.path: q.used[1] for q in engine.session.mirror.ledger.queues}
+    assert used == {"root": 4, "root.a": 2, "root.b": 2, "root.c": 0}
+
+
+def test_a_plan_is_bounded_and_the_next_goes_on_where_it_stopped():
+    """A plan grants at most `round_containers`; the rounds after it grant what one plan would."""
+    orders = []
+    for most in (None, 3):
+        compiled = setup(queue("root", "drf"), queue("root.a", "drf"), queue("root.b", "fifo"))
+        engine = Cluster(compiled, round_containers=most)
+        engine.add_node(1, 8192, 8)
+        for app in (1, 2):
+            engine.add_app(app, queue=app)
+            engine.ask(app, 9)
+        rounds = [engine.round() for _ in range(4)]
+        assert [len(granted) for granted in rounds] == (
+            [8, 0, 0, 0] if most is None else [3, 3, 2, 0]
+        )
+        orders.append([g.attempt for granted in rounds for g in granted])
+    assert orders[0] == orders[1]

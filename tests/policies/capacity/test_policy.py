@@ -1,0 +1,193 @@
+"""The capacity policy: YARN's documented rules, one example each."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiled import flat, queue, setup
+from loomcard.policies.capacity.policy import used_capacity_order
+from loomcard.policies.capacity.user_limit import user_limit
+from loomcard.testing.cluster import Cluster
+
+
+def two(first: int, second: int, root: dict | None = None, **keys: dict) -> Cluster:
+    """root under capacity; leaves a and b, guaranteed so many percent; ten containers fit."""
+    queues = [
+        queue(f"root.{n}", **{"policy": None, "guaranteed": {"ppm": p * 10_000}, **keys.get(n, {})})
+        for n, p in (("a", first), ("b", second))
+    ]
+    engine = Cluster(setup(queue("root", "capacity", options=root or {}), *queues))
+    engine.add_node(1, 10 * 1024, 10)
+    return engine
+
+
+def held(engine: Cluster) -> dict[int, int]:
+    """Containers held, by application."""
+    return dict(sorted(Counter(g.attempt for g in engine.containers.values()).items()))
+
+
+def test_queues_get_what_they_are_guaranteed():
+    """Both demand more: 70 % and 30 % of ten containers."""
+    engine = two(70, 30)
+    for app in (1, 2):
+        engine.add_app(app, queue=app)
+        engine.ask(app, 20)
+    engine.round()
+    assert held(engine) == {1: 7, 2: 3}
+
+
+def test_what_is_idle_is_lent_up_to_the_user_limit_factor():
+    """user-limit-factor 1: one user stays within the queue's capacity, and YARN's denial comes one
+    container late; 2: twice that.
+    """
+    for factor, want in ((1.0, 4), (2.0, 7), (-1, 10)):
+        engine = two(30, 70, {"user_limit_factor": factor})
+        engine.add_app(1)
+        engine.ask(1, 20)
+        engine.round()
+        assert held(engine) == {1: want}
+
+
+def test_lending_ends_at_the_maximum():
+    """Elastic up to maximum-capacity, for however many users."""
+    engine = two(30, 70, {"user_limit_factor": -1}, a={"maximum": {"ppm": 500_000}})
+    engine.add_app(1)
+    engine.ask(1, 20)
+    engine.round()
+    assert held(engine) == {1: 5}
+
+
+def test_freed_room_goes_to_the_queue_that_is_owed():
+    """No preemption: a queue that came late gets what ends, until the guarantees are met."""
+    engine = two(50, 50, {"user_limit_factor": 2.0})
+    engine.add_app(1)
+    engine.ask(1, 20)
+    first = engine.round()
+    engine.add_app(2, queue=2)
+    engine.ask(2, 20)
+    for container in first[:6]:
+        engine.complete(container.number)
+    engine.round()
+    assert held(engine) == {1: 5, 2: 5}
+
+
+@pytest.mark.parametrize(
+    ("users", "percent"),
+    [
+        pytest.param("a", 100, id="one"),
+        pytest.param("ab", 50, id="two"),
+        pytest.param("abc", 34, id="three"),
+        pytest.param("abcd", 25, id="four"),
+        pytest.param("abcde", 25, id="five"),
+    ],
+)
+def test_minimum_user_limit_percent_as_yarn_documents_it(users, percent):
+    """YARN's example of 25: of two users none has more than 50 %, of three 33 %, from four on 25 %,
+    within the one container by which the denial comes late. The queue is full all the same.
+    """
+    engine = Cluster(flat("capacity", minimum_user_limit_percent=25))
+    engine.add_node(1, 100 * 1024, 100)
+    for app, user in enumerate(users, 1):
+        engine.add_app(app, user=user)
+        engine.ask(app, 200)
+    engine.round()
+    assert max(held(engine).values()) in (percent, percent + 1)
+    assert sum(held(engine).values()) == 100
+
+
+def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
+    """A tenth of a container is guaranteed: the limit counts from one container, as YARN's does,
+    so that a factor of 2 lets a user have two, and the one by which the denial comes late.
+    """
+    assert user_limit(1, 10, 0, 10, 10, 1, 100, 1.0) == 10
+    assert user_limit(1, 10, 5, 15, 15, 1, 100, 1.0) == 10
+    assert user_limit(0, 10, 5, 15, 15, 1, 100, 1.0) == 15
+    engine = two(1, 99, {"user_limit_factor": 2.0})
+    engine.add_app(1)
+    engine.ask(1, 9)
+    engine.round()
+    assert held(engine) == {1: 3}
+
+
+def test_a_user_held_back_goes_on_when_the_limit_rises():
+    """y wants nothing any more: the limit of x, who is left, rises while the round still lasts."""
+    options = {"minimum_user_limit_percent": 50, "user_limit_factor": -1}
+    engine = Cluster(setup(queue("root", "capacity", options=options), queue("root.a", None)))
+    engine.add_node(1, 10 * 1024, 10)
+    for app, user, count in ((1, "x", 20), (2, "y", 3)):
+        engine.add_app(app, user=user)
+        engine.ask(app, count)
+    assert [g.attempt for g in engine.round()] == [1] * 6 + [2] * 3 + [1]
+
+
+def test_fair_ordering_shares_a_leaf_by_memory():
+    """ordering fair: the application of least memory first; fifo: who came first."""
+    for ordering, want in (("fair", {1: 5, 2: 5}), ("fifo", {1: 10})):
+        engine = Cluster(flat("capacity", ordering=ordering))
+        engine.add_node(1, 10 * 1024, 10)
+        for app in (1, 2):
+            engine.add_app(app)
+            engine.ask(app, 20)
+        engine.round()
+        assert held(engine) == want
+
+
+def test_a_hierarchy_divides_what_its_parent_was_promised():
+    """root.a 60 % of which a1 50 %, a2 50 %; root.b 40 %: 3, 3 and 4 of ten."""
+    half = {"ppm": 500_000}
+    engine = Cluster(
+        setup(
+            queue("root", "capacity"),
+            queue("root.a", None, guaranteed={"ppm": 600_000}),
+            queue("root.a.a1", None, guaranteed=half),
+            queue("root.a.a2", None, guaranteed=half),
+            queue("root.b", None, guaranteed={"ppm": 400_000}),
+        )
+    )
+    engine.add_node(1, 10 * 1024, 10)
+    for app, leaf in ((1, 2), (2, 3), (3, 4)):
+        engine.add_app(app, queue=leaf)
+        engine.ask(app, 20)
+    engine.round()
+    assert held(engine) == {1: 3, 2: 3, 3: 4}
+
+
+def test_a_queue_below_with_a_policy_of_its_own_gets_turns():
+    """root.b is drf's: capacity decides how much it gets, drf who in it."""
+    engine = two(50, 50, b={"policy": "drf"})
+    for app, leaf in ((1, 1), (2, 2), (3, 2)):
+        engine.add_app(app, queue=leaf)
+        engine.ask(app, 20)
+    instances = Counter((g.attempt, g.instance) for g in engine.round())
+    assert instances == {(1, 0): 5, (2, 2): 3, (3, 2): 2}
+
+
+def test_without_guarantees_weights_divide():
+    """YARN's weight mode: 4 to 1."""
+    engine = two(0, 0, a={"weight": 4.0})
+    for app in (1, 2):
+        engine.add_app(app, queue=app)
+        engine.ask(app, 20)
+    engine.round()
+    assert held(engine) == {1: 8, 2: 2}
+
+
+@given(st.floats(0, 9), st.floats(0, 9), st.floats(0.01, 9), st.floats(0.01, 9))
+def test_the_less_of_its_guarantee_a_queue_uses_the_sooner_it_is_served(used, more, mine, other):
+    """By used / guaranteed; one without a guarantee comes after every one that has one."""
+    first = used_capacity_order(used, mine)
+    assert first <= used_capacity_order(used + more, mine)
+    assert (first < used_capacity_order(used, other)) == (
+        (used / mine, -mine) < (used / other, -other)
+    )
+    assert first < used_capacity_order(0, 0)
+
+
+@given(st.floats(0, 2), st.integers(1, 9), st.integers(1, 100), st.floats(0.1, 9))
+def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, percent, factor):
+    """At least the minimum percent, at least an equal part of what is used, at most the factor."""
+    limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, percent, factor)
+    assert limit <= factor
+    assert limit == factor or limit >= max(percent / 100, (used + 0.1) / users)

@@ -1,0 +1,201 @@
+"""Run folders: read back what was written, equal bytes for equal runs, errors that help."""
+
+import json
+import subprocess
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from loomcard.results.manifest import manifest
+from loomcard.results.policy_series import StateRow
+from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
+from loomcard.results.run_folder import STATES, ResultError, read_run, write_run
+
+FILES = ["containers.parquet", "manifest.json", "results.json"]
+
+
+def record(policy: str = "a.yml", seed: int = 1, **parameters: float | str) -> RunRecord:
+    made = RunRecord(policy, "w", seed, "simulator", ["memory_mb", "gpu"], [(0, (8, 2))])
+    made.applications = [ApplicationRecord("j1", "root.default", 0, ["small"], [(0, 9)])]
+    made.applications[0].state = "SUCCEEDED"
+    made.containers = [
+        ContainerRow("j1", "s", 1, 1, "n2", False, (2, 0), 4, 5, 9, "completed"),
+        ContainerRow("j1", "s", 0, 1, "n1", False, (2, 1), 0, 1, 5, "completed"),
+    ]
+    made.parameters = dict(parameters)
+    made.ended_ms = 9
+    return made
+
+
+def test_a_run_folder_reads_back(tmp_path: Path) -> None:
+    """Rows of every run with its policy, seed and parameters, in the order of their grants."""
+    write_run(tmp_path, [record(), record(seed=2, theta=0.5)], manifest({"w.yml": b"x"}))
+    read = read_run(tmp_path)
+    assert [(run["policy"], run["seed"]) for run in read.runs] == [("a.yml", 1), ("a.yml", 2)]
+    assert read.runs[1]["capacity"] == [[0, [8, 2]]]
+    assert read.applications["completion_ms"].to_list() == [9, 9]
+    assert read.applications["tags"].to_list() == [["small"], ["small"]]
+    containers = read.containers()
+    assert containers["started_ms"].to_list() == [1, 5, 1, 5]
+    assert containers["theta"].to_list() == [None, None, 0.5, 0.5]
+    assert containers.select("memory_mb", "gpu").row(0) == (2, 1)
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
+
+
+def test_what_policies_told_has_a_file_of_its_own(tmp_path: Path) -> None:
+    """With each run's policy, seed and parameters; absent, and removed, where nothing was told."""
+    told = record(theta=0.5)
+    told.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
+    write_run(tmp_path, [record(seed=2), told], manifest({}))
+    rows = pl.read_parquet(tmp_path / STATES)
+    assert rows.select("policy", "seed", "theta", "at_ms", "value").rows() == [
+        ("a.yml", 1, 0.5, 1, 0.5), ("a.yml", 1, 0.5, 2, 0.5),
+    ]  # fmt: skip
+    write_run(tmp_path, [record()], manifest({}))
+    assert not (tmp_path / STATES).exists()
+
+
+def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
+    """Whatever order an engine noted its containers in, and however long it took."""
+    one, other = record(theta=0.5), record(theta=0.5)
+    other.containers.reverse()
+    other.seconds = 99.0
+    for name, each in (("one", one), ("other", other)):
+        write_run(tmp_path / name, [each], manifest({}))
+    for file in ("results.json", "containers.parquet"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
+
+
+def test_what_differs_shows_in_the_bytes(tmp_path: Path) -> None:
+    """The comparison above is not one of two empty things."""
+    write_run(tmp_path / "one", [record()], manifest({}))
+    write_run(tmp_path / "other", [record(seed=2)], manifest({}))
+    for file in ("results.json", "containers.parquet"):
+        assert (tmp_path / "one" / file).read_bytes() != (tmp_path / "other" / file).read_bytes()
+
+
+def test_a_resource_may_be_called_as_a_column_is(tmp_path: Path) -> None:
+    """A resource type `task` is no reason to lose the task's number."""
+    made = record()
+    made.resource_types = ["memory_mb", "task"]
+    write_run(tmp_path, [made], manifest({}))
+    rows = read_run(tmp_path).containers().select("task", "resource_task").rows()
+    assert rows == [(0, 1), (1, 0)]
+
+
+def test_no_runs_are_a_folder_too(tmp_path: Path) -> None:
+    """A run that was stopped before its first result leaves files that can be read."""
+    write_run(tmp_path, [], manifest({}))
+    read = read_run(tmp_path)
+    assert (read.runs, read.applications.height, read.containers().height) == ([], 0, 0)
+
+
+def test_the_manifest_names_versions_seeds_and_inputs() -> None:
+    """Enough to make the run again and to see that its inputs are the same."""
+    made = manifest({"w.yml": b"x"}, command=["loomcard", "run"], seeds=[3], hadoop="3.4.2")
+    assert made["inputs"] == {"w.yml": sha256(b"x").hexdigest()}
+    assert (made["seeds"], made["command"]) == ([3], ["loomcard", "run"])
+    assert {"loomcard", "python", "polars", "hadoop"} <= set(made["versions"])
+    assert made["host"]["cores"] >= 1
+    assert made["host"]["memory_mb"] > 100
+    assert datetime.fromisoformat(made["made_at"]).tzinfo is not None
+
+
+def test_the_manifest_names_the_commit_of_a_checkout() -> None:
+    """Of a clone the commit and whether it was changed; of an unpacked archive nothing."""
+    made = manifest({})
+    root = Path(__file__).parents[2]
+    if (root / ".git").exists():
+        head = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        commit = subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+        assert made["git"]["commit"] == commit
+        assert isinstance(made["git"]["dirty"], bool)
+    else:
+        assert made["git"] is None
+
+
+def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
+    """How long it took is worth knowing, and no part of the result."""
+    made = record()
+    made.seconds = 1.5
+    write_run(tmp_path, [made], manifest({}))
+    assert read_run(tmp_path).manifest["runs"][0]["seconds"] == 1.5
+    assert "seconds" not in json.loads((tmp_path / "results.json").read_text())[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(None, "holds no results.json", id="no file"),
+        pytest.param("[1,\n2", "not JSON: .*line 2", id="half a file"),
+        pytest.param('{"a": 1}', "Expected `array`, got `object`", id="something else"),
+        pytest.param("[{}]", r"missing required field `policy` - at `\$\[0\]`", id="an empty run"),
+    ],
+)
+def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, told: str) -> None:
+    """One line a reader can act on."""
+    if text is not None:
+        (tmp_path / "results.json").write_text(text)
+    with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{told}.*\\(.*\\)"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ({"makespan_ms": "x"}, r"Expected `int \| null`, got `str` - at `\$\[0\]\.makespan_ms`"),
+        ({"seed": 10**30}, r"Expected `int` <= \d+ - at `\$\[0\]\.seed`"),
+        ({"utilization": {"memory_mb": 0.5}}, r"a share of each of .*\$\[0\]\.utilization"),
+        ({"capacity": [[0, [4096]]]}, r"an amount of each of .*\$\[0\]\.capacity\[0\]"),
+    ],
+)
+def test_a_damaged_figure_is_named_with_its_place(
+    tmp_path: Path, damage: dict[str, object], told: str
+) -> None:
+    """Not found out by a traceback from the midst of a report."""
+    write_run(tmp_path, [record()], manifest({}))
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps([json.loads(file.read_text())[0] | damage]))
+    with pytest.raises(ResultError, match=f"{file}: not as Loomcard writes it: .*{told}.*\\("):
+        read_run(tmp_path)
+
+
+def test_a_damaged_manifest_is_named_too(tmp_path: Path) -> None:
+    """The page shows it."""
+    write_run(tmp_path, [record()], manifest({}) | {"seeds": "one"})
+    with pytest.raises(ResultError, match=r"manifest\.json: .*Expected `array`.*\$\.seeds"):
+        read_run(tmp_path)
+
+
+def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> None:
+    """Half a file, and one with a column of something else."""
+    write_run(tmp_path, [record()], manifest({}))
+    file, whole = tmp_path / "containers.parquet", read_run(tmp_path).containers()
+    whole.with_columns(pl.col("started_ms").cast(pl.String)).write_parquet(file)
+    with pytest.raises(ResultError, match=r"a column 'started_ms' of Int64 \("):
+        read_run(tmp_path).containers()
+    file.write_bytes(b"PAR1")
+    with pytest.raises(ResultError, match=f"{file}: not a table of containers: .*\\("):
+        read_run(tmp_path).containers()
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole or not at all."""
+    write_run(tmp_path, [record()], manifest({}))
+    before = (tmp_path / "containers.parquet").read_bytes()
+
+    def full(_: pl.DataFrame, file: Path, **__: object) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(OSError, match="No space"):
+        write_run(tmp_path, [record(seed=5)], manifest({}))
+    assert (tmp_path / "containers.parquet").read_bytes() == before
+    assert read_run(tmp_path).runs[0]["seed"] == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES

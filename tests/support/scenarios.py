@@ -1,0 +1,121 @@
+"""Scenarios for tests: a few words for a small one, and any number of random ones."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from loomcard.config import compile_setup
+from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.simulator import simulate
+from loomcard.workload.scenario import (
+    Executors,
+    Fault,
+    Scenario,
+    ScenarioApplication,
+    ScenarioNode,
+    Stage,
+)
+
+SIZE = (1024, 1)
+
+
+def stage(durations: list[int], number: int = 1, **keys: Any) -> Stage:
+    """Tasks of so many ms, 1024 MB and 1 vcore each, as the application's stage of that number."""
+    given = {"id": f"s{number}", "size": SIZE, "priority": 20} | keys
+    return Stage(request_id=number, durations_ms=durations, **given)
+
+
+def app(name: str, *stages: Stage, **keys: Any) -> ScenarioApplication:
+    """An application of kind dag in root.default, submitted at 0."""
+    given = {"submit_ms": 0, "queue": "root.default", "user": "alice", "kind": "dag"} | keys
+    return ScenarioApplication(id=name, stages=list(stages), **given)
+
+
+def scenario(*applications: ScenarioApplication, nodes: int = 1, slots: int = 4, **keys: Any):
+    """Nodes n1.. of so many slots (1024 MB, 1 vcore), racks /r1 and /r2 in turn, no heartbeats."""
+    machines = [
+        ScenarioNode(f"n{i}", f"/r{(i - 1) % 2 + 1}", (1024 * slots, slots))
+        for i in range(1, nodes + 1)
+    ]
+    given = {"heartbeat_ms": 0, "am_heartbeat_ms": 0} | keys
+    types = ["memory_mb", "vcores"]
+    return Scenario("test", 1, types, machines, list(applications), **given)
+
+
+def compiled(policy: str = "drf", **keys: Any) -> dict[str, Any]:
+    """A compiled set-up of one policy, or of a YAML text."""
+    text = policy if "\n" in policy else f"version: 1\npolicy: {policy}\n"
+    return compile_setup(text, "test.yml", **keys)
+
+
+def run(wanted: Scenario, policy: str = "drf") -> RunRecord:
+    """Simulated, with all books compared after each round."""
+    return simulate(wanted, compiled(policy), policy="test", check=True)
+
+
+def times(record: RunRecord, name: str = "j") -> list[tuple[Any, ...]]:
+    """(stage, task, attempt, node, started, finished, kind) of an application's containers."""
+    rows: list[ContainerRow] = [row for row in record.containers if row.application == name]
+    return [
+        (r.stage, r.task, r.attempt, r.node, r.started_ms, r.finished_ms, r.kind)
+        for r in rows
+        if not r.is_am
+    ]
+
+
+def random_scenario(seed: int) -> Scenario:
+    """Five nodes, applications of every kind, heartbeats, faults, failures, wishes, by the seed."""
+    dice = Random(seed)  # noqa: S311 - dice
+    nodes = [ScenarioNode(f"n{i}", f"/r{i % 2}", (8192, 8)) for i in range(1, 6)]
+    applications = [_random_application(dice, f"j{i}") for i in range(dice.randint(1, 8))]
+    faults = [
+        Fault(dice.randint(0, 8000), f"n{dice.randint(2, 5)}", dice.choice([None, 2000]))
+        for _ in range(dice.randint(0, 3))
+    ]
+    return Scenario(
+        "random",
+        seed,
+        ["memory_mb", "vcores"],
+        nodes,
+        sorted(applications, key=lambda each: each.submit_ms),
+        heartbeat_ms=dice.choice([0, 100, 1000]),
+        am_heartbeat_ms=dice.choice([0, 250]),
+        launch_delay_ms=dice.choice([0, 30]),
+        am_start_ms=dice.choice([0, 500]),
+        faults=faults,
+    )
+
+
+def _random_application(dice: Random, name: str) -> ScenarioApplication:
+    kind = dice.choice(["dag", "mapreduce", "spark", "plain"])
+    if kind == "mapreduce":
+        stages = [_random_stage(dice, 0, [], 20), _random_stage(dice, 1, [0], 10)]
+    else:
+        count = dice.randint(1, 5)
+        parents = [sorted(dice.sample(range(i), min(i, dice.randint(0, 2)))) for i in range(count)]
+        stages = [_random_stage(dice, i, parents[i], 20) for i in range(count)]
+    return app(
+        name,
+        *stages,
+        submit_ms=dice.randint(0, 3000),
+        kind=kind,
+        am=(512, 1) if dice.random() < 0.5 else None,
+        slowstart=dice.random(),
+        ms_per_map=dice.choice([0, 10]),
+        executors=Executors(dice.randint(1, 3), (2048, 2)) if kind == "spark" else None,
+    )
+
+
+def _random_stage(dice: Random, index: int, after: list[int], priority: int) -> Stage:
+    count = dice.randint(1, 15)
+    failing = [task for task in range(count) if dice.random() < 0.1]
+    return stage(
+        [dice.randint(0, 5000) for _ in range(count)],
+        index + 1,
+        size=(dice.choice([512, 1024, 2048]), dice.choice([1, 2])),
+        priority=priority,
+        after=after,
+        nodes=[[f"n{dice.randint(1, 5)}"] for _ in range(count)] if dice.random() < 0.5 else [],
+        fails_ms={task: [dice.randint(0, 300)] * dice.randint(1, 2) for task in failing},
+    )

@@ -1,0 +1,45 @@
+"""A full cluster, a task of a node's size that came first, and a stream of small ones after it."""
+
+from typing import Any
+
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+
+HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+
+
+def crowded(compiled: dict[str, Any], nodes: int) -> Cluster:
+    """Nodes of 4 slots, full of tasks of one application each, and application 1, which came
+    first, asking for a whole node since then.
+    """
+    made = Cluster(compiled, nodes=[(4096, 4)] * nodes)
+    for number in range(100, 100 + 4 * nodes):
+        small(made, number)
+    made.round()
+    for container in made.containers:
+        made.tell(r.ContainerStarted(made.now, container))
+    made.add_app(1, submitted_ms=-1)
+    made.ask(1, 1, (4096, 4))
+    return made
+
+
+def small(made: Cluster, number: int) -> None:
+    """One more small application, which came later."""
+    made.add_app(number, submitted_ms=number)
+    made.ask(number, 1)
+
+
+def flow(made: Cluster, rounds: int, step_ms: int = 1000) -> list:
+    """The oldest small task ends and the next one comes, round after round; what was granted."""
+    granted, number = [], 1000 + made.now
+    for _ in range(rounds):
+        oldest = next((n for n, c in sorted(made.containers.items()) if not c.is_am), None)
+        if oldest is not None:
+            made.complete(oldest)
+        small(made, number := number + 1)
+        granted += made.round(step_ms)
+        for g in made.containers.values():
+            made.tell(r.ContainerStarted(made.now, g.number)) if g.number == max(
+                made.containers
+            ) else None
+    return granted

@@ -1,0 +1,61 @@
+"""An engine for tests of experiments: it simulates the first seed and then waits to be told."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from loomcard.experiments.engines import Task, simulated
+from loomcard.results.record import RunRecord
+
+SIGNS = "STUBBORN_SIGNS"
+"""The environment variable that names the folder where each waiting process leaves its id."""
+
+
+def first_seed_then_wait(task: Task) -> RunRecord:
+    """Later seeds begin, say so, and stop only when told."""
+    record = simulated(task)
+    if task.scenario.seed == 1:
+        return record
+    (Path(os.environ[SIGNS]) / str(os.getpid())).touch()
+    record.finished = False
+    try:
+        _wait_to_be_told(task)
+    except KeyboardInterrupt:
+        return record
+    raise AssertionError("nobody told it to stop")
+
+
+def deaf(task: Task) -> RunRecord:
+    """Hears nothing after the first seed, as a policy that hangs."""
+    if task.scenario.seed == 1:
+        return simulated(task)
+    (Path(os.environ[SIGNS]) / str(os.getpid())).touch()
+    _wait_for_ever()
+    raise AssertionError("it was to wait for ever")
+
+
+def raises_on_second(task: Task) -> RunRecord:
+    """One bad cell among good ones."""
+    if task.scenario.seed == 2:
+        raise ZeroDivisionError("a policy's own mistake")
+    return simulated(task)
+
+
+def dies_on_second(task: Task) -> RunRecord:
+    """As a process that the system kills for its memory."""
+    if task.scenario.seed == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return simulated(task)
+
+
+def _wait_to_be_told(task: Task) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        task.tell(0)
+        time.sleep(0.02)
+
+
+def _wait_for_ever() -> None:
+    while True:
+        time.sleep(1)
