@@ -1,6 +1,5 @@
-"""The published schema of workloads."""
+"""The JSON Schema of workloads."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,6 @@ FILES = [
     Path(__file__).with_name("example.yml"),
     *sorted((ROOT / "python" / "loomcard" / "workload" / "shipped").glob("*.yml")),
 ]
-
-
-def test_the_published_schema_is_the_models() -> None:
-    """`loomcard schema workload > docs/schema/workload.schema.json` makes it anew."""
-    published = json.loads((ROOT / "docs" / "schema" / "workload.schema.json").read_text())
-    assert published == schema()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
