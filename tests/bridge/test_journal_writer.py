@@ -23,7 +23,8 @@ from loomcard.config import compile_setup
 from loomcard.engine.session import Session, replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages
-from loomcard.wire.journal import RETRY_MS, Journal, SegmentFiles, read_segment, segments
+from loomcard.wire.journal import read_segment, segments
+from loomcard.wire.journal_files import RETRY_MS, Journal, SegmentFiles
 
 DEADLINE_S = 30
 

@@ -20,7 +20,8 @@ from loomcard.config import compile_setup
 from loomcard.engine.session import Session, replay
 from loomcard.experiments.replay_runs import compare_rounds, recorded_setup
 from loomcard.wire import messages
-from loomcard.wire.journal import RETRY_MS, read_segment, segments
+from loomcard.wire.journal import read_segment, segments
+from loomcard.wire.journal_files import RETRY_MS
 
 DEADLINE_S = 30
 

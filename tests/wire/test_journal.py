@@ -16,7 +16,8 @@ from compiled import queue, setup
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
-from loomcard.wire.journal import Journal, JournalError, read_segment, segments
+from loomcard.wire.journal import JournalError, read_segment, segments
+from loomcard.wire.journal_files import Journal
 
 
 def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
@@ -187,7 +188,7 @@ def test_a_limit_too_small_for_one_segment_is_said(tmp_path):
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from loomcard.wire.journal import RETRY_MS, Journal
+from loomcard.wire.journal_files import RETRY_MS, Journal
 from test_journal import lines, rounds_in
 folder = Path(sys.argv[1])
 journal = Journal(folder, 1, 1000)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 
-from loomcard.wire.journal import MakeFiles, SegmentFiles
+from loomcard.wire.journal_files import MakeFiles, SegmentFiles
 
 MOST_ROUNDS = 10_000
 """So many rounds may wait to be written."""

@@ -22,7 +22,7 @@ from loomcard.config import FindingsError, compile_setup
 from loomcard.engine.session import Session
 from loomcard.validation import error_text
 from loomcard.wire import messages
-from loomcard.wire.journal import RETRY_MS, Journal
+from loomcard.wire.journal_files import RETRY_MS, Journal
 
 
 class Deciding(Protocol):

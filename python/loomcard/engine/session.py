@@ -4,7 +4,7 @@ from a journal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from loomcard.engine.mirror import Mirror, UntrustworthyError
 from loomcard.engine.round import Fault, PolicyTree
 from loomcard.engine.snapshot import dump, load
 from loomcard.wire import messages as r
-from loomcard.wire.journal import Journal, MakeFiles, SegmentFiles, read_segment, reading, segments
+from loomcard.wire.journal import Segment, read_segments, reading
+from loomcard.wire.journal_files import Journal, MakeFiles, SegmentFiles
 from loomcard.wire.plain_data import decode, encode
 
 SAVED_EVERY_MS = 5_000
@@ -198,21 +199,16 @@ def replay(folder: Path) -> list[Difference]:
     """Replay every segment of a journal on its own; the rounds that came out otherwise. Raises
     JournalError.
     """
-    return [difference for path in segments(folder) for difference in _replay(path)]
+    return [difference for segment in read_segments(folder) for difference in _replay(segment)]
 
 
-def _replay(path: Path) -> list[Difference]:
-    segment = read_segment(path)
+def _replay(segment: Segment) -> Iterator[Difference]:
     if not segment.rounds:
-        return []
-    with reading(f"{path}:1", "the segment's state cannot be used"):
+        return
+    with reading(segment.place, "the segment's state cannot be used"):
         session = Session.restored(segment.header)
-    found = []
-    for index, (batch, plan) in enumerate(segment.rounds):
-        with reading(segment.place(index), "the batch cannot be used"):
-            again = session.decide(batch)
-        if again != plan:
-            with reading(segment.place(index, plan=True), "the plan cannot be read"):
-                number = int(msgspec.json.decode(plan)[1])
-            found.append(Difference(path, number, plan, again))
-    return found
+    for each in segment:
+        with reading(each.batch_place, "the batch cannot be used"):
+            again = session.decide(each.batch_text)
+        if again != each.plan_text:
+            yield Difference(segment.path, each.plan.round, each.plan_text, again)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from loomcard.wire.journal import JournalError, Segment, read_segment, segments
+from loomcard.wire.journal import JournalError, Segment, read_segments
 
 _NAME: Final = re.compile(r"(\d+)-(\d+)\.jsonl")
 _SHOWN: Final = 3
@@ -65,19 +66,20 @@ def extent(folder: Path) -> Extent:
     more than 1. The one round that a killed process left without its plan is no gap. Raises
     JournalError for a segment that cannot be read or is not named as one.
     """
-    paths = segments(folder)
-    _, begins = _number(paths[0])
-    if begins == 2 and _starts_a_process(read_segment(paths[0])):
+    found = read_segments(folder)
+    oldest = next(found)
+    _, begins = _number(oldest.path)
+    if begins == 2 and _starts_a_process(oldest):
         begins = 1
-    return Extent(begins, list(_gaps(paths)))
+    return Extent(begins, list(_gaps(oldest, found)))
 
 
-def _gaps(paths: list[Path]) -> Iterator[Gap]:
-    epoch, last = _number(paths[0])
+def _gaps(oldest: Segment, others: Iterator[Segment]) -> Iterator[Gap]:
+    epoch, last = _number(oldest.path)
     last -= 1
     before = ""
-    for path in paths:
-        segment = read_segment(path)
+    for segment in chain([oldest], others):
+        path = segment.path
         of, first = _number(path)
         if of != epoch:
             epoch, last, before = of, 0, ""

@@ -24,7 +24,7 @@ from loomcard.engine.snapshot import load
 from loomcard.model import events as ev
 from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
-from loomcard.wire.journal import JournalError, Segment, read_segment, reading, segments
+from loomcard.wire.journal import JournalError, Round, Segment, read_segments, reading
 
 Grants = Counter[tuple[str, str]]
 """How many containers of which application on which node."""
@@ -63,8 +63,9 @@ def shadow(
     JournalError, with file and line, for a journal that cannot be read or that contradicts itself,
     or that has applications in queues that the set-up does not have.
     """
-    found = (read_segment(path) for path in segments(folder))
-    for _, epoch in groupby(found, key=lambda segment: segment.path.name.partition("-")[0]):
+    for _, epoch in groupby(
+        read_segments(folder), key=lambda segment: segment.path.name.partition("-")[0]
+    ):
         other: _Other | None = None
         for segment in epoch:
             if not segment.rounds:
@@ -87,9 +88,7 @@ class _Other:
     def __init__(
         self, segment: Segment, setup: Mapping[str, Any], renamed: Mapping[str, str]
     ) -> None:
-        where = f"{segment.path}:1"
-        with reading(where, "no handshake"):
-            hello = msgspec.convert(segment.header["hello"], r.Hello)
+        where, hello = segment.place, segment.hello
         self._renamed = renamed
         self._setup = dict(setup)
         self._mirror = Mirror(hello.resource_types, hello.features)
@@ -114,20 +113,13 @@ class _Other:
         """The segment goes on where this mirror stands: no round between them was lost."""
         if "mirror" not in segment.header:
             return True
-        with reading(f"{segment.path}:1", "the segment's state cannot be used"):
+        with reading(segment.place, "the segment's state cannot be used"):
             return bool(segment.header["mirror"]["sequence"] == self._mirror.sequence)
 
     def rounds(self, segment: Segment) -> Iterator[ShadowRound]:
         """The rounds of one segment."""
-        for index, (batch_text, plan_text) in enumerate(segment.rounds):
-            self._where = segment.place(index)
-            with reading(self._where, "the batch cannot be read"):
-                batch = r.read_request(batch_text)
-            with reading(segment.place(index, plan=True), "the plan cannot be read"):
-                plan = r.read_reply(plan_text)
-            if not isinstance(batch, r.Batch) or not isinstance(plan, r.PlanReply):
-                continue
-            mirror = self._mirror
+        for each in segment:
+            self._where, batch, plan, mirror = each.batch_place, each.batch, each.plan, self._mirror
             try:
                 with reading(self._where, "the batch does not fit what came before"):
                     records = [self._moved(record) for record in batch.records]
@@ -141,10 +133,10 @@ class _Other:
                 continue
             if mirror.setup is None:
                 raise JournalError(f"{self._where}: no set-up came before it (a first batch does)")
-            yield self._decide(batch, plan, segment.place(index, plan=True))
+            yield self._decide(each)
 
-    def _decide(self, batch: r.Batch, plan: r.PlanReply, where: str) -> ShadowRound:
-        mirror = self._mirror
+    def _decide(self, each: Round) -> ShadowRound:
+        batch, plan, mirror = each.batch, each.plan, self._mirror
         if mirror.set_up_anew or self._tree is None:
             self._tree = PolicyTree(mirror, None)
         if mirror.rebuilt:
@@ -153,7 +145,7 @@ class _Other:
         draft = self._tree.run(self._most)
         other, other_preempted = self._granted(draft.decisions())
         draft.undo()
-        with reading(where, "the plan names what is not there"):
+        with reading(each.plan_place, "the plan names what is not there"):
             recorded, recorded_preempted = self._granted(plan.decisions)
             mirror.carried_out(batch.round, self._carried_out(plan))
         return ShadowRound(

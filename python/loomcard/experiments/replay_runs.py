@@ -23,7 +23,7 @@ from loomcard.results.record import RunRecord
 from loomcard.simulator import simulate
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.wire import messages as r
-from loomcard.wire.journal import JournalError, read_segment, reading, segments
+from loomcard.wire.journal import JournalError, read_segment, read_segments, reading, segments
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario
 
@@ -70,7 +70,7 @@ def run_again(folder: Path) -> Again:
     """The journal's own set-up on its own rounds, byte by byte. Raises JournalError, also where a
     recorded policy cannot be found.
     """
-    rounds = sum(len(read_segment(path).rounds) for path in segments(folder))
+    rounds = sum(len(segment.rounds) for segment in read_segments(folder))
     differ = [f"{each.segment}, round {each.round}" for each in replay(folder)]
     return Again(rounds, differ)
 
@@ -147,13 +147,11 @@ def recorded_setup(folder: Path) -> dict[str, Any]:
     """The set-up that governed when the journal ended. Raises JournalError where it names none."""
     for path in reversed(segments(folder)):
         segment = read_segment(path)
-        for index, (batch, _) in reversed(list(enumerate(segment.rounds))):
-            with reading(segment.place(index), "the batch cannot be read"):
-                asked = r.read_request(batch)
-            for record in reversed(asked.records if isinstance(asked, r.Batch) else []):
+        for each in reversed(list(segment)):
+            for record in reversed(each.batch.records):
                 if isinstance(record, r.Setup):
                     return record.setup
-        with reading(f"{path}:1", "the segment's state cannot be used"):
+        with reading(segment.place, "the segment's state cannot be used"):
             state = segment.header.get("mirror")
             if state is not None and state.get("setup") is not None:
                 return dict(state["setup"])

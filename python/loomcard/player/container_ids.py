@@ -62,8 +62,8 @@ def of_mirror(journal_dir: Path) -> set[ContainerKey]:
     """
     segment = read_segment(segments(journal_dir)[-1])
     session = Session.restored(segment.header)
-    for batch, _ in segment.rounds:
-        session.decide(batch)
+    for each in segment:
+        session.decide(each.batch_text)
     return {
         (container.application.id, container.attempt.ordinal, container.yarn_number)
         for container in session.mirror.ledger.containers.values()

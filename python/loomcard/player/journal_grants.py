@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loomcard.player.container_ids import ContainerKey
 from loomcard.wire import messages
-from loomcard.wire.journal import read_segment, segments
+from loomcard.wire.journal import rounds
 
 
 class _Reader:
@@ -60,15 +60,8 @@ def granted_ms(journal_dir: Path) -> dict[ContainerKey, int]:
     JournalError.
     """
     readers: dict[int, _Reader] = {}
-    for path in segments(journal_dir):
-        segment = read_segment(path)
-        if not segment.rounds:
-            continue
-        epoch_ms = int(segment.header["hello"][2])
+    for each in rounds(journal_dir):
+        epoch_ms = each.segment.hello.epoch
         reader = readers.setdefault(epoch_ms, _Reader(epoch_ms))
-        for batch, plan in segment.rounds:
-            request, reply = messages.read_request(batch), messages.read_reply(plan)
-            assert isinstance(request, messages.Batch)
-            assert isinstance(reply, messages.PlanReply)
-            reader.round(request, reply)
+        reader.round(each.batch, each.plan)
     return {key: at_ms for reader in readers.values() for key, at_ms in reader.granted.items()}

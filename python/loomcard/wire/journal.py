@@ -1,268 +1,102 @@
 """The journal: the messages of a run, one a line, in segments that can each be replayed on their
-own.
+own. This module is the one reader; ``journal_files`` writes.
 
-A segment opens with one line, ``["segment", {...}]``: the handshake, the mirror's whole state, and
-every instance's
-memory, encoded; then batch and plan follow in turn. Nothing is rebuilt at a border, so replay from
-any segment is the run.
+A segment begins with one line, ``["segment", {...}]``: the handshake, the mirror's whole state and
+every instance's memory, encoded; then batch and plan follow in turn. Nothing is rebuilt at a
+border, so replay from any segment is the run.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any
 
 import msgspec
 
-FOLDER_MODE = 0o700
-FILE_MODE = 0o600
+from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_request
 
 
 class JournalError(Exception):
     """A journal cannot be read; the message names file, line and what was expected."""
 
 
-RETRY_MS = 10_000
-"""How long a journal that could not be written is left alone before it is tried again."""
-
-
-class Files(Protocol):
-    """Where a journal's segments are written. ``begin`` and ``add`` may raise ``OSError`` at once,
-    or take the lines and say later, by ``failure``, that they could not be written.
-    """
-
-    @property
-    def lost(self) -> int:
-        """Rounds that ``add`` took and that could not be written."""
-
-    def begin(self, path: Path, line: bytes) -> None:
-        """Opens the segment at ``path`` with its first line; the one before has been ended."""
-
-    def add(self, lines: bytes) -> None:
-        """One round for the open segment."""
-
-    def end(self) -> None:
-        """Closes the open segment, if there is one. Never raises."""
-
-    def failure(self) -> OSError | None:
-        """What went wrong with lines that were taken before; each failure is returned once."""
-
-    def is_free(self) -> bool:
-        """Whether all that was taken has been dealt with."""
-
-    def flush(self, within_s: float) -> bool:
-        """Waits until ``is_free``, at most so long; from any thread. False: not in time."""
-
-
-MakeFiles = Callable[[Path, int | None], Files]
-"""Given the folder, and the most bytes that all its segments may take."""
-
-
-class SegmentFiles:
-    """Writes segments at once, as whole rounds, into a folder that only its owner may read. The
-    oldest segments are deleted where all together would take more than ``most`` bytes.
-    """
-
-    lost = 0
-
-    def __init__(self, folder: Path, most: int | None) -> None:
-        self._folder = folder
-        self._most = most
-        self._file: IO[bytes] | None = None
-        self._path = folder
-        self._size = 0
-        self._others = 0
-
-    def begin(self, path: Path, line: bytes) -> None:
-        """Opens the segment at ``path``; nothing is left of one whose first line did not fit."""
-        self._path = path
-        self._size = 0
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._folder.chmod(FOLDER_MODE)
-            self._make_room(len(line))
-            path.touch(FILE_MODE)
-            path.chmod(FILE_MODE)
-            self._file = path.open("wb", buffering=0)
-            self._write(line)
-        except OSError:
-            self.end()
-            with contextlib.suppress(OSError):
-                path.unlink()
-            raise
-
-    def add(self, lines: bytes) -> None:
-        """One round; a part that was written before an error is taken back."""
-        self._make_room(self._size + len(lines))
-        self._write(lines)
-
-    def end(self) -> None:
-        """Closes the open segment, if there is one."""
-        file, self._file = self._file, None
-        if file is not None:
-            with contextlib.suppress(OSError):  # as on NFS: what was lost is lost
-                file.close()
-
-    def failure(self) -> OSError | None:
-        """None: what goes wrong is raised at once."""
-        return None
-
-    def is_free(self) -> bool:
-        """True: nothing is left for later."""
-        return True
-
-    def flush(self, within_s: float) -> bool:  # noqa: ARG002 - there is nothing to wait for
-        """True: nothing is left for later."""
-        return True
-
-    def _write(self, lines: bytes) -> None:
-        assert self._file is not None
-        left = memoryview(lines)
-        try:
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError:
-            with contextlib.suppress(OSError):
-                self._file.truncate(self._size)
-            raise
-        self._size += len(lines)
-
-    def _make_room(self, size: int) -> None:
-        """Deletes the oldest segments until one of ``size`` has its place in the whole."""
-        if self._most is None or (self._file is not None and self._others + size <= self._most):
-            return
-        others = [path for path in sorted(self._folder.glob("*.jsonl")) if path != self._path]
-        sizes = {path: path.stat().st_size for path in others}
-        self._others = sum(sizes.values())
-        for path in others:
-            if self._others + size <= self._most:
-                return
-            path.unlink()
-            self._others -= sizes[path]
-
-
-class Journal:
-    """Appends segments of at most ``rounds`` rounds to a folder that only its owner may read.
-
-    What cannot be written is dropped: no method raises ``OSError``. ``trouble`` then says why, and
-    ``RETRY_MS`` later the journal goes on in a new segment, so that each segment is replayable
-    whatever was dropped before it. All segments of the folder together stay within ``max_mb``: the
-    oldest are deleted. ``files`` writes them; by default at once.
-    """
-
-    def __init__(
-        self, folder: Path, epoch: int, rounds: int, max_mb: int | None = None,
-        files: MakeFiles = SegmentFiles,
-    ) -> None:  # fmt: skip
-        self._folder = folder
-        self._epoch = epoch
-        self._rounds = rounds
-        self._most = None if max_mb is None else max_mb << 20
-        self._files = files(folder, self._most)
-        self._path = folder
-        self._is_open = False
-        self._left = 0
-        self._size = 0
-        self._early = 0
-        self._retry_ms: int | None = None
-        self._dropped = 0
-        self.trouble: str | None = None
-        """Why nothing is written at present; None: all is well."""
-
-    @property
-    def lost_rounds(self) -> int:
-        """Rounds of this process that are in no segment."""
-        return self._dropped + self._files.lost
-
-    def wants_segment(self, now_ms: int) -> bool:
-        """The next round belongs into a new segment. False while a failed journal is left alone."""
-        self._look(now_ms)
-        if self._retry_ms is not None and (now_ms < self._retry_ms or not self._files.is_free()):
-            return False
-        return not self._is_open or self._left <= 0
-
-    def open_segment(self, first_round: int, header: dict[str, Any], now_ms: int) -> None:
-        """Begin the segment whose first round is ``first_round``."""
-        self.close()
-        line = msgspec.json.encode(["segment", header], order="sorted") + b"\n"
-        self._path = self._folder / f"{self._epoch}-{first_round:010d}.jsonl"
-        try:
-            if self._most is not None and 2 * len(line) > self._most:
-                raise OSError(f"a segment begins with {len(line) >> 20} MB, the limit for all of "
-                              f"them is {self._most >> 20} MB")  # fmt: skip
-            self._files.begin(self._path, line)
-        except OSError as error:
-            self._fail(error, now_ms)
-            return
-        self._is_open = True
-        self._left = self._rounds
-        self._size = len(line)
-        # A segment ends early when it is a good part of all there may be; its header must be worth
-        # its writing.
-        self._early = sys.maxsize if self._most is None else max(self._most // 8, 2 * len(line))
-        self._retry_ms = None
-        self._look(now_ms)
-
-    def append(self, batch: str, plan: str, now_ms: int) -> None:
-        """One round."""
-        self._look(now_ms)
-        if not self._is_open:
-            self._dropped += 1
-            return
-        lines = f"{batch}\n{plan}\n".encode()
-        try:
-            self._files.add(lines)
-        except OSError as error:
-            self._dropped += 1
-            self._fail(error, now_ms)
-            return
-        self._size += len(lines)
-        self._left = 0 if self._size >= self._early else self._left - 1
-
-    def close(self) -> None:
-        """Close the open segment, if there is one."""
-        self._left = 0
-        if self._is_open:
-            self._is_open = False
-            self._files.end()
-
-    def flush(self, within_s: float) -> bool:
-        """Waits until all rounds are written, at most so long; from any thread. False: not in
-        time.
-        """
-        return self._files.flush(within_s)
-
-    def _look(self, now_ms: int) -> None:
-        """Takes note of what became of the rounds that were handed over."""
-        free = self._files.is_free()  # first: a failure is noted before the last write is done
-        error = self._files.failure()
-        if error is not None:
-            self._fail(error, now_ms)
-        elif free and self._is_open:
-            self.trouble = None
-
-    def _fail(self, error: OSError, now_ms: int) -> None:
-        self.trouble = f"{self._path}: {error.strerror or error}"
-        self._retry_ms = now_ms + RETRY_MS
-        self.close()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segment:
-    """One segment read back: its header and its rounds as (batch, plan) texts."""
+    """One segment: its header and its rounds as (batch, plan) texts. Iteration gives the rounds
+    to be decoded.
+    """
 
     path: Path
     header: dict[str, Any]
     rounds: list[tuple[str, str]]
 
-    def place(self, index: int, *, plan: bool = False) -> str:
-        """File and line of the batch, or the plan, of the round at ``index``."""
-        return f"{self.path}:{2 * index + (3 if plan else 2)}"
+    def __iter__(self) -> Iterator[Round]:
+        return (Round(self, index) for index in range(len(self.rounds)))
+
+    @property
+    def place(self) -> str:
+        """File and line of the header."""
+        return f"{self.path}:1"
+
+    @cached_property
+    def hello(self) -> Hello:
+        """The handshake. Raises JournalError."""
+        with reading(self.place, "no handshake"):
+            return msgspec.convert(self.header["hello"], Hello)
+
+
+class Round:
+    """One round of a segment; batch and plan are decoded when they are asked for."""
+
+    def __init__(self, segment: Segment, index: int) -> None:
+        self.segment = segment
+        self.batch_text, self.plan_text = segment.rounds[index]
+        self.line = 2 * index + 2  # of the batch; the plan's is the next
+
+    @property
+    def batch_place(self) -> str:
+        """File and line of the batch."""
+        return f"{self.segment.path}:{self.line}"
+
+    @property
+    def plan_place(self) -> str:
+        """File and line of the plan."""
+        return f"{self.segment.path}:{self.line + 1}"
+
+    @cached_property
+    def batch(self) -> Batch:
+        """What the engine sent. Raises JournalError."""
+        with reading(self.batch_place, "the batch cannot be read"):
+            found = read_request(self.batch_text)
+            if not isinstance(found, Batch):
+                raise TypeError(f"expected a batch, found {type(found).__name__}")
+            return found
+
+    @cached_property
+    def plan(self) -> PlanReply:
+        """What the policies answered. Raises JournalError."""
+        with reading(self.plan_place, "the plan cannot be read"):
+            found = read_reply(self.plan_text)
+            if not isinstance(found, PlanReply):
+                raise TypeError(f"expected a plan, found {type(found).__name__}")
+            return found
+
+
+def rounds(journal: Path) -> Iterator[Round]:
+    """Every round of a journal, oldest first: of a folder of segments, or of one segment's file.
+    Raises JournalError.
+    """
+    for segment in read_segments(journal):
+        yield from segment
+
+
+def read_segments(journal: Path) -> Iterator[Segment]:
+    """The segments of a folder, oldest first, or the one that a file is. Raises JournalError."""
+    return map(read_segment, [journal] if journal.is_file() else segments(journal))
 
 
 def segments(folder: Path) -> list[Path]:

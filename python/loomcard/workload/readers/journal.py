@@ -26,7 +26,7 @@ from pydantic import Field
 from loomcard.api.dag_hint import read_dag
 from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
-from loomcard.wire.journal import JournalError, read_segment, segments
+from loomcard.wire.journal import JournalError, Segment, read_segments
 from loomcard.workload.readers.source import Faults, Source, Traced
 from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
 
@@ -48,8 +48,8 @@ class JournalTrace(Source):
         """What ran, and the nodes at their largest; times from the journal's zero."""
         faults, past = Faults(file), _Past()
         try:
-            for path in segments(file) if file.is_dir() else [file]:
-                past.segment(path)
+            for segment in read_segments(file):
+                past.segment(segment)
         except JournalError as error:
             faults.add(1, str(error))
         except (
@@ -109,11 +109,10 @@ class _Past:
         self._epoch: int | None = None
         self._shift = 0  # times are from the epoch's own zero
 
-    def segment(self, path: Path) -> None:
-        segment = read_segment(path)
+    def segment(self, segment: Segment) -> None:
         if not segment.header:
             return
-        hello = msgspec.convert(segment.header["hello"], r.Hello)
+        hello = segment.hello
         self.types = hello.resource_types
         if self._epoch != hello.epoch:  # numbers are of an epoch
             self._shift += 0 if self._epoch is None else hello.epoch - self._epoch
@@ -125,13 +124,11 @@ class _Past:
             self._containers: dict[int, _Container] = {}
             self._plan: list[r.Decision] = []
             self._opened(segment.header.get("mirror"))
-        for number, (batch, plan) in enumerate(segment.rounds):
-            self.line = 2 * number + 2
-            asked, answered = r.read_request(batch), r.read_reply(plan)
-            assert isinstance(asked, r.Batch)
-            for record in asked.records:
+        for each in segment:
+            self.line = each.line
+            for record in each.batch.records:
                 self._apply(record)
-            self._plan = answered.decisions if isinstance(answered, r.PlanReply) else []
+            self._plan = each.plan.decisions
 
     def _opened(self, state: dict[str, Any] | None) -> None:
         """What the oldest segment there is says of the time before it."""
