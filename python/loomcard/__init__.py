@@ -1,5 +1,6 @@
 """Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster."""
 
+from loomcard.api import PLAN_API
 from loomcard.api.fill import fill
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "NOTHING",
     "NO_FIT",
+    "PLAN_API",
     "WITHHELD",
     "Application",
     "Ask",

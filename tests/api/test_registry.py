@@ -2,6 +2,9 @@
 
 import hashlib
 import re
+import subprocess
+import sys
+import sysconfig
 import tomllib
 from dataclasses import fields
 from importlib.metadata import EntryPoint
@@ -9,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from loomcard import PLAN_API
 from loomcard.api import registry
 from loomcard.api.registry import Applied, PolicyNotFoundError, find, names, register
 
+ROOT = Path(__file__).parents[2]
 FILE = '''
 from dataclasses import dataclass
 from loomcard import ClusterView, Plan, fill
@@ -32,23 +37,61 @@ def test_built_in_policies_come_through_the_entry_point_group():
     assert "fifo" in known
 
 
-def test_the_package_offers_what_is_built_in():
-    """pyproject's entry points and the registry's table name the same; each can be loaded."""
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    offered = project["entry-points"][registry.GROUP]
-    assert offered == {n: f"loomcard.policies.{at}" for n, at in registry.BUILT_IN.items()}
-    assert all(find(name).decide for name in registry.BUILT_IN)
+def test_the_entry_points_are_the_list_of_policies():
+    """pyproject names them; where this fails, `pip install -e .` was not run since that changed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert registry.built_in() == project["entry-points"][registry.GROUP]
+    assert all(find(name).decide for name in registry.built_in())
+    mine = {known.name for known in names() if known.origin.startswith("loomcard.policies.")}
+    assert mine == set(registry.built_in())
 
 
-@pytest.mark.parametrize("name", sorted(registry.BUILT_IN))
+def test_no_other_package_takes_the_name_of_a_built_in_policy(monkeypatch):
+    """Else installing a package would change what a set-up means."""
+    theirs = EntryPoint("drf", "no_such_module:X", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [theirs])
+    assert find("drf").__module__ == "loomcard.policies.drf"
+
+
+WITHOUT_METADATA = """
+import sys
+from loomcard.api.registry import PolicyNotFoundError, built_in, find, names
+assert not built_in()
+assert find(sys.argv[1]).__name__ == "Newest"
+for look in (lambda: find("drf"), lambda: find("dfr"), names):
+    try:
+        look()
+    except PolicyNotFoundError as error:
+        print(error, error.hint, sep=" | ")
+"""
+
+
+def test_sources_that_are_not_installed_say_so(tmp_path):
+    """Sources on PYTHONPATH have no metadata, so no names; the error says what to install."""
+    (tmp_path / "newest.py").write_text(FILE)
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "loomcard").symlink_to(ROOT / "python" / "loomcard")
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "loomcard" not in path.name and path.suffix != ".pth":
+            (packages / path.name).symlink_to(path)
+    command = [sys.executable, "-P", "-S", "-c", WITHOUT_METADATA, f"{tmp_path}/newest.py:Newest"]
+    env = {"PYTHONPATH": str(packages)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [line] = set(done.stdout.splitlines())
+    assert f"loomcard from {ROOT / 'python' / 'loomcard'}, which is not installed" in line
+    assert f"-m pip install -e {ROOT}" in line
+
+
+@pytest.mark.parametrize("name", sorted(registry.built_in()))
 def test_the_guide_and_a_set_up_show_every_policy(name):
     """docs/policies.md has a section with its options, policies/ a set-up that names it."""
-    root = Path(__file__).parents[2]
-    sections = (root / "docs" / "policies.md").read_text().split("\n## ")[1:]
+    sections = (ROOT / "docs" / "policies.md").read_text().split("\n## ")[1:]
     [section] = [s for s in sections if name in s.partition("\n")[0].split(", ")]
     options = [field.name for field in fields(find(name))]
     assert [option for option in options if f"`{option}`" not in section] == []
-    assert f"policy: {name}\n" in (root / "policies" / f"{name}.yml").read_text()
+    assert f"policy: {name}\n" in (ROOT / "policies" / f"{name}.yml").read_text()
 
 
 def test_a_file_names_a_class(tmp_path):
@@ -108,15 +151,47 @@ def test_two_classes_may_not_share_a_name():
     """A second class under a registered name is refused, the same one again is not."""
     cls = find("drf")
     assert register("drf")(cls) is cls
-    with pytest.raises(ValueError, match="registered already"):
-        register("drf")(type("Other", (), {"decide": lambda *_: None}))
+    for name in ("drf", "fifo"):
+        with pytest.raises(ValueError, match=f"{name}'.*registered already, by loomcard.policies"):
+            register(name)(type("Other", (), {"decide": lambda *_: None}))
+
+
+def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monkeypatch):
+    """Another version than this one's is refused, however the policy is named, and listed so."""
+
+    def newest(version):
+        return FILE.replace("class Newest:", f"class Newest:\n    plan_api = {version}\n")
+
+    (tmp_path / "same.py").write_text(newest(PLAN_API))
+    (tmp_path / "later_api.py").write_text(newest(PLAN_API + 1))
+    (tmp_path / "text.py").write_text(newest("'1'"))
+    assert find(f"{tmp_path}/same.py:Newest").plan_api == PLAN_API
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [EntryPoint("other", "later_api:Newest", registry.GROUP)]
+    monkeypatch.setattr(registry, "entry_points", lambda **_: points)
+    monkeypatch.setattr(registry, "_registered", {})
+    register("registered")(type("Newest", (), {"decide": lambda _, view: view, "plan_api": 2}))
+    for name in (f"{tmp_path}/later_api.py:Newest", "other", "registered"):
+        with pytest.raises(PolicyNotFoundError, match=r"needs version 2 .*has version 1") as error:
+            find(name)
+        assert "install a Loomcard with version 2" in error.value.hint
+    with pytest.raises(PolicyNotFoundError, match="needs version '1' "):
+        find(f"{tmp_path}/text.py:Newest")
+    known = {each.name: each for each in names()}
+    assert known["other"].origin == "later_api:Newest"
+    assert "needs version 2" in known["other"].summary
+    assert "needs version 2" in known["registered"].summary
 
 
 def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
     """A broken third-party package does not hide the rest."""
     bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda **_: [bad])
-    assert "no_such_module" in {k.name: k for k in names()}["bad"].summary
+    known = {k.name: k for k in names()}["bad"]
+    assert known.origin == "no_such_module:X"
+    assert (
+        "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'" in known.summary
+    )
 
 
 COUNTED = """

@@ -17,6 +17,7 @@ class Policy(Protocol):
     None. ``save(memory)``
     names the small durable part that survives a restart. Class attributes, all optional:
     ``walks_tree`` (governs its subtree), ``leaf_only`` (only on a queue without children),
+    ``plan_api`` (the version of the policy API that it needs, see PLAN_API),
     ``needs`` (``frozenset({"heartbeats"})``), ``asks_again`` (it may hold back for a reason outside
     its scope, so a turn that took nothing is offered again in the next round, not only after its
     next change or timer).

@@ -1,5 +1,5 @@
-"""Finds policies: by registered name, by the entry point group ``loomcard.policies``, or as
-``path/to/file.py:Class``.
+"""Finds policies by name: that of an installed package's entry point in the group
+``loomcard.policies``, that of a class that this process registered, or ``path/to/file.py:Class``.
 """
 
 from __future__ import annotations
@@ -13,36 +13,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from loomcard.api import PLAN_API
 from loomcard.validation import error_text
 
 GROUP = "loomcard.policies"
-"""The entry point group in which a third party's package names its policies."""
-
-BUILT_IN = {
-    "capacity": "capacity.policy:CapacityScheduler",
-    "clairvoyant": "clairvoyant:Clairvoyant",
-    "collapsed_fixed": "hdrf.baselines:CollapsedFixed",
-    "collapsed_recalculated": "hdrf.baselines:CollapsedRecalculated",
-    "dress": "dress.policy:Dress",
-    "drf": "drf:DominantResourceFairness",
-    "fair": "fair:FairScheduler",
-    "fifo": "fifo:FirstInFirstOut",
-    "hdrf": "hdrf.policy:HierarchicalDominantResourceFairness",
-    "ignore_blocked_only": "hdrf.baselines:IgnoreBlockedOnly",
-    "per_level_drf": "hdrf.baselines:PerLevelDRF",
-    "rescale_only": "hdrf.baselines:RescaleOnly",
-    "sjf": "sjf:ShortestJobFirst",
-    "slots": "slots:Slots",
-    "srtf": "srtf:ShortestRemainingFirst",
-    "strict": "strict:StrictShares",
-    "tetris": "tetris.policy:Tetris",
-}
-"""Loomcard's own policies, by module and class: known however it was installed."""
+"""The entry point group in which an installed package names its policies: Loomcard too, in its
+pyproject.toml, which is the only list of its policies.
+"""
 
 _registered: dict[str, type] = {}
 _modules: dict[tuple[str, str], tuple[ModuleType, bytes]] = {}  # by name and hash
@@ -62,28 +45,34 @@ class PolicyNotFoundError(Exception):
 
 
 def register(name: str) -> Callable[[P], P]:
-    """Class decorator: make a policy known by ``name`` in this process. Raises ValueError on
-    another class of that name.
+    """Class decorator: make a policy known by ``name`` in this process only, as in a test or a
+    notebook. A policy that an entry point or ``path/to/file.py:Class`` names does not need it.
+    Raises ValueError where another class has that name.
     """
 
     def enter(cls: P) -> P:
+        place = _place(cls)
         known = _registered.get(name)
-        if known is not None and (known.__module__, known.__qualname__) != (
-            cls.__module__,
-            cls.__qualname__,
-        ):
-            raise ValueError(
-                f"policy {name!r} is registered already, by {known.__module__}.{known.__qualname__}"
-            )
+        other = place if known is None else _place(known)
+        for taken in (other, built_in().get(name, place)):
+            if taken != place:
+                raise ValueError(f"policy {name!r} is registered already, by {taken}")
         _registered[name] = cls
         return cls
 
     return enter
 
 
+def built_in() -> Mapping[str, str]:
+    """Loomcard's own policies: name -> ``module:Class``. Empty where Loomcard's sources are on the
+    path but no installed metadata belongs to them.
+    """
+    return {name: point.value for name, point in _own().items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One policy that can be named in a set-up."""
+    """One policy that can be named in a set-up; ``origin`` is its ``module:Class``."""
 
     name: str
     origin: str
@@ -92,18 +81,21 @@ class Known:
 
 def names() -> list[Known]:
     """Every policy that can be named, by name; one that cannot be loaded is listed with the reason
-    as its summary.
+    as its summary. Raises PolicyNotFoundError where Loomcard is not installed.
     """
+    if not _own():
+        raise _not_installed()
     known = []
-    for name in sorted({*_registered, *_installed()}):
+    installed = _installed()
+    for name in sorted({*_registered, *installed}):
         try:
             cls = find(name)
         except PolicyNotFoundError as error:
-            known.append(Known(name, "entry point", str(error)))
+            origin = installed[name].value if name in installed else _place(_registered[name])
+            known.append(Known(name, origin, str(error)))
             continue
         first = (inspect.getdoc(cls) or "").partition("\n\n")[0]
-        summary = " ".join(first.split())
-        known.append(Known(name, f"{cls.__module__}:{cls.__qualname__}", summary))
+        known.append(Known(name, _place(cls), " ".join(first.split())))
     return known
 
 
@@ -163,10 +155,12 @@ def find(
     if ".py:" in name:
         return _from_file(name, search, applied)
     if name in _registered:
-        return _registered[name]
-    installed = _installed()
+        return _checked(_registered[name], name)
+    installed = _own() if name in _own() else _installed()
     if name in installed:
         return _load(installed[name])
+    if not _own():
+        raise _not_installed()
     near = get_close_matches(name, {*_registered, *installed}, n=3)
     known = ", ".join(near) if near else ", ".join(sorted({*_registered, *installed}))
     raise PolicyNotFoundError(
@@ -201,9 +195,32 @@ def takes_memory(policy: Any) -> bool:
     return len(inspect.signature(policy.decide).parameters) > 1
 
 
+@cache
+def _own() -> dict[str, EntryPoint]:
+    """Loomcard's own entry points by name; they stay as they are while a process lives."""
+    try:
+        points = distribution("loomcard").entry_points.select(group=GROUP)
+    except PackageNotFoundError:
+        return {}
+    return {point.name: point for point in points}
+
+
 def _installed() -> dict[str, EntryPoint]:
-    own = (EntryPoint(n, f"loomcard.policies.{at}", GROUP) for n, at in BUILT_IN.items())
-    return {point.name: point for point in (*entry_points(group=GROUP), *own)}
+    """All entry points by name. No other package takes the name of one of Loomcard's policies."""
+    return {point.name: point for point in entry_points(group=GROUP)} | _own()
+
+
+def _not_installed() -> PolicyNotFoundError:
+    package = Path(__file__).resolve().parents[1]
+    return PolicyNotFoundError(
+        f"no policy has a name here: {sys.executable} runs loomcard from {package},"
+        " which is not installed",
+        f"install it there: {sys.executable} -m pip install -e {package.parents[1]}",
+    )
+
+
+def _place(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _load(point: EntryPoint) -> type:
@@ -214,7 +231,7 @@ def _load(point: EntryPoint) -> type:
             raise
         raise PolicyNotFoundError(
             f"policy {point.name!r} ({point.value}) cannot be loaded: {error_text.message(error)}",
-            "mend or uninstall the package that offers it",
+            "mend, reinstall or uninstall the package that offers it",
         ) from error
     return _checked(cls, point.value)
 
@@ -320,6 +337,14 @@ def _checked(cls: Any, where: str) -> type:
         raise PolicyNotFoundError(
             f"{where} cannot be called: decide{inspect.signature(decide)}",
             "write decide(self, view), or decide(self, view, memory)",
+        )
+    wanted = getattr(cls, "plan_api", 1)
+    if wanted != PLAN_API:
+        raise PolicyNotFoundError(
+            f"{where} needs version {wanted!r} of the policy API, and this Loomcard has version"
+            f" {PLAN_API}",
+            f"install a Loomcard with version {wanted!r}, or write the policy for version"
+            f" {PLAN_API} and state plan_api = {PLAN_API}",
         )
     return cls
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from loomcard.api.registry import BUILT_IN, PolicyNotFoundError, find
+from loomcard.api.registry import PolicyNotFoundError, built_in, find
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.round import PolicyTree
 from loomcard.wire import messages as r
@@ -108,7 +108,7 @@ def find_apart(name: str) -> type:
     """As ``find``; a policy's file that ends its process does not end this one. Raises
     PolicyNotFoundError.
     """
-    if name not in BUILT_IN:
+    if name not in built_in():
         try:
             try_apart(lambda _: find(name))
         except LostError as lost:

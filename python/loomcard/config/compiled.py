@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from loomcard.api.registry import BUILT_IN, file_hash, found_beside
+from loomcard.api.registry import built_in, file_hash, found_beside
 from loomcard.config import rules
 from loomcard.config.access import Access, check_access
 from loomcard.config.apart import Trouble, first_round
@@ -73,7 +73,7 @@ def compile_setup(
     if files:
         setup["files"] = {named[name]: text for name, text in files.items()}
     setup = {"hash": digest, **setup}
-    if apart and any(name not in BUILT_IN for name in named if name is not None):
+    if apart and any(name not in built_in() for name in named if name is not None):
         names = [one.policy for one in governed]  # as they are written
         _refuse_lost(document, tree, names, first_round(setup, policy_path))
     return setup

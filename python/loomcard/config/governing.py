@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from loomcard.api.registry import BUILT_IN, PolicyNotFoundError, find, found_beside
+from loomcard.api.registry import PolicyNotFoundError, built_in, find, found_beside
 from loomcard.config.apart import REMEDY, LostError, ended_while_loaded, try_apart
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
@@ -36,7 +36,7 @@ class _Loader:
 
     def try_out(self, name: str, options: dict[str, Any]) -> None:
         """Load and build a policy in a child, once. Raises LostError where that is its end."""
-        if not self.apart or name in BUILT_IN:
+        if not self.apart or name in built_in():
             return
         key = (name, json.dumps(options))
         if key not in self._tried:

@@ -16,13 +16,11 @@ from functools import partial
 from loomcard.api.dag_hint import Dag
 from loomcard.api.fill import fill
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
 from loomcard.api.view import ClusterView
 from loomcard.model.objects import Application
 
 
-@register("clairvoyant")
 @dataclass(frozen=True)
 class Clairvoyant(WeighsWork):
     """Serve first whom the whole cluster could finish soonest; for reports, as a bound of orders.

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from loomcard.api.fill import fill
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 
 
-@register("drf")
 @dataclass(frozen=True)
 class DominantResourceFairness:
     """Serve the member with the smallest weighted dominant share first.

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView, asks_below
 from loomcard.model.objects import Member, Queue
 from loomcard.model.resource import Resource
@@ -22,7 +21,6 @@ from loomcard.model.resource import Resource
 Rule = Literal["fair", "drf", "fifo"]
 
 
-@register("fair")
 @dataclass(frozen=True)
 class FairScheduler:
     """As YARN's FairScheduler: by minimum share, then use by weight; per queue fair, drf or fifo.

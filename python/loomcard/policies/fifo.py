@@ -8,11 +8,9 @@ from loomcard.api.fill import fill
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.orders import by_priority
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 
 
-@register("fifo")
 @dataclass(frozen=True)
 class FirstInFirstOut:
     """Serve the member that was submitted first; a higher application priority goes before.

@@ -15,7 +15,6 @@ from loomcard.api.fill_tree import Level
 from loomcard.api.headroom import EVERYBODY, Told, rooms
 from loomcard.api.hold import HOLD_AFTER_MS, Rules, no_room, serve_holds, want_room
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 from loomcard.model.events import ApplicationAdded, AttemptAdded
 from loomcard.model.objects import Application, Ask, Node
@@ -23,7 +22,6 @@ from loomcard.model.resource import Resource, fits
 from loomcard.model.state import ClusterState
 
 
-@register("slots")
 @dataclass(frozen=True)
 class Slots:
     """Count containers, not resources: so many slots a node, shared fairly by their number.

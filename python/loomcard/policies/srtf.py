@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from loomcard.api.fill import fill
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
 from loomcard.api.view import ClusterView
 
 
-@register("srtf")
 @dataclass(frozen=True)
 class ShortestRemainingFirst(WeighsWork):
     """Serve the application with the least remaining work first.

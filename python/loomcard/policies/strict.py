@@ -13,7 +13,6 @@ from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.headroom import EVERYBODY, Told, rooms
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Member, Queue
@@ -21,7 +20,6 @@ from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.state import ClusterState
 
 
-@register("strict")
 @dataclass(frozen=True)
 class StrictShares:
     """Give each member at most its fair share of the scope, by weight; never lend the rest.

@@ -73,13 +73,21 @@ def main() -> None:
         cls: Any = _module(module, file)
         for part in qualname.split("."):
             cls = getattr(cls, part)
-        if registry._registered.get(name) is not cls and ".py:" not in name:
+        if ".py:" not in name and not _is_known(name):
             registry.register(name)(cls)
     plans = []
     for hello, batches in task["lives"]:
         session = Session(msgspec.convert(hello, r.Hello))
         plans.append([session.decide(batch) for batch in batches])
     sys.stdout.buffer.write(msgspec.json.encode(plans))
+
+
+def _is_known(name: str) -> bool:
+    try:
+        registry.find(name)
+    except registry.PolicyNotFoundError:
+        return False
+    return True
 
 
 def _module(name: str, file: str) -> Any:

@@ -14,14 +14,12 @@ from typing import Literal
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.hold import HOLD_AFTER_MS
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 from loomcard.model.objects import Application, Queue
 from loomcard.model.resource import Resource, share
 from loomcard.policies.capacity.user_limit import UserLimitedLevel
 
 
-@register("capacity")
 @dataclass(frozen=True)
 class CapacityScheduler:
     """As YARN's CapacityScheduler: the queue that uses least of its guarantee first; user limits.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.view import ClusterView
 from loomcard.policies.dress.grant import Grant, tell_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
@@ -27,7 +26,6 @@ LARGE_KEPT = 1_000
 """Of so many names are large applications read back, the last; for some have ended unseen."""
 
 
-@register("dress")
 @dataclass(frozen=True)
 class Dress(Options):
     """Reserve a share of the cluster for small jobs, and move the border once a tick."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from loomcard.api.registry import register
 from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.paper import (
     Node,
@@ -35,7 +34,6 @@ class _Baseline(Descent):
         return ShareTree(root, width, RULES[self.rule])
 
 
-@register("per_level_drf")
 @dataclass(frozen=True)
 class PerLevelDRF(_Baseline):
     """DRF at each queue by plain sums, the naive form of H-DRF: starves (section 3.3).
@@ -62,7 +60,6 @@ class PerLevelDRF(_Baseline):
             server.forest.update()
 
 
-@register("ignore_blocked_only")
 @dataclass(frozen=True)
 class IgnoreBlockedOnly(_Baseline):
     """Plain sums, over the resources that are not saturated: H-DRF without its rescaling.
@@ -73,7 +70,6 @@ class IgnoreBlockedOnly(_Baseline):
     rule = "ignore_blocked_only"
 
 
-@register("rescale_only")
 @dataclass(frozen=True)
 class RescaleOnly(_Baseline):
     """All children that want more are rescaled to the least: H-DRF without ignoring the blocked.
@@ -84,7 +80,6 @@ class RescaleOnly(_Baseline):
     rule = "rescale_only"
 
 
-@register("collapsed_fixed")
 @dataclass(frozen=True)
 class CollapsedFixed(_Baseline):
     """Flat weighted DRF over the leaves, each with the product of weights on its path.
@@ -96,7 +91,6 @@ class CollapsedFixed(_Baseline):
     rule = "collapsed_fixed"
 
 
-@register("collapsed_recalculated")
 @dataclass(frozen=True)
 class CollapsedRecalculated(_Baseline):
     """Flat weighted DRF whose weights follow who demands: the leaf furthest below its target first.

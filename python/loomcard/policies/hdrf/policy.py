@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.hold import serve_holds
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.report import shown
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
@@ -133,7 +132,6 @@ class Descent:
         return forest
 
 
-@register("hdrf")
 @dataclass(frozen=True)
 class HierarchicalDominantResourceFairness(Descent):
     """Serve the child of the least share, a queue's scaled to the least among its children.

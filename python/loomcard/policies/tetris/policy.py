@@ -15,7 +15,6 @@ from typing import Any
 from loomcard.api.fill import tell
 from loomcard.api.hold import HOLD_AFTER_MS, serve_holds, want_first
 from loomcard.api.plan import Plan
-from loomcard.api.registry import register
 from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
 from loomcard.api.view import ClusterView
 from loomcard.model.objects import Application, Ask, Node
@@ -33,7 +32,6 @@ what goes where.
 """
 
 
-@register("tetris")
 @dataclass(frozen=True)
 class Tetris(WeighsWork):
     """Place the task that aligns best with a node, less the remaining work of its application.
