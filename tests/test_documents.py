@@ -9,7 +9,7 @@ import pytest
 import typer.main
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def short(path: Path) -> str:
@@ -58,6 +58,39 @@ def test_documents_link_to_what_is_there(path: Path) -> None:
     """A relative link leads to a file of the repository."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+SECTION = r"\d+(?:\.\d+)?(?:-\d+|[a-z]\b)?"
+REFERENCE = re.compile(rf"docs/papers/(\w+\.md)[\s#]+({SECTION}(?:(?:,| and)[\s#]+{SECTION})*)")
+"""`docs/papers/hdrf.md 2.5-11`: a section; perhaps a row of its table, or an item as in `6d`."""
+UNNAMED = re.compile(r"\b(?:[Ss]pecification|[Ss]pec|[Dd]efect) \d")
+
+
+def resolves(section: str, paper: str) -> bool:
+    """Whether a paper's page has the section, and in it the row or the item."""
+    number, mark, part = re.fullmatch(r"([\d.]+)(-|(?=[a-z]|$))(\w*)", section).groups()
+    heading = rf"^##+ {re.escape(number)}\.? .*?(?=^## |^### |\Z)"
+    found = re.search(heading, paper, re.MULTILINE | re.DOTALL)
+    wanted = f"\n| {part} |" if mark else f"({part})" if part else ""
+    return found is not None and wanted in found[0]
+
+
+def test_references_to_the_papers_pages_resolve() -> None:
+    """A section that a comment names can be looked up, in the page that the comment names."""
+    papers = {path.name: path.read_text() for path in (ROOT / "docs" / "papers").glob("*.md")}
+    wrong, count = [], 0
+    for path in sorted(p for room in ("python", "tests", "docs") for p in (ROOT / room).rglob("*")):
+        if path.suffix not in (".py", ".md", ".yml") or path == Path(__file__):
+            continue
+        text = path.read_text()
+        wrong += [f"{short(path)}: {found}" for found in UNNAMED.findall(text)]
+        for name, sections in REFERENCE.findall(text):
+            for section in re.findall(SECTION, sections):
+                count += 1
+                if not resolves(section, papers.get(name, "")):
+                    wrong.append(f"{short(path)}: {name} {section}")
+    assert wrong == []
+    assert count > 40
 
 
 def tracked() -> list[str]:

@@ -1,5 +1,5 @@
 """The paper's rules: who is small, Equation 9, Algorithm 3 in containers and over several resources
-(specification 2.2, 2.5, 2.6, 2.8; 4.3, 4.4; properties 1, 5 to 8, 11, 13).
+(docs/papers/dress.md 2.2, 2.5, 2.6, 2.8, 4.3, 4.4; properties 1, 5 to 8, 11, 13).
 """
 
 from dataclasses import replace
@@ -78,7 +78,7 @@ def test_nothing_is_released_before_the_job():
 
 
 def test_tasks_that_started_together_are_released_within_a_tick():
-    """dps = 0 counts as tau (defect 16)."""
+    """dps = 0 counts as tau (docs/papers/dress.md 3-16)."""
     assert phase_cum(101, 0, 100, 0, 10) == 10
     assert phase_expected(100, 1, 0, phase(dps=0)) == 10
 
@@ -157,13 +157,13 @@ def adjusted(delta, *situation, rule=RULE, shape=(1.0,)):
         pytest.param((1, 20), (1, 0), [5], [10], 0.40, id="LD has too much"),
         pytest.param((3, 6), (0, 0), [2, 5], [25], 0.28, id="pack: four are moved"),
         pytest.param((3, 6), (0, 0), [], [], 0.20, id="idle"),
-        pytest.param((2, 0), (0, 6), [2, 5], [25], 0.30, id="F2 counts for LD (defect 17)"),
+        pytest.param((2, 0), (0, 6), [2, 5], [25], 0.30, id="F2 counts for LD (3-17)"),
         pytest.param((5, 5), (0, 0), [5, 5], [20], 0.30, id="an exact fit fits (19)"),
         pytest.param((0, 9), (0, 0), [4], [5, 9], 0.28, id="all jobs are looked at (18)"),
     ],
 )
 def test_algorithm_3_by_hand(ac, f, sd, ld, want):
-    """Worked example 4.4, tot=50, delta=0.20; and a defect's mending in each further row."""
+    """docs/papers/dress.md 4.4, tot=50, delta=0.20; and a defect's mending in each further row."""
     situation = (50, *ac, *f, sd, ld)
     assert listing(0.20, *situation, 0.02, 0.98) == pytest.approx(want)
     assert adjusted(0.20, *situation) == pytest.approx(want)

@@ -85,7 +85,7 @@ def test_trailing_tasks_count_to_the_next_phase():
 
 
 def test_a_phase_passes_tasks_on_once():
-    """What it is given afterwards stays with it (defect 12)."""
+    """What it is given afterwards stays with it (docs/papers/dress.md 3-12)."""
     job = play([0] * 8 + [200] * 6, windows=TENTHS, until=400, waiting=0)
     first, second = job.phases
     first.gamma, second.gamma, second.moved = 300, 310, True

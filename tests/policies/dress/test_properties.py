@@ -1,5 +1,5 @@
-"""What holds of every life of a cluster under DRESS (specification 6: 1, 3, 4, 9, 10, 14), and what
-it gains (5.3).
+"""What holds of every life of a cluster under DRESS (docs/papers/dress.md 6: 1, 3, 4, 9, 10, 14),
+and what it gains (5.3).
 """
 
 from functools import partial
@@ -90,8 +90,8 @@ def test_every_life_keeps_the_border(seed):
 
 
 def mixed(seed: int, small: tuple[int, ...]) -> Scenario:
-    """Specification 5.3: 100 containers, 20 jobs 5 s apart; small ones are 2 to 9 wide and run 30
-    to 70 s, large ones 20 to 60 and 60 to 160 s; maps and a quarter as many reduces.
+    """docs/papers/dress.md 5.3: 100 containers, 20 jobs 5 s apart; small ones are 2 to 9 wide and
+    run 30 to 70 s, large ones 20 to 60 and 60 to 160 s; maps and a quarter as many reduces.
     """
     dice = Random(seed)  # noqa: S311 - dice
 

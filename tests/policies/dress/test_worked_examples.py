@@ -1,4 +1,4 @@
-"""The figures of the paper's text that can be recomputed (specification 4.1, 4.2)."""
+"""The figures of the paper's text that can be recomputed (docs/papers/dress.md 4.1, 4.2)."""
 
 import pytest
 

@@ -72,7 +72,7 @@ def test_figures_8_and_9_within_one_container(setting):
 
 
 def test_static_keeps_the_static_split_where_the_paper_does_not():
-    """Specification 2.6: unequal weights inside two organisations, under churn."""
+    """docs/papers/hdrf.md 2.6: unequal weights inside two organisations, under churn."""
     tree = {
         "a": {"cpu": {}, "gpu": {"weight": 2}},
         "b": {"cpu": {"weight": 2}, "gpu": {}},

@@ -1,4 +1,4 @@
-"""The properties of H-DRF (specification 5), on random trees."""
+"""The properties of H-DRF (docs/papers/hdrf.md 5), on random trees."""
 
 from collections import Counter
 

@@ -30,7 +30,7 @@ def fig4(*tasks: int) -> tuple[Node, dict[str, Node]]:
 
 @pytest.mark.parametrize("setting", LETTER)
 def test_the_walk_through_fig_4(setting):
-    """With 5, 5 and 10 tasks n2's vector is (0.5, 0.5) of the cluster (section 3.4)."""
+    """With 5, 5 and 10 tasks n2's vector is (0.5, 0.5) of the cluster (the paper's section 3.4)."""
     root, by = fig4(5, 5, 10)
     found = update_shares(root, (10, 10), (True, True), setting)
     assert found[by["n2"]].vector == (5, 5)
@@ -87,7 +87,9 @@ def test_an_empty_active_child_makes_its_parent_count_nothing(setting):
 
 
 def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
-    """Specification 2.9: M is where the least child is with its next task; nobody is scaled up."""
+    """docs/papers/hdrf.md 2.9: M is where the least child is with its next task; nobody is scaled
+    up.
+    """
     leaves = [leaf("a", (2, 0), 0), leaf("b", (1, 0), 3), leaf("c", (1, 0), 1)]
     root = Node("r", children=[Node("n", children=leaves)])
     found = update_shares(root, (10, 10), (True, True), "look_ahead")
@@ -97,7 +99,7 @@ def test_looking_ahead_an_empty_child_lets_its_siblings_count_one_task():
 
 
 def test_blocked_is_who_fits_nowhere_now_whatever_is_free_in_sum():
-    """Specification 2.9: its siblings are not held down to what it has."""
+    """docs/papers/hdrf.md 2.9: its siblings are not held down to what it has."""
     root, by = fig4(5, 4, 3)
     found = update_shares(root, (10, 10), (True, True), "static", {by["a"], by["b"]})
     assert not found[by["c"]].active
@@ -143,21 +145,23 @@ def test_saturated_is_what_the_largest_demanded_task_does_not_find():
 
 
 def test_a_resource_of_which_there_is_nothing_counts_in_no_share():
-    """Specification 2.8; and who holds nothing has the share 0."""
+    """docs/papers/hdrf.md 2.8; and who holds nothing has the share 0."""
     assert dominant_share((4, 1), (10, 0)) == 0.4
     assert dominant_share((0, 0), (10, 10)) == 0
     assert dominant_share((9, 1), (10, 10), over=[1]) == 0.1
 
 
 def test_plain_sums_are_what_starves():
-    """Per-level DRF sees n2 at 1.0 (section 3.3); over Y alone it is at 0.4."""
+    """Per-level DRF sees n2 at 1.0 (the paper's section 3.3); over Y alone it is at 0.4."""
     root, by = fig4(5, 4, 10)
     assert plain_shares(root, (10, 10))[by["n2"]] == 1.0
     assert plain_shares(root, (10, 10), over=[0])[by["n2"]] == 0.4
 
 
 def test_collapsed_weights_are_products_along_the_path():
-    """Section 3.2: n1,1 gets 1/2, each leaf of n2 1/4; whoever does not count gets nothing."""
+    """The paper's section 3.2: n1,1 gets 1/2, each leaf of n2 1/4; whoever does not count gets
+    nothing.
+    """
     root, by = fig4(0, 0, 0)
     fixed = collapsed_weights(root)
     assert [fixed[by[n]] for n in "abc"] == [0.5, 0.25, 0.25]
@@ -166,7 +170,7 @@ def test_collapsed_weights_are_products_along_the_path():
 
 
 def test_the_target_of_recalculated_weights_does_not_overpay_a_sibling():
-    """Specification 2.3: a1 stops at 0.1, so a2 is to have 0.4 and b 0.5, not 0.45 each."""
+    """docs/papers/hdrf.md 2.3: a1 stops at 0.1, so a2 is to have 0.4 and b 0.5, not 0.45 each."""
     a1, a2, b = leaf("a1", (1,), 10, wants=False), leaf("a2", (1,)), leaf("b", (1,))
     root = Node("r", children=[Node("a", children=[a1, a2]), b])
     target = collapsed_target(root, (100,))

@@ -34,7 +34,7 @@ SLOT_WEIGHTS = {"n2,2": 2.0, "n2,3": 2.0}
 
 @pytest.mark.parametrize("rule", ROUNDS)
 def test_480_slots_are_divided_by_weight(rule):
-    """Section 2.1: n1 has 240, the children of n2 48, 96 and 96, whatever the rule."""
+    """The paper's section 2.1: n1 has 240, the children of n2 48, 96 and 96, whatever the rule."""
     running = Running(rule, tree(SLOTS, SLOT_WEIGHTS), (480,))
     assert running.tasks == [240, 48, 96, 96]
 
@@ -113,7 +113,7 @@ def test_the_fluid_fill_gives_the_papers_shares(spec, shares):
 
 
 def test_per_level_drf_starts_right_and_starves_under_churn():
-    """Section 3.3: n2,1 loses a task each time, till n1,1 has all CPUs."""
+    """The paper's section 3.3: n2,1 loses a task each time, till n1,1 has all CPUs."""
     running = Running("per_level_drf", tree(FIG_4), (10, 10))
     seen = [running.tasks]
     for _ in range(6):
@@ -123,7 +123,9 @@ def test_per_level_drf_starts_right_and_starves_under_churn():
 
 
 def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
-    """Section 3.2, Fig 4 with n1,1 = (1,1): 2/3, 1/3, 1/3, so n2 has 33 % of anything for 50 %."""
+    """The paper's section 3.2, Fig 4 with n1,1 = (1,1): 2/3, 1/3, 1/3, so n2 has 33 % of anything
+    for 50 %.
+    """
     for rule in ("collapsed_fixed", "collapsed_recalculated"):
         running = Running(rule, tree(FIG_4_BOTH), (12, 12))
         assert running.tasks == [8, 4, 4]
@@ -134,7 +136,7 @@ def test_collapsed_weights_leave_an_inner_node_below_its_guarantee():
 
 
 def test_collapsed_weights_are_right_for_one_resource():
-    """Section 3.2, all three (1,0): 0.5, 0.25, 0.25."""
+    """The paper's section 3.2, all three (1,0): 0.5, 0.25, 0.25."""
     spec = {"n1": {"a": (1, 0)}, "n2": {"b": (1, 0), "c": (1, 0)}}
     for rule in ("collapsed_fixed", "collapsed_recalculated"):
         assert Running(rule, tree(spec), (12, 12)).tasks == [6, 3, 3]
@@ -149,7 +151,9 @@ def test_rescaling_alone_favours_who_has_a_small_sibling():
 
 
 def test_ignoring_blocked_nodes_alone_starves_under_churn():
-    """Section 3.4: n2,1 needs a little GPU, so n2,2 is not blocked when one of its tasks ends."""
+    """The paper's section 3.4: n2,1 needs a little GPU, so n2,2 is not blocked when one of its
+    tasks ends.
+    """
     running = Running("ignore_blocked_only", tree(SMALL_TASKS), (100, 100))
     assert running.tasks == [5, 5, 95]
     running.churn(20)
@@ -190,8 +194,8 @@ MANY = [((5, 1), 4, (2, 2)), ((60, 60), 40, (20, 20)), ((60, 1), 40, (20, 20)),
 
 @pytest.mark.parametrize(("counts", "slots", "want"), MANY)
 def test_more_leaves_than_slots_do_not_take_a_siblings_half(counts, slots, want):
-    """Specification 2.9: one leaf of each two has no task, and the organisations share alike. By
-    the letter of the paper M is then 0 on both sides, and ties decide.
+    """docs/papers/hdrf.md 2.9: one leaf of each two has no task, and the organisations share alike.
+    By the letter of the paper M is then 0 on both sides, and ties decide.
     """
 
     def shared(rule: str) -> tuple[int, ...]:
@@ -216,7 +220,7 @@ def test_more_leaves_than_slots_do_not_take_a_siblings_half(counts, slots, want)
     ],
 )
 def test_shares_over_saturated_resources_too_keep_the_static_split(rule, tasks):
-    """Specification 2.6: both resources full, unequal weights inside the organisations."""
+    """docs/papers/hdrf.md 2.6: both resources full, unequal weights inside the organisations."""
     root = tree(BOTH_FULL, BOTH_FULL_WEIGHTS)
     assert list(static_hdrf_tasks(root, (120, 120)).values()) == pytest.approx(
         [40, 80, 80, 40], abs=1
@@ -232,7 +236,7 @@ def test_shares_over_saturated_resources_too_keep_the_static_split(rule, tasks):
     [("look_ahead", 0.5), ("static", 0.5), ("cap", 0.5), ("prose", 0.2 / 1.1)],
 )
 def test_a_blocked_sibling_that_enters_whole_takes_a_leaf_its_guarantee(rule, share):
-    """Specification 2.6: a2 (GPU, .8 mem) fills the GPUs; unscaled, a1 settles at
+    """docs/papers/hdrf.md 2.6: a2 (GPU, .8 mem) fills the GPUs; unscaled, a1 settles at
     (1 - e) / (1 + d), below its guarantee of 1/4.
     """
     root = tree({"a": {"a1": (10, 0, 1), "a2": (0, 10, 8)}, "b": {"b1": (10, 0, 0)}})

@@ -1,4 +1,4 @@
-"""Which job gets the next container, and what AMs may still obtain (specification 2.7)."""
+"""Which job gets the next container, and what AMs may still obtain (docs/papers/dress.md 2.7)."""
 
 from __future__ import annotations
 

@@ -260,8 +260,8 @@ def _carry(job: Job, container: Container) -> None:
 
 
 def _add(total: list[float], phase: Phase, expected: float) -> None:
-    """Releases as amounts, each of the mean size of the phase's running tasks (specification
-    2.8).
+    """Releases as amounts, each of the mean size of the phase's running tasks
+    (docs/papers/dress.md 2.8).
     """
     sizes = phase.running.values()
     for r in range(len(total)):

@@ -16,8 +16,8 @@ NOT_NEGATIVE = ("start_threshold", "finish_threshold", "age_ms", "hold_after_ms"
 
 @dataclass(frozen=True)
 class Options:
-    """What the paper fixes, what the specification resolves, and from ``eager`` on what goes beyond
-    both. Raises ValueError on what cannot be.
+    """What the paper fixes, what docs/papers/dress.md resolves, and from ``eager`` on what goes
+    beyond both. Raises ValueError on what cannot be.
     """
 
     theta: float = 0.10

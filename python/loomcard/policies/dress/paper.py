@@ -1,5 +1,5 @@
-"""The paper's rules as functions: who is small, Equation 9, and Algorithm 3 (specification 2.2,
-2.5, 2.6, 2.8).
+"""The paper's rules as functions: who is small, Equation 9, and Algorithm 3 (docs/papers/dress.md
+2.2, 2.5, 2.6, 2.8).
 
 The paper's SD (small demand) is SMALL here, its LD is LARGE. Vectors are amounts, one number a
 resource type, in the order of the cluster's. With one type they count containers, as the paper
@@ -43,8 +43,8 @@ def classify(demand: Vector, total: Vector, theta: float = 0.10) -> str:
     """LARGE where demand_r > theta * total_r for some type that is asked for, else SMALL.
 
     A demand of exactly the border is small; a type that is asked for and is nowhere makes a job
-    large. The paper takes A_c for Tot_R: on a full cluster every job would be large (defect 1).
-    Rounded, for 0.29 * 100 is less than 29 in floating point.
+    large. The paper takes A_c for Tot_R: on a full cluster every job would be large
+    (docs/papers/dress.md 3-1). Rounded, for 0.29 * 100 is less than 29 in floating point.
     """
     pairs = zip(demand, total, strict=True)
     return LARGE if any(d > 0 and d > round(theta * t, 9) for d, t in pairs) else SMALL
@@ -56,8 +56,9 @@ def phase_cum(
     """What a phase has released by ``t``: (t - gamma)/dps * c, the ramp of Eq 9, which then stays
     at ``c``; 0 before ``alpha``, the start of the job.
 
-    A dps below ``tau`` counts as ``tau``: all tasks may have started at once (defect 16). Printed,
-    each tick counts the ramp from its beginning, though most of it was seen free already.
+    A dps below ``tau`` counts as ``tau``: all tasks may have started at once (docs/papers/dress.md
+    3-16). Printed, each tick counts the ramp from its beginning, though most of it was seen free
+    already.
     """
     if alpha is None or gamma is None or t <= gamma:
         return 0.0
@@ -94,7 +95,7 @@ class Outlook:
     """A_c1 and A_c2."""
     releases: tuple[Vector, Vector]
     """F_1 and F_2: releases alone; the paper's F_k has A_c in it and Algorithm 3 adds it again
-    (defect 14)."""
+    (docs/papers/dress.md 3-14)."""
     asks: tuple[Sequence[Vector], Sequence[Vector]]
     """The whole pending demand of each job of either category, in order of submission."""
 
@@ -115,7 +116,7 @@ def adjust(delta: float, outlook: Outlook, rule: Rule) -> tuple[float, str]:
 
     Over several types "a >= p" is meant of each, the surplus is min_r (A_r + F_r - P_r) / Tot_r, a
     demand fits where it does in every type, and what is moved counts by its dominant share
-    (specification 2.8). With one type this is the paper's count of containers.
+    (docs/papers/dress.md 2.8). With one type this is the paper's count of containers.
     """
     total = outlook.total
     small, large = (
@@ -125,7 +126,7 @@ def adjust(delta: float, outlook: Outlook, rule: Rule) -> tuple[float, str]:
     a1, a2 = (plus(a, f) for a, f in zip(outlook.free, outlook.releases, strict=True))
     p1, p2 = (add_up(asks, len(total)) for asks in (small, large))
     if not small and not large:
-        wanted, branch = delta, "idle"  # the reserve stays (defect 25)
+        wanted, branch = delta, "idle"  # the reserve stays (docs/papers/dress.md 3-25)
     elif (surplus := _surplus(a1, p1, total)) >= 0:
         wanted, branch = delta - surplus, "shrink"
     elif (surplus := _surplus(a2, p2, total)) >= 0:
@@ -155,7 +156,8 @@ def _pack(
         moved = [max(0.0, x) for x in less(small[i], a1)]
         a1 = [max(0.0, x) for x in less(a1, small[i])]
         a2 = less(a2, moved)
-        shares += dominant(moved, total)  # what SMALL's own leftover does not pay for (defect 22)
+        # What SMALL's own leftover does not pay for (docs/papers/dress.md 3-22).
+        shares += dominant(moved, total)
         i += 1
     if rule.pack == "partial" and i < len(small):
         shares += dominant(_part(less(small[i], a1), a2), total)

@@ -1,8 +1,10 @@
-"""Algorithms 1 and 2: from starts and ends of a job's tasks to its phases (specification 2.4).
+"""Algorithms 1 and 2: from starts and ends of a job's tasks to its phases (docs/papers/dress.md
+2.4).
 
 Times are ms. A phase is a group of tasks that do the same work in parallel. It is seen by a burst
 of starts (Algorithm 1), releases from a burst of ends on (Algorithm 2), and passes those that trail
-on to the next. Everything is evaluated on ticks: silence cannot be seen by an event (defect 5).
+on to the next. Everything is evaluated on ticks: silence cannot be seen by an event
+(docs/papers/dress.md 3-5).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class Windows:
     ``finish`` ends let a phase release.
 
     For a phase of w tasks no threshold is above w - 1, or else a phase of five tasks or fewer could
-    never exceed the paper's 5 (defect 4).
+    never exceed the paper's 5 (docs/papers/dress.md 3-4).
     """
 
     window_ms: int = 10_000
@@ -178,7 +180,9 @@ class Tracker:
             self.forming = None
 
     def _pass_on(self, index: int, phase: Phase) -> None:
-        """Algorithm 2, lines 11-12: trailing tasks count to the next phase, once (defect 12)."""
+        """Algorithm 2, lines 11-12: trailing tasks count to the next phase, once
+        (docs/papers/dress.md 3-12).
+        """
         trailing, phase.running = phase.running, {}
         phase.c -= len(trailing)
         phase.moved = True

@@ -73,7 +73,7 @@ class Dress(Options):
         return plan, m
 
     def tick(self, now_ms: int, m: Memory, pools: Pools) -> None:
-        """Specification 2.1: phases are evaluated, releases are forecast, delta is adjusted."""
+        """Evaluate phases, forecast releases, adjust delta (docs/papers/dress.md 2.1)."""
         pools.jobs.evaluate(now_ms)
         pools.measure()
         pools.update()

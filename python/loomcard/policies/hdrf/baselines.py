@@ -36,7 +36,7 @@ class _Baseline(Descent):
 
 @dataclass(frozen=True)
 class PerLevelDRF(_Baseline):
-    """DRF at each queue by plain sums, the naive form of H-DRF: starves (section 3.3).
+    """DRF at each queue by plain sums, the naive form of H-DRF: starves (the paper's section 3.3).
 
     ``stop_at_blocked``: nobody is served past a leaf that cannot be, as the CapacityScheduler of
     the paper's day did: resources idle though others want them. ``headroom`` and ``leaf``: as of
@@ -85,7 +85,7 @@ class CollapsedFixed(_Baseline):
     """Flat weighted DRF over the leaves, each with the product of weights on its path.
 
     Every queue and every application that is there counts as a sibling, demanding or not: variant A
-    of section 2.3. ``headroom`` and ``leaf``: as of hdrf.
+    of docs/papers/hdrf.md 2.3. ``headroom`` and ``leaf``: as of hdrf.
     """
 
     rule = "collapsed_fixed"
@@ -95,8 +95,8 @@ class CollapsedFixed(_Baseline):
 class CollapsedRecalculated(_Baseline):
     """Flat weighted DRF whose weights follow who demands: the leaf furthest below its target first.
 
-    Targets are those of variant B of section 2.3, filled anew for each task. ``headroom`` and
-    ``leaf``: as of hdrf.
+    Targets are those of variant B of docs/papers/hdrf.md 2.3, filled anew for each task.
+    ``headroom`` and ``leaf``: as of hdrf.
     """
 
     rule = "collapsed_recalculated"

@@ -324,7 +324,9 @@ class Forest:
             tree.put(leaf, partition.fractions(mine), wants)
 
     def _close(self, queue: Queue) -> None:
-        """At its maximum a queue wants nothing, whatever is asked for in it (specification 6g)."""
+        """At its maximum a queue wants nothing, whatever is asked for in it (docs/papers/hdrf.md
+        6g).
+        """
         assert queue.maximum is not None
         used, most = queue.used, queue.maximum
         for partition in self.partitions.values():

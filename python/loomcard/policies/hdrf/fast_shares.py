@@ -1,4 +1,4 @@
-"""The shares of ``look_ahead`` kept up from event to event (section 2.7 of the specification).
+"""The shares of ``look_ahead`` kept up from event to event (docs/papers/hdrf.md 2.7).
 
 What ``update_shares`` works out for a whole tree, this keeps: a start or a finish costs O(depth *
 (types + kinds of leaf + log leaves)), but for the entries of sorted lists that move in memory; the

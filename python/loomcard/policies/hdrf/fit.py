@@ -33,7 +33,7 @@ class Kind:
 class Servers:
     """The servers of a cluster. With ``headroom`` a task goes only where the component-wise largest
     of the wanted tasks that an empty server of its kind could run would fit, in what the task needs
-    (specification 2.5-16); else where there is room for it.
+    (docs/papers/hdrf.md 2.5-16); else where there is room for it.
     """
 
     def __init__(self, ledger: ClusterState, headroom: bool) -> None:

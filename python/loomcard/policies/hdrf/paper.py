@@ -13,8 +13,8 @@ Vector = Sequence[float]
 
 Setting = Literal["look_ahead", "static", "cap", "prose"]
 SETTINGS: tuple[str, ...] = get_args(Setting)
-"""How children enter their parent (specification 2.6 and 2.9): ``look_ahead`` is for whole tasks on
-servers, ``prose`` the letter of the paper.
+"""How children enter their parent (docs/papers/hdrf.md 2.6 and 2.9): ``look_ahead`` is for
+whole tasks on servers, ``prose`` the letter of the paper.
 """
 
 
@@ -129,7 +129,7 @@ def largest_demand(
 
 
 def unsaturated(free: Vector, largest: Sequence[float]) -> tuple[bool, ...]:
-    """Y as one flag a resource: free[r] > 0 and free[r] >= q[r] (specification 2.5-11)."""
+    """Y as one flag a resource: free[r] > 0 and free[r] >= q[r] (docs/papers/hdrf.md 2.5-11)."""
     return tuple(left > 0 and left >= most for left, most in zip(free, largest, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Preemption for H-DRF (section 6d of the specification): what a leaf is guaranteed and waits for
+"""Preemption for H-DRF (docs/papers/hdrf.md 6d): what a leaf is guaranteed and waits for
 is taken from those that hold most beyond their own guarantee.
 
 It cannot loop: a victim, and each queue above it that does not also hold the starved leaf, keeps

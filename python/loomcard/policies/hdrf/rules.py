@@ -58,13 +58,13 @@ def by_weight(share: Mapping[Node, float]) -> Mapping[Node, Rank]:
 
 
 def per_level_drf(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
-    """The same descent by plain sums: naive H-DRF, which starves (section 3.3)."""
+    """The same descent by plain sums: naive H-DRF, which starves (the paper's section 3.3)."""
     return by_weight(plain_shares(root, capacity))
 
 
 def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank]:
     """Rescaling to the least share among all children that want more, as if nothing were ever
-    saturated (section 3.4's first step).
+    saturated (first step of the paper's section 3.4).
     """
     found = update_shares(root, capacity, (True,) * len(capacity), "prose")
     return by_weight({n: a.share for n, a in found.items()})
@@ -73,8 +73,8 @@ def rescale_only(root: Node, capacity: Vector, *_: object) -> Mapping[Node, Rank
 def ignore_blocked_only(
     root: Node, capacity: Vector, y: Sequence[bool], *_: object
 ) -> Mapping[Node, Rank]:
-    """Plain sums, compared over the resources that are not saturated: section 3.4 without its
-    rescaling.
+    """Plain sums, compared over the resources that are not saturated: the paper's section 3.4
+    without its rescaling.
     """
     over = [r for r, room in enumerate(y) if room]
     return by_weight(plain_shares(root, capacity, over))
@@ -135,7 +135,7 @@ def collapsed_target(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, float]:
     """What variant B gives each leaf, as a dominant share: flat weighted DRF that fills from empty
-    (specification 2.3).
+    (docs/papers/hdrf.md 2.3).
 
     Between two renewals each open leaf's share grows at the rate of its weight; when one has all
     that it wants or a resource it needs is full, it no longer counts as a sibling, and the weights
