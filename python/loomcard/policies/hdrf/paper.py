@@ -53,9 +53,14 @@ class Node:
             self.add(child)
 
     def add(self, child: Node) -> None:
-        """One more child, the last."""
+        """One more child, behind those whose ``order`` is not greater: sums of floats depend on the
+        order of siblings, which must not depend on when each one came.
+        """
         child.parent = self
+        last = next(reversed(self.children), child)
         self.children[child] = None
+        if child.order < last.order:
+            self.children = dict.fromkeys(sorted(self.children, key=lambda n: n.order))
 
     @property
     def name(self) -> Any:
