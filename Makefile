@@ -18,7 +18,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos compiled clean
+.PHONY: help setup environment demo test lint docs unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf chaos compiled clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -48,15 +48,23 @@ $(JARS): $(JAVA_SOURCES) | environment
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
 	@$(BIN)/loomcard demo
 
-test: setup $(YARN_TESTS) lint java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
+test: setup $(YARN_TESTS) lint docs java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/pytest
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
-	@$(BIN)/ruff check python tests benchmarks
-	@$(BIN)/ruff format --check -q python tests benchmarks || \
-	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks" >&2; exit 1; }
+	@$(BIN)/ruff check python tests benchmarks docs/mkdocs_hook.py
+	@$(BIN)/ruff format --check -q python tests benchmarks docs/mkdocs_hook.py || \
+	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks docs/mkdocs_hook.py" >&2; exit 1; }
 	@$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
+
+docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Schemas, into build/site
+	@mkdir -p build
+	@PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.made
+	@$(BIN)/pip install -q --no-input --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 java: setup  ## Java style and tests, and Error Prone
 	@$(MVN) verify
@@ -115,4 +123,4 @@ chaos: setup  ## 500 overlapping faults on the real shim, and what must hold aft
 	@$(BIN)/python -m benchmarks.chaos
 
 clean:  ## everything that setup made
-	rm -rf $(VENV) .venv-compiled jvm-bridge/target jvm-bridge/*/target
+	rm -rf $(VENV) .venv-compiled build jvm-bridge/target jvm-bridge/*/target

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
+import loomcard
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -58,6 +60,16 @@ def test_documents_link_to_what_is_there(path: Path) -> None:
     """A relative link leads to a file of the repository."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_api_reference_has_each_public_name_once() -> None:
+    """What a policy may import is on the page; the docstrings say the rest."""
+    shown = re.findall(
+        r"^::: loomcard\.(\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE
+    )
+    missing = sorted(set(loomcard.__all__) - set(shown))
+    assert missing == [], f"add '::: loomcard.{missing[0]}' to a group of docs/api.md"
+    assert sorted(shown) == sorted(loomcard.__all__)
 
 
 SECTION = r"\d+(?:\.\d+)?(?:-\d+|[a-z]\b)?"
@@ -123,7 +135,7 @@ def test_the_top_level_holds_the_parts_and_nothing_else() -> None:
         "tests",
     }
     texts = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE", "NOTICE"}
-    tools = {"Dockerfile", "Makefile", "docker-compose.yml", "pyproject.toml"}
+    tools = {"Dockerfile", "Makefile", "docker-compose.yml", "mkdocs.yml", "pyproject.toml"}
     found = {name.split("/")[0] for name in tracked()}
     assert {
         n for n in found - rooms - texts - tools if not n.startswith((".git", ".docker"))
