@@ -1,40 +1,184 @@
-"""Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster."""
+"""Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster.
+
+What is exported here is what a policy may use; Loomcard's own policies use nothing else.
+"""
 
 from loomcard.api import PLAN_API
-from loomcard.api.fill import fill
+from loomcard.api.dag_hint import Dag, DagStage, read_dag, write_dag
+from loomcard.api.entitlement import potential
+from loomcard.api.fill import (
+    ALL,
+    RESERVED,
+    SHARE,
+    Entry,
+    ExhaustedShapes,
+    MemberIndex,
+    Order,
+    fill,
+    members_of,
+    only_shape_of,
+    report_waiting,
+    serve_application,
+    take_turn,
+)
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.headroom import EVERYBODY, Amounts, headroom_by_user
+from loomcard.api.hold import (
+    HOLD_AFTER_MS,
+    HOLDS,
+    HoldRules,
+    no_room,
+    serve_holds,
+    want_first,
+    want_room,
+)
+from loomcard.api.orders import by_priority
+from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
 from loomcard.api.policy import Policy
+from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
+from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
 from loomcard.api.report import shown
-from loomcard.api.view import NO_FIT, NOTHING, WITHHELD, ClusterView, TurnResult
-from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
+from loomcard.api.view import (
+    NO_FIT,
+    NOTHING,
+    WITHHELD,
+    ClusterView,
+    TurnResult,
+    applications_below,
+    asks_below,
+)
+from loomcard.model.events import (
+    ApplicationAdded,
+    ApplicationRemoved,
+    AskChanged,
+    AttemptAdded,
+    AttemptRegistered,
+    AttemptRemoved,
+    ContainerAdded,
+    ContainerCompleted,
+    ContainerResized,
+    ContainerStarted,
+    Event,
+    NodeAdded,
+    NodeHeartbeat,
+    NodeRelabelled,
+    NodeRemoved,
+    NodeResized,
+    Refused,
+    TimerFired,
+)
+from loomcard.model.fit_index import SHAPES_KEPT, FitIndex, Shape
+from loomcard.model.holds import why_never
+from loomcard.model.limits import own_limit
+from loomcard.model.objects import (
+    Application,
+    Ask,
+    AskKey,
+    Attempt,
+    Container,
+    Hold,
+    Member,
+    Node,
+    Partition,
+    Queue,
+)
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource
+from loomcard.model.resource import Resource, add_all, fits, room_for, share, subtract_all
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALL",
+    "AT_ONCE_MS",
+    "EVERYBODY",
+    "HOLDS",
+    "HOLD_AFTER_MS",
     "NOTHING",
     "NO_FIT",
     "PLAN_API",
+    "RESERVED",
+    "SHAPES_KEPT",
+    "SHARE",
     "WITHHELD",
+    "Amounts",
     "Application",
+    "ApplicationAdded",
+    "ApplicationRemoved",
     "Ask",
+    "AskChanged",
     "AskKey",
     "Attempt",
+    "AttemptAdded",
+    "AttemptRegistered",
+    "AttemptRemoved",
     "ClusterView",
     "Container",
+    "ContainerAdded",
+    "ContainerCompleted",
+    "ContainerResized",
+    "ContainerStarted",
+    "Dag",
+    "DagStage",
+    "Entry",
+    "Estimates",
+    "Event",
+    "ExhaustedShapes",
+    "Finished",
+    "FitIndex",
+    "Hold",
+    "HoldRules",
+    "Level",
     "Member",
+    "MemberIndex",
     "Node",
+    "NodeAdded",
+    "NodeHeartbeat",
+    "NodeRelabelled",
+    "NodeRemoved",
+    "NodeResized",
+    "Order",
+    "Partition",
     "Plan",
     "PlanError",
     "Policy",
     "Queue",
     "Reason",
+    "Refused",
     "Resource",
+    "Shape",
+    "TimerFired",
     "TurnResult",
+    "WeighsWork",
+    "add_all",
+    "applications_below",
+    "asks_below",
+    "by_priority",
+    "draw",
     "fill",
+    "fill_tree",
+    "fits",
+    "headroom_by_user",
+    "members_of",
+    "no_room",
+    "only_shape_of",
+    "own_limit",
+    "pick",
+    "potential",
+    "read_dag",
     "register",
+    "report_waiting",
+    "room_for",
+    "serve_application",
+    "serve_holds",
+    "share",
     "shown",
+    "subtract_all",
+    "take_turn",
+    "want_first",
+    "want_room",
+    "why_never",
+    "write_dag",
 ]

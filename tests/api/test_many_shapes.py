@@ -76,8 +76,8 @@ def test_who_may_have_nothing_is_looked_at_once_not_for_each_shape(policy, monke
     made.ask(2, 1)
     made.round()
     looked = []
-    top = fill.Index.top
-    monkeypatch.setattr(fill.Index, "top", lambda *given: looked.append(1) or top(*given))
+    top = fill.MemberIndex.top
+    monkeypatch.setattr(fill.MemberIndex, "top", lambda *given: looked.append(1) or top(*given))
     for _ in range(5):
         made.tell(r.TimerFired(made.now, 1))
         assert made.round(1000) == []

@@ -198,5 +198,5 @@ def test_who_has_its_share_is_kept_once_however_often_a_task_of_it_ends():
         engine.complete(min(engine.containers))
     tree = engine.session.tree
     assert tree is not None
-    [level] = tree.instances[1].view._indexes["levels"].values()
+    [level] = tree.instances[1].view._cache.values["fill_tree"].values()
     assert len(level._held) < 100

@@ -26,7 +26,7 @@ def memory(cluster: Cluster) -> Memory:
 
 def pools(cluster: Cluster) -> Pools:
     """Its two pools."""
-    return cluster.session.tree.instances[1].view._indexes["pools"]
+    return cluster.session.tree.instances[1].view._cache.values["pools"][0]
 
 
 def used(cluster: Cluster) -> tuple[int, int]:

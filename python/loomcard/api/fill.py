@@ -8,21 +8,20 @@ capacity come first.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Container, Iterable
+from functools import partial
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from mypy_extensions import mypyc_attr
 
 from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 from loomcard.api.plan import Plan
-from loomcard.api.view import WITHHELD
+from loomcard.api.view import WITHHELD, ClusterView
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
 from loomcard.model.objects import Application, Ask, Member, Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
-from loomcard.model.state import ClusterState
 
 ALL = 1 << 30
 """A count of containers that no round reaches."""
@@ -41,7 +40,7 @@ superseded ones by its identity. Any, since compiled code makes typed tuples ane
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Index:
+class MemberIndex:
     """The members of one queue in the order of one policy, kept from round to round.
 
     Applications stand in one heap for each shape of container that they ask for, so that those
@@ -56,10 +55,14 @@ class Index:
         self.entries: dict[Member, Entry] = {}
         self.heaps: dict[Shape | None, list[Entry]] = {}
         self.capacity_version = -1
-        self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
+        self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
         self._at: Shape | None = None  # the heap in which the top was found
         self._aside: list[tuple[Shape | None, Entry]] = []
-        queue.watchers.append(self.stale)
+
+    def attach(self, view: ClusterView) -> Self:
+        """Follow the changes below the queue from now on; returns the index."""
+        view.watch(self.queue, self.stale)
+        return self
 
     def refresh(self, version: int, order: Order, rebuild: bool = False) -> None:
         """Re-key what changed; all, when the capacity has another ``version``."""
@@ -76,7 +79,7 @@ class Index:
             self.rekey(order, member)
         if changed:
             self.stale.clear()
-            self.untold.update(dict.fromkeys(changed))
+            self.unreported.update(dict.fromkeys(changed))
 
     def rekey(self, order: Order, member: Member) -> None:
         """Give a changed member its new place; one that does not demand has none."""
@@ -175,30 +178,66 @@ _UNKNOWN = (None,)
 
 
 def fill(
-    plan: Plan, *, order: Order, live: bool = False, turn_containers: int = 1,
+    plan: Plan, *, order: Order, index: str = "fill", live: bool = False, turn_containers: int = 1,
     hold_after_ms: int = HOLD_AFTER_MS, goes_on: bool = False,
 ) -> Plan:  # fmt: skip
     """Grant containers to the scope's members, in order, until nothing fits.
 
     ``order``: a member's sort key; ties go by submission, then number. It may look at the member
     and at the cluster's capacity; if it looks at more, ``live=True`` re-keys every member at each
-    call. ``turn_containers``: how many containers a child queue's policy may grant in one turn;
-    one that demands alone may take all. ``hold_after_ms``: for how long the first in line of a leaf
-    queue is passed over, because it fits nowhere, before room is held for it; 0: none is.
-    ``goes_on``: the policy does nothing else in ``decide``, so that later turns of the round need
-    not call it (``plan.go_on``).
+    call. ``index``: the name under which the members are kept in this order from call to call; a
+    policy that fills by several orders names an index for each. ``turn_containers``: how many
+    containers a child queue's policy may grant in one turn; one that demands alone may take all.
+    ``hold_after_ms``: for how long the first in line of a leaf queue is passed over, because it
+    fits nowhere, before room is held for it; 0: none is. ``goes_on``: the policy does nothing else
+    in ``decide``, so that later turns of the round need not call it (``plan.go_on``).
+
+    Raises ValueError where the index was made for another order.
     """
     view = plan.view
-    frame = sys._getframe(1)
-    place = (frame.f_code.co_filename, frame.f_lineno)
-    index = view._indexes.get(place)
-    if index is None:
-        index = view._indexes[place] = Index(view.queue)
-    serving = _Fill(plan, index, order, live, turn_containers, hold_after_ms)
+    kept = view.cache(("fill", index), lambda: _Kept(MemberIndex(view.queue).attach(view), order))
+    kept.check(order, index)
+    serving = _Fill(plan, kept.index, order, live, turn_containers, hold_after_ms)
     if goes_on:
         plan.go_on = serving.run
     serving.run()
     return plan
+
+
+class _Kept:
+    """An index and the order that it is in."""
+
+    __slots__ = ("_order", "index")
+
+    def __init__(self, index: MemberIndex, order: Order) -> None:
+        self.index = index
+        self._order = _identity(order)
+
+    def check(self, order: Order, name: str) -> None:
+        if _identity(order) != self._order:
+            raise ValueError(
+                f"fill: index {name!r} is in the order of {_named(self._order)}, not of "
+                f"{_named(_identity(order))}: name another one, as in fill(..., index='second')"
+            )
+
+
+def _identity(order: Any) -> Any:
+    """What tells an order from another though it is made anew in each call, as a lambda, a partial
+    or a bound method is: the code that it runs, or else its class.
+    """
+    while isinstance(order, partial):
+        order = order.func
+    order = getattr(order, "__func__", order)
+    name = getattr(order, "__qualname__", None)
+    if name is None:
+        return type(order)
+    return getattr(order, "__code__", None) or (order.__module__, name)
+
+
+def _named(identity: Any) -> str:
+    if isinstance(identity, tuple):
+        return str(identity[1])
+    return str(getattr(identity, "co_qualname", None) or identity.__qualname__)
 
 
 class _Fill:
@@ -207,7 +246,7 @@ class _Fill:
     __slots__ = ("full", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
 
     def __init__(
-        self, plan: Plan, index: Index, order: Order, live: bool, turn_containers: int,
+        self, plan: Plan, index: MemberIndex, order: Order, live: bool, turn_containers: int,
         hold_after_ms: int,
     ) -> None:  # fmt: skip
         self.plan = plan
@@ -216,7 +255,7 @@ class _Fill:
         self.live = live
         self.turn_containers = turn_containers
         self.hold_after_ms = hold_after_ms
-        self.full = ExhaustedShapes(plan.view._ledger, plan.view._draft.full)
+        self.full = ExhaustedShapes(plan.view)
 
     def run(self) -> None:
         plan, index = self.plan, self.index
@@ -233,7 +272,7 @@ class _Fill:
             return
         _serve_applications(plan, index, self.order, self.full)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
-            tell(plan, index.untold)
+            report_waiting(plan, index.unreported)
             want_room(plan, index, self.hold_after_ms)
 
 
@@ -247,12 +286,12 @@ def members_of(queue: Queue) -> list[Member]:
 class ExhaustedShapes:
     """Which shapes fit nowhere any more; nothing is freed while a round lasts.
 
-    ``shared``: what earlier calls of the round found out already.
+    ``shared``: with what earlier calls of the round found out already, and for the later ones.
     """
 
-    def __init__(self, ledger: ClusterState, shared: set[Shape] | None = None) -> None:
-        self._ledger = ledger
-        self._shapes: set[Shape] = set() if shared is None else shared
+    def __init__(self, view: ClusterView, *, shared: bool = True) -> None:
+        self._ledger = view._ledger
+        self._shapes: set[Shape] = view.exhausted if shared else set()
 
     def __contains__(self, shape: object) -> bool:
         return shape in self._shapes
@@ -285,19 +324,21 @@ class ExhaustedShapes:
                 self._shapes.add(shape)
 
 
-def _serve_applications(plan: Plan, index: Index, order: Order, full: ExhaustedShapes) -> None:
+def _serve_applications(
+    plan: Plan, index: MemberIndex, order: Order, full: ExhaustedShapes
+) -> None:
     while not plan.spent and not full.everything():
         app = index.top(full)
         if app is None:
             break
-        if serve(plan, app, full):
+        if serve_application(plan, app, full):
             index.served(order, app)
         else:
             index.set_aside()
     index.put_back()
 
 
-def serve(
+def serve_application(
     plan: Plan, app: Any, full: ExhaustedShapes, most: Resource | None = None,
     reserved: Container[Any] = (),
 ) -> bool:  # fmt: skip
@@ -313,7 +354,7 @@ def serve(
             plan.wait(ask, RESERVED)
             continue
         if shape in full:
-            plan.wait(ask, no_room(plan.view._ledger, ask))
+            plan.wait(ask, no_room(plan.view, ask))
             continue
         limit = plan.limited(ask)
         if limit is not None:
@@ -335,21 +376,21 @@ def serve(
 def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: ExhaustedShapes) -> str:
     if plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
         full.add(shape)
-        return no_room(plan.view._ledger, ask)
+        return no_room(plan.view, ask)
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
 
 
-def tell(plan: Plan, untold: dict[Member, None]) -> None:
+def report_waiting(plan: Plan, unreported: dict[Member, None]) -> None:
     """Asks that came while the cluster was full were not looked at; they wait for room alike."""
-    for member in untold:
+    for member in unreported:
         if isinstance(member, Application):
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
-                    plan.wait(ask, plan.limited(ask) or no_room(plan.view._ledger, ask))
-    untold.clear()
+                    plan.wait(ask, plan.limited(ask) or no_room(plan.view, ask))
+    unreported.clear()
 
 
-def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
+def _give_turns(plan: Plan, index: MemberIndex, order: Order, count: int) -> None:
     while not plan.spent:
         child: Any = index.top()
         if child is None:
@@ -363,7 +404,7 @@ def _give_turns(plan: Plan, index: Index, order: Order, count: int) -> None:
 
 
 def take_turn(
-    plan: Plan, index: Index, child: Queue, count: int, limit: Resource | None = None
+    plan: Plan, index: MemberIndex, child: Queue, count: int, limit: Resource | None = None
 ) -> bool:
     """Let a child queue's policy decide; whether it took something. One that holds back leaves the
     index until its next change or timer.

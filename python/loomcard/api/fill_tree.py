@@ -13,17 +13,26 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.api.fill import ALL, SHARE, ExhaustedShapes, Index, Order, serve, take_turn, tell
-from loomcard.api.hold import HOLD_AFTER_MS, Rules, serve_holds, want_room
+from loomcard.api.fill import (
+    ALL,
+    SHARE,
+    ExhaustedShapes,
+    MemberIndex,
+    Order,
+    report_waiting,
+    serve_application,
+    take_turn,
+)
+from loomcard.api.hold import HOLD_AFTER_MS, HoldRules, serve_holds, want_room
 from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
 from loomcard.model.objects import Application, Ask, Member, Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
-from loomcard.model.state import ClusterState
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Level(Index):
+class Level(MemberIndex):
     """One queue of a walked tree: its members in the order of ``order``.
 
     ``order`` gives a member's sort key from the member and the cluster's capacity alone; ties go by
@@ -37,10 +46,10 @@ class Level(Index):
         super().__init__(queue, guarantees_first=False)
         self.order = order
 
-    def update(self, ledger: ClusterState) -> None:
-        """Re-key what changed since the last call; a level with books of its own looks first."""
-        if self.stale or self.capacity_version != ledger.capacity_version:
-            self.refresh(ledger.capacity_version, self.order)
+    def update(self, view: ClusterView) -> None:
+        """Re-key what changed since the last call; a level with state of its own looks first."""
+        if self.stale or self.capacity_version != view.capacity_version:
+            self.refresh(view.capacity_version, self.order)
 
     def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
         """Why the policy itself gives ``app`` nothing now; None if it may have a container."""
@@ -54,7 +63,7 @@ class Level(Index):
 Levels = dict[Queue, Level]
 
 
-class LevelRules(Rules):
+class LevelRules(HoldRules):
     """What the levels forbid is held for nobody either."""
 
     def __init__(self, levels: Levels) -> None:
@@ -78,25 +87,24 @@ def fill_tree(
     governs. ``hold_after_ms``: as of ``fill``.
     """
     view = plan.view
-    ledger = view._ledger
-    levels: Levels | None = view._indexes.get("levels")
-    if levels is None:
-        levels = view._indexes["levels"] = {q: level_of(q) for q in _governed(view.queue)}
+    levels: Levels = view.cache(
+        "fill_tree", lambda: {q: level_of(q).attach(view) for q in _governed(view.queue)}
+    )
     for level in levels.values():
-        level.update(ledger)
+        level.update(view)
     if plan.spent:
         return plan
     rules = LevelRules(levels)
-    if ledger.holds and serve_holds(plan, levels.__contains__, rules):
+    if view.holds and serve_holds(plan, levels.__contains__, rules):
         for level in levels.values():
-            level.update(ledger)
-    full, root = ExhaustedShapes(ledger, view._draft.full), levels[view.queue]
+            level.update(view)
+    full, root = ExhaustedShapes(view), levels[view.queue]
     while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
         pass
     for level in levels.values():
         level.put_back()
-        if level.queue.leaf and level.untold and not plan.spent:
-            tell(plan, level.untold)
+        if level.queue.leaf and level.unreported and not plan.spent:
+            report_waiting(plan, level.unreported)
         if level.queue.leaf and not plan.spent:
             want_room(plan, level, hold_after_ms, rules)
     return plan
@@ -134,7 +142,7 @@ def _serve_one(
 def _serve_application(plan: Plan, level: Level, app: Application, full: ExhaustedShapes) -> bool:
     reason = level.forbids(app)
     if reason is None:
-        return serve(plan, app, full, level.limit_of(app))
+        return serve_application(plan, app, full, level.limit_of(app))
     for ask in app.asks:  # this reason, whatever limits say too: held back, it is not told again
         if ask.count > 0:
             plan.wait(ask, reason)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from loomcard.model.objects import Queue
 from loomcard.model.resource import Resource
 
-Told = tuple[int, ...]
+Amounts = tuple[int, ...]
 """Amounts as plain data, which a memory may hold."""
 
 EVERYBODY = ""
 
 
-def rooms(leaf: Queue, free: Resource) -> dict[str, Told]:
+def headroom_by_user(leaf: Queue, free: Resource) -> dict[str, Amounts]:
     """By user, the least of ``free`` and of what the maxima along the path and the user limit
     leave, never below 0; where no user limit holds, ``EVERYBODY``'s alone.
     """

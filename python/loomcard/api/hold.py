@@ -8,23 +8,21 @@ ask that has waited longest, on the node that is likely to have enough soonest.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from mypy_extensions import mypyc_attr
 
-from loomcard.api.pending_plan import PendingPlan
 from loomcard.api.plan import Plan
+from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.holds import why_never
-from loomcard.model.objects import Application, Ask, AskKey, Hold, Node, Queue
-from loomcard.model.objects import Container as Running
+from loomcard.model.objects import Application, Ask, AskKey, Node, Queue
 from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, fits, subtract_all
+from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 
 if TYPE_CHECKING:
-    from loomcard.api.fill import Index
+    from loomcard.api.fill import MemberIndex
 
 HOLD_AFTER_MS = 1_000
 """How long an ask is passed over before room is held for it, unless a policy's option says else. 0:
@@ -37,21 +35,9 @@ HOLDS = "HOLDS"
 REVIEW_MS = 10_000
 """How often the node of a hold is chosen anew."""
 
-ASSUMED_MS = 60_000
-"""How long tasks run while none has completed."""
-
-OVERDUE = 4
-"""The part of the mean, as its divisor, that a container is given beyond it."""
-
-SERVICE = 3
-"""How many times the mean a container has run that is taken for a service."""
-
-NEVER = 1 << 40
-"""When the room of an AM is free, as long as no AM has ended."""
-
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Rules:
+class HoldRules:
     """What a policy adds to the limits of the queue tree when it holds room; a policy that adds
     something overrides it.
     """
@@ -69,11 +55,15 @@ class Rules:
         return True
 
 
-NO_RULES = Rules()
+NO_RULES = HoldRules()
 
 
 def serve_holds(
-    plan: Plan, governs: Callable[[Queue], bool], rules: Rules = NO_RULES, *, review: bool = True
+    plan: Plan,
+    governs: Callable[[Queue], bool],
+    rules: HoldRules = NO_RULES,
+    *,
+    review: bool = True,
 ) -> bool:
     """Grant what fits into the room held for it, before anybody else is served; whether anything
     was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
@@ -81,7 +71,7 @@ def serve_holds(
     """
     view, ledger = plan.view, plan.view._ledger
     granted = False
-    for hold in sorted(ledger.holds, key=lambda hold: _age(hold.ask)):
+    for hold in sorted(ledger.holds, key=lambda hold: age_of(hold.ask)):
         ask, app = hold.ask, hold.ask.application
         if plan.spent or not governs(app.queue):
             continue
@@ -104,7 +94,7 @@ def serve_holds(
     return granted
 
 
-def want_room(plan: Plan, index: Index, after_ms: int, rules: Rules = NO_RULES) -> None:
+def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: HoldRules = NO_RULES) -> None:
     """Say that the first in line of a leaf queue wants a hold, if it has been passed over for
     ``after_ms`` (0: never). Who has a hold, may have nothing, or asks for what no node has is not
     first in line.
@@ -126,7 +116,7 @@ def want_room(plan: Plan, index: Index, after_ms: int, rules: Rules = NO_RULES) 
     index.restore(left)
 
 
-def _age(ask: Ask) -> tuple[int, int, AskKey]:
+def age_of(ask: Ask) -> tuple[int, int, AskKey]:
     """Who has waited longest comes first, whatever the numbers are; ties by submission."""
     return ask.since_ms, ask.application.submitted_ms, ask.key
 
@@ -137,7 +127,7 @@ def want_first(
     """As ``want_room``, for a policy without a line: who has waited longest comes first."""
     view, ledger = plan.view, plan.view._ledger
     passed = view._draft.passed_over(after_ms) if after_ms else ()
-    for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=_age):
+    for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
         app = ask.application
         if ledger.holds.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
@@ -147,7 +137,7 @@ def want_first(
 
 
 def _first(
-    plan: Plan, app: Application, passed: Container[Shape], rules: Rules
+    plan: Plan, app: Application, passed: Container[Shape], rules: HoldRules
 ) -> tuple[bool, Ask | None]:
     """Whether anything that the application asks for may be granted if there is room, and of what
     has the same priority as the first such ask, the first that was passed over and fits nowhere:
@@ -175,116 +165,16 @@ def _possible(ledger: ClusterState, ask: Ask) -> bool:
     return any(why_never(ask, node) is None for node in ledger.nodes.values())
 
 
-def place_hold(draft: PendingPlan) -> None:
-    """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
-    may have, or choose the node of its oldest hold anew; for the next one where no node will do.
-    One ask a round: the choice looks at every node.
-    """
-    ledger = draft.ledger
-    draft.again = False  # who gets a hold is told so, whatever was told before
-    for ask in sorted(draft.wants, key=_age):
-        if ask.count <= 0 or ledger.limited(ask) is not None:
-            continue
-        before = len(ask.holds)
-        while ledger.holds.beyond(ask) is None:
-            found = soonest(ledger, ask, draft.now_ms)
-            if found is None:
-                break
-            _hold(draft, ask, found[1])
-        if len(ask.holds) > before:
-            return
-        old = ask.hold
-        if old is None or draft.now_ms - old.placed_ms < REVIEW_MS:
-            continue
-        if ledger.holds.beyond(ask, in_place_of=old) is None:
-            _review(draft, ask, old)
-            return
-
-
-def _review(draft: PendingPlan, ask: Ask, hold: Hold) -> None:
-    """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
-    will have it hardly later; give it up where no node will do.
-    """
-    ledger = draft.ledger
-    here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
-    found = soonest(ledger, ask, draft.now_ms)
-    if why_never(ask, hold.node) is not None:
-        here_ms = NEVER
-    if found is None and here_ms >= NEVER:
-        draft.release_hold(ask, draft.wants[ask])
-        return
-    node = hold.node  # to move would give up what is free there already
-    if found is not None and here_ms > 2 * found[0]:
-        makes_way = len(ask.holds) >= ask.application.queue.hold_nodes
-        if not makes_way and len(ask.holds) == 1:  # hold_share is what forbids another
-            draft.release_hold(ask, draft.wants[ask])
-            makes_way = True
-        node = found[1] if makes_way else node
-    _hold(draft, ask, node)
-
-
-def _hold(draft: PendingPlan, ask: Ask, node: Node) -> None:
-    draft.hold(ask, node, None, draft.wants[ask])
-    draft.wait(ask, where_held(ask))
-
-
 def where_held(ask: Ask) -> str:
     """The reason of an ask that waits for the room that is held for it."""
     return " ".join([HOLDS, *(hold.node.id for hold in ask.holds)])
 
 
-def soonest(ledger: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
-    """The node without a hold that is likely to have room for ``ask`` soonest, and in how many ms;
-    ties by number. None where it could run on none, or AMs stand in the way.
-    """
-    found = [
-        (in_ms, node.number)
-        for node in ledger.nodes.values()
-        if node.hold is None
-        and why_never(ask, node) is None
-        and (in_ms := room_in_ms(ledger, node, ask.size, now_ms)) < NEVER
-    ]
-    if not found:
-        return None
-    in_ms, number = min(found)
-    return in_ms, ledger.nodes[number]
-
-
-def room_in_ms(ledger: ClusterState, node: Node, size: Resource, now_ms: int) -> int:
-    """In how many ms a node is likely to have ``size`` free, if nothing else is started on it."""
-    lacking = list(map(sub, size, node.free))
-    if max(lacking) <= 0:
-        return 0
-    ends = [(left_ms(ledger, c, now_ms), c.number, c) for c in node.containers]
-    for in_ms, _, container in sorted(ends, key=lambda end: end[:2]):
-        subtract_all([lacking], container.size)
-        if max(lacking) <= 0:
-            return in_ms
-    return NEVER
-
-
-def left_ms(ledger: ClusterState, container: Running, now_ms: int) -> int:
-    """How long a container is likely to run on, if it runs as long as those of its application have
-    run in the mean, or any. Beyond the mean it is given a part of it, ``OVERDUE``; and one that
-    has run ``SERVICE`` times as long, to run as long again, so that services come last.
-    """
-    if container.preempting_since is not None:
-        return 0
-    own, lines = container.application.ran, ledger.lines
-    count, ran_ms = lines.masters_ran if container.is_am else own if own[0] else lines.ran
-    if not count:
-        if container.is_am:
-            return NEVER
-        count, ran_ms = 1, ASSUMED_MS
-    mean_ms = ran_ms // count
-    age_ms = now_ms - (container.started_ms or container.allocated_ms)
-    return max(mean_ms - age_ms, mean_ms // OVERDUE) if age_ms < SERVICE * mean_ms else age_ms
-
-
-def no_room(ledger: ClusterState, ask: Ask) -> str:
+def no_room(view: ClusterView, ask: Ask) -> str:
     """Why an ask that fits nowhere waits: what it would fit into is held for it, or for others, or
     there is no room at all.
     """
+    ledger = view._ledger
     if not ledger.holds:
         return Reason.NODE_FULL
     if ask.holds:

@@ -79,9 +79,7 @@ class Estimates:
         """Those of an instance, told what happened since its last call; ``finished`` is its
         memory, and is brought up to date.
         """
-        found: Estimates | None = view._indexes.get("estimates")
-        if found is None:
-            found = view._indexes["estimates"] = Estimates(assumed_ms)
+        found = view.cache("estimates", lambda: Estimates(assumed_ms))
         found.finished = finished
         if found.capacity != view.cluster_capacity:
             found.capacity = view.cluster_capacity

@@ -6,18 +6,22 @@ It is live: what the plan allocates shows in it at once (``node.available``, ``a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import sub
 from typing import Any, TypeVar
 
+from loomcard.api.cache import Cache
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.model.events import Change, Event
+from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Hold, Member, Node, Partition, Queue
+from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.state import ClusterState
 
 Kind = TypeVar("Kind", bound=Event)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -96,7 +100,7 @@ class ClusterView:
         self._report_due_ms = 0
         self._turn: Callable[[Queue, int, Resource | None], TurnResult] | None = None
         self._entitlement: Callable[[Queue], Resource] | None = None
-        self._indexes: dict[Any, Any] = {}
+        self._cache = Cache()
         self.queue = queue
         self.now_ms = draft.now_ms
         self.version = 0
@@ -116,10 +120,36 @@ class ClusterView:
         """Count of live nodes."""
         return len(self._ledger.nodes)
 
+    def node(self, number: int) -> Node | None:
+        """The live node of a number; None if there is none any more."""
+        return self._ledger.nodes.get(number)
+
+    @property
+    def hosts(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the live nodes on each host, as ``ask.hosts`` names it."""
+        return self._ledger.hosts
+
+    @property
+    def racks(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the live nodes in each rack, as ``ask.racks`` names it."""
+        return self._ledger.racks
+
     @property
     def cluster_capacity(self) -> Resource:
         """Sum of the live nodes' capacities."""
         return self._ledger.capacity
+
+    @property
+    def capacity_version(self) -> int:
+        """Changes whenever shares of the whole do: with nodes, their capacities and labels, and
+        with the configuration. What was computed from capacities is to be computed again.
+        """
+        return self._ledger.capacity_version
+
+    @property
+    def zero(self) -> Resource:
+        """No amount of any resource type."""
+        return self._ledger.zero
 
     @property
     def capacity(self) -> Resource:
@@ -129,6 +159,19 @@ class ClusterView:
         if self._entitlement is None:
             return self._ledger.capacity
         return self._entitlement(self.queue)
+
+    @property
+    def root(self) -> Queue:
+        """The root of the whole queue tree, which is more than the scope."""
+        return self._ledger.queues[0]
+
+    def find_queue(self, path: str) -> Queue | None:
+        """The queue of a full path, wherever it is in the tree."""
+        return self._ledger.by_path.get(path)
+
+    def find_application(self, number: int) -> Application | None:
+        """The application of a number, wherever it is in the tree; None if it has ended."""
+        return self._ledger.applications.get(number)
 
     @property
     def members(self) -> Sequence[Member]:
@@ -150,8 +193,7 @@ class ClusterView:
     @property
     def free(self) -> Resource:
         """What is free on all live nodes together."""
-        columns = zip(*(p.free for p in self._ledger.partitions.values()), strict=True)
-        return Resource(map(sum, columns)) if self._ledger.partitions else self._ledger.zero
+        return self._ledger.free
 
     @property
     def holds(self) -> Sequence[Hold]:
@@ -162,6 +204,89 @@ class ClusterView:
     def partitions(self) -> Mapping[str, Partition]:
         """Capacity and free amounts of each partition, by node label; "" is the default one."""
         return self._ledger.partitions
+
+    @property
+    def shapes(self) -> Collection[Shape]:
+        """What outstanding asks of the whole cluster are for: (size, node label), each once."""
+        return self._ledger.shapes
+
+    @property
+    def exhausted(self) -> set[Shape]:
+        """The shapes that policies found to fit nowhere any more in this round; see
+        ``ExhaustedShapes``.
+        """
+        return self._draft.full
+
+    def passed_over(self, after_ms: int) -> Collection[Shape]:
+        """The shapes of which no container was granted for ``after_ms``, while containers of
+        others were; with ``AT_ONCE_MS`` whether others were or not.
+        """
+        return self._draft.passed_over(after_ms)
+
+    def first_fit(self, size: Resource, label: str) -> Node | None:
+        """The node of the lowest number on which such a container fits now; None where it fits
+        nowhere. Found in an index of the shape, without a walk over the nodes.
+        """
+        return self._ledger.rooms.of(size, label).first()
+
+    def offers(self, node: Node, label: str) -> bool:
+        """Whether asks with that node label may be placed on the node in this stage of the round
+        (``lending``).
+        """
+        return self._ledger.rooms.offers(node, label)
+
+    @property
+    def lending(self) -> bool:
+        """The last stage of a round: what is left of shared partitions goes to asks without a
+        label, and to them alone.
+        """
+        return bool(self._ledger.rooms.shared)
+
+    def limited(self, ask: Ask) -> Reason | None:
+        """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
+        none does.
+        """
+        return self._ledger.limited(ask)
+
+    def timer_of(self, queue: Queue) -> int | None:
+        """When the policy of a queue wants to be called again, of those called in this round."""
+        return self._draft.wakes.get(queue.number)
+
+    # What is kept between calls
+
+    def cache(self, key: Any, make: Callable[[], T]) -> T:
+        """What is kept under ``key`` for this policy at this queue; ``make`` makes it at first.
+
+        It is kept from round to round. It is dropped after a snapshot, a restart, another
+        configuration, and when the policy has raised: keep only what follows from the view.
+        """
+        values = self._cache.values
+        if key not in values:
+            values[key] = make()
+        kept: T = values[key]
+        return kept
+
+    def watch(self, queue: Queue, changed: dict[Member, None] | None = None) -> dict[Member, None]:
+        """A set, as a dict without values, to which every change below ``queue`` adds the member
+        of it that changed: one of its applications, or a child queue. The policy clears it.
+
+        ``changed``: the set to use; by default a new one. It lives as long as what is cached.
+        """
+        changed = {} if changed is None else changed
+        self._cache.watch(queue.watchers, changed)
+        return changed
+
+    def watch_nodes(self) -> dict[Node, None]:
+        """As ``watch``, of nodes that joined or left, or whose room, capacity or label changed; at
+        first all are in it.
+        """
+        changed = dict.fromkeys(self._ledger.nodes.values())
+        self._cache.watch(self._ledger.node_watchers, changed)
+        return changed
+
+    def unwatch(self, changed: dict[Any, None]) -> None:
+        """Add nothing more to a set of ``watch`` or ``watch_nodes``."""
+        self._cache.unwatch(changed)
 
     @property
     def changes(self) -> Sequence[Event]:

@@ -13,7 +13,6 @@ import msgspec
 
 from loomcard.api import registry
 from loomcard.api.entitlement import entitlements
-from loomcard.api.hold import place_hold
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.api.plan import Plan
 from loomcard.api.view import (
@@ -27,6 +26,7 @@ from loomcard.api.view import (
 )
 from loomcard.engine.instance import Instance
 from loomcard.engine.mirror import Mirror
+from loomcard.engine.place_hold import place_hold
 from loomcard.model.holds import Holds
 from loomcard.model.objects import Ask, Queue
 from loomcard.model.partitions import Stage
@@ -263,7 +263,6 @@ class PolicyTree:
         view._allowance = Allowance(0, None, None)
         view._turn = lambda *_: TurnResult(0, NOTHING, ledger.zero, ledger.zero)
         view._entitlement = self._entitlement
-        watched = [(queue.watchers, len(queue.watchers)) for queue in ledger.queues]
         try:
             plan = instance.policy.decide(view)
             if not isinstance(plan, Plan):
@@ -273,8 +272,7 @@ class PolicyTree:
                 raise
             self._fault(instance, error)
         draft.drop(instance.queue.number)
-        for watchers, before in watched:
-            del watchers[before:]
+        view._cache.drop()
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         instance.faulty, instance.plan = True, None
@@ -282,8 +280,11 @@ class PolicyTree:
         self._draft.faults.append(self._rest(instance, error))
 
     def _rest(self, instance: Instance, error: BaseException) -> Fault:
-        """It raised: its memory is worth nothing, and its stand-in serves for a while."""
+        """It raised: its memory is worth nothing, nor is what it cached, and its stand-in serves
+        for a while.
+        """
         self.forget([instance.queue.number])
+        instance.view._cache.drop()
         rest_ms = instance.stand_in.fault(self.mirror.now_ms)
         message = f"{instance.key}: {error_text.message(error)}"
         rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."

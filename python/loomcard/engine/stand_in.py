@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from loomcard.api.cache import Cache
 from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.orders import by_priority
 from loomcard.api.plan import Plan
@@ -25,16 +24,14 @@ class StandIn:
         self.faults = 0
         self.good = 0
         self.until_ms = 0
-        self._indexes: dict[Any, Any] = {}
+        self._cache = Cache()
 
     def serves(self, now_ms: int) -> bool:
         """Whether the policy rests; when it is tried again, what was kept to serve is dropped."""
         if now_ms < self.until_ms:
             return True
-        for level in self._indexes.get("levels", {}).values():
-            watchers = level.queue.watchers
-            watchers[:] = [stale for stale in watchers if stale is not level.stale]
-        self._indexes = {}
+        if self._cache.values:
+            self._cache.drop()
         return False
 
     def fault(self, now_ms: int) -> int:
@@ -54,11 +51,11 @@ class StandIn:
 
     def decide(self, view: ClusterView) -> Plan:
         """Fill by priority, then by submission, down to queues with a policy of their own."""
-        own, view._indexes = view._indexes, self._indexes
+        own, view._cache = view._cache, self._cache
         try:
             return fill_tree(Plan(view), _level)
         finally:
-            view._indexes = own
+            view._cache = own
 
     def state(self) -> list[int] | None:
         """What a journal keeps of it; None: nothing has happened."""

@@ -13,12 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loomcard.api.dag_hint import Dag
-from loomcard.api.fill import fill
-from loomcard.api.plan import Plan
-from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
-from loomcard.api.view import ClusterView
-from loomcard.model.objects import Application
+from loomcard import (
+    Application,
+    ClusterView,
+    Dag,
+    Estimates,
+    Finished,
+    Plan,
+    WeighsWork,
+    fill,
+)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.api.fill import fill
-from loomcard.api.hold import HOLD_AFTER_MS
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView
+from loomcard import HOLD_AFTER_MS, ClusterView, Plan, fill
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from loomcard.api.fill_tree import Level, fill_tree
-from loomcard.api.hold import HOLD_AFTER_MS
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView, asks_below
-from loomcard.model.objects import Member, Queue
-from loomcard.model.resource import Resource
+from loomcard import (
+    HOLD_AFTER_MS,
+    ClusterView,
+    Level,
+    Member,
+    Plan,
+    Queue,
+    Resource,
+    asks_below,
+    fill_tree,
+)
 
 Rule = Literal["fair", "drf", "fifo"]
 

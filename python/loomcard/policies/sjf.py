@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.api.fill import fill
-from loomcard.api.hold import HOLD_AFTER_MS
-from loomcard.api.plan import Plan
-from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
-from loomcard.api.view import ClusterView
+from loomcard import (
+    HOLD_AFTER_MS,
+    ClusterView,
+    Estimates,
+    Finished,
+    Plan,
+    WeighsWork,
+    fill,
+)
 
 
 @dataclass(frozen=True)

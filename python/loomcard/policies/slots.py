@@ -10,16 +10,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.api.fill import ExhaustedShapes, tell
-from loomcard.api.fill_tree import Level
-from loomcard.api.headroom import EVERYBODY, Told, rooms
-from loomcard.api.hold import HOLD_AFTER_MS, Rules, no_room, serve_holds, want_room
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView
-from loomcard.model.events import ApplicationAdded, AttemptAdded
-from loomcard.model.objects import Application, Ask, Node
-from loomcard.model.resource import Resource, fits
-from loomcard.model.state import ClusterState
+from loomcard import (
+    EVERYBODY,
+    HOLD_AFTER_MS,
+    Amounts,
+    Application,
+    ApplicationAdded,
+    Ask,
+    AttemptAdded,
+    ClusterView,
+    ExhaustedShapes,
+    HoldRules,
+    Level,
+    Node,
+    Plan,
+    Resource,
+    fits,
+    headroom_by_user,
+    no_room,
+    report_waiting,
+    serve_holds,
+    want_room,
+)
 
 
 @dataclass(frozen=True)
@@ -45,26 +57,27 @@ class Slots:
         if not self.slots_per_node and self.slot_memory_mb <= 0 and self.slot_vcores <= 0:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
-    def initial(self, _view: ClusterView, _saved: Any) -> dict[str, Told]:
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[str, Amounts]:
         """Nothing was told yet."""
         return {}
 
-    def decide(self, view: ClusterView, told: dict[str, Told]) -> tuple[Plan, dict[str, Told]]:
+    def decide(
+        self, view: ClusterView, told: dict[str, Amounts]
+    ) -> tuple[Plan, dict[str, Amounts]]:
         """A slot to the application that holds fewest by its weight, till none is free.
 
         The memory is what AMs were told as their headroom: an AM that sees free memory where no
         slot is, or where a limit forbids it, would start reduces that wait for ever for its maps.
         """
-        plan, ledger = Plan(view), view._ledger
-        if "slots" not in view._indexes:
-            view._indexes["slots"] = FreeSlots(ledger, self), Level(view.queue, by_slots)
-        free, level = view._indexes["slots"]
+        plan = Plan(view)
+        free = view.cache("free slots", lambda: FreeSlots(view, self))
+        level = view.cache("order", lambda: Level(view.queue, by_slots).attach(view))
         free.update()
-        if ledger.holds and not plan.spent:
+        if view.holds and not plan.spent:
             serve_holds(plan, lambda queue: queue is view.queue, free)
             free.update()
-        level.update(ledger)
-        full = ExhaustedShapes(ledger)
+        level.update(view)
+        full = ExhaustedShapes(view, shared=False)
         while free.numbers and not plan.spent and not full.everything():
             app: Any = level.top(full)
             if app is None:
@@ -75,18 +88,18 @@ class Slots:
                 level.set_aside()
         level.put_back()
         if not plan.spent:
-            tell(plan, level.untold)
+            report_waiting(plan, level.unreported)
             want_room(plan, level, self.hold_after_ms, free)
         return plan, tell_headroom(plan, told, free.room(view.cluster_capacity))
 
 
-def tell_headroom(plan: Plan, told: dict[str, Told], free: Resource) -> dict[str, Told]:
+def tell_headroom(plan: Plan, told: dict[str, Amounts], free: Resource) -> dict[str, Amounts]:
     """Tell the AMs whose headroom is another than they were ``told``, and those that are new.
 
     It is the least of ``free`` and of what the maxima along the path and the user limit leave.
     """
     leaf = plan.view.queue
-    now = rooms(leaf, free)
+    now = headroom_by_user(leaf, free)
     new = dict.fromkeys(c.attempt.application for c in plan.view.changes_of(AttemptAdded))
     new |= dict.fromkeys(c.application for c in plan.view.changes_of(ApplicationAdded))
     for app in leaf.applications.values() if now != told else new:
@@ -108,26 +121,25 @@ def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 
-class FreeSlots(Rules):
-    """The nodes that have a slot free, by number; told by the ledger which nodes changed."""
+class FreeSlots(HoldRules):
+    """The nodes that have a slot free, by number; each call looks at those that changed."""
 
-    def __init__(self, ledger: ClusterState, slots: Slots) -> None:
+    def __init__(self, view: ClusterView, slots: Slots) -> None:
         self.numbers: list[int] = []
         self.count = 0  # of free slots
         self.total = 0  # of all slots
         self._counted: dict[int, tuple[int, int]] = {}  # free and all slots, by node number
-        self._ledger = ledger
+        self._view = view
         self._fixed = slots.slots_per_node
         self._slot = (slots.slot_memory_mb, slots.slot_vcores)
-        self._changed: dict[Node, None] = dict.fromkeys(ledger.nodes.values())
-        ledger.node_watchers.append(self._changed)
+        self._changed = view.watch_nodes()
 
     def update(self) -> None:
         """Look at the nodes that changed."""
         for node in self._changed:
             number = node.number
             before_free, before = self._counted.pop(number, (0, 0))
-            alive = self._ledger.nodes.get(number) is node
+            alive = self._view.node(number) is node
             slots = self._slots(node) if alive else 0
             free = max(0, slots - len(node.containers) - (node.hold is not None))
             if alive:
@@ -162,8 +174,8 @@ class FreeSlots(Rules):
                 ),
                 None,
             )
-        nodes = map(self._ledger.nodes.__getitem__, self.numbers)
-        offers = self._ledger.rooms.offers
+        offers = self._view.offers
+        nodes = (node for node in map(self._view.node, self.numbers) if node is not None)
         return next((n for n in nodes if offers(n, ask.label) and fits(ask.size, n.room)), None)
 
 
@@ -172,7 +184,7 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes)
         shape = (ask.size, ask.label)
         if ask.count <= 0 or not plan.allows(ask):
             continue
-        reason = plan.limited(ask) or (no_room(plan.view._ledger, ask) if shape in full else None)
+        reason = plan.limited(ask) or (no_room(plan.view, ask) if shape in full else None)
         if reason is None:
             node = free.place(plan, ask)
             if node is not None:
@@ -181,6 +193,6 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes)
                 return True
             if not ask.attempt.blacklist and ask.suits_all:
                 full.add(shape)
-            reason = no_room(plan.view._ledger, ask)
+            reason = no_room(plan.view, ask)
         plan.wait(ask, reason)
     return False

@@ -6,18 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from loomcard.api.fill import SHARE, Entry, Order, members_of
-from loomcard.api.fill_tree import Level, fill_tree
-from loomcard.api.headroom import EVERYBODY, Told, rooms
-from loomcard.api.hold import HOLD_AFTER_MS
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Member, Queue
-from loomcard.model.resource import Resource, fits, subtract_all
-from loomcard.model.state import ClusterState
+from loomcard import (
+    EVERYBODY,
+    HOLD_AFTER_MS,
+    SHARE,
+    Amounts,
+    Application,
+    ClusterView,
+    Entry,
+    Level,
+    Member,
+    Order,
+    Plan,
+    Queue,
+    Resource,
+    Shape,
+    fill_tree,
+    fits,
+    headroom_by_user,
+    members_of,
+    subtract_all,
+)
 
 
 @dataclass(frozen=True)
@@ -35,11 +46,13 @@ class StrictShares:
 
     asks_again = True  # what the scope is entitled to depends on other queues
 
-    def initial(self, _view: ClusterView, _saved: Any) -> dict[int, Told]:
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[int, Amounts]:
         """Nothing was told yet."""
         return {}
 
-    def decide(self, view: ClusterView, told: dict[int, Told]) -> tuple[Plan, dict[int, Told]]:
+    def decide(
+        self, view: ClusterView, told: dict[int, Amounts]
+    ) -> tuple[Plan, dict[int, Amounts]]:
         """Fill by dominant share, each member up to its share.
 
         The memory is what AMs were told as their headroom, by number: one that sees the room which
@@ -49,11 +62,12 @@ class StrictShares:
         level_of = partial(self._level, view, plan.dominant_share)
         fill_tree(plan, level_of, self.hold_after_ms)
         if view.queue.leaf:
-            _tell_headroom(plan, told)
+            _tell_headroom(plan, level_of(view.queue), told)
         return plan, told
 
-    def _level(self, view: ClusterView, order: Order, queue: Queue) -> Level:
-        return CappedLevel(queue, order, partial(scope_capacity, view), everyone=self.over == "all")
+    def _level(self, view: ClusterView, order: Order, queue: Queue) -> CappedLevel:
+        whole, everyone = partial(scope_capacity, view), self.over == "all"
+        return view.cache(queue, lambda: CappedLevel(queue, order, whole, everyone=everyone))
 
 
 def hard_share(whole: Sequence[int], weight: float, total: float) -> Resource:
@@ -83,14 +97,12 @@ def has_siblings(queue: Queue) -> bool:
     return parent is not None and (len(parent.children) > 1 or has_siblings(parent))
 
 
-def _tell_headroom(plan: Plan, told: dict[int, Told]) -> None:
+def _tell_headroom(plan: Plan, level: CappedLevel, told: dict[int, Amounts]) -> None:
     """Tell the AMs of a leaf whose headroom is another than they were ``told``."""
     view, leaf = plan.view, plan.view.queue
-    level: CappedLevel = view._indexes["levels"][leaf]
-    found: dict[str, Told] = {}  # shares of a scope by itself add up to no more than its room
+    found: dict[str, Amounts] = {}  # shares of a scope by itself add up to no more than its room
     if has_siblings(leaf) or leaf.user_limit is not None:
-        ledger = view._ledger
-        found = rooms(leaf, ledger.capacity.minus(ledger.queues[0].used))
+        found = headroom_by_user(leaf, view.free)
     for app in level.moved(found, everyone=not told):
         if app.number not in leaf.applications:
             told.pop(app.number, None)
@@ -123,17 +135,21 @@ class CappedLevel(Level):
         self._shared: tuple[Resource, float] = (Resource(), 1.0)
         self._held: list[tuple[Shape | None, Entry]] = []  # who has its share, till that changes
         self._moved: dict[Member, None] = {}  # whose headroom may be another than it was
-        self._rooms: dict[str, Told] = {}  # what they all may still have at most
-        queue.watchers.append(self._moved)
+        self._rooms: dict[str, Amounts] = {}  # what they all may still have at most
 
-    def update(self, ledger: ClusterState) -> None:
+    def attach(self, view: ClusterView) -> Self:
+        """As any level; and see whose headroom may have changed."""
+        view.watch(self.queue, self._moved)
+        return super().attach(view)
+
+    def update(self, view: ClusterView) -> None:
         """See who shares what, then bring the order up to date."""
-        anew = self.capacity_version != ledger.capacity_version
+        anew = self.capacity_version != view.capacity_version
         if anew:
             self._weights.clear()  # who has left is no member any more, and would share for ever
         for member in members_of(self.queue) if anew else self.stale:
             self._note(member)
-        super().update(ledger)
+        super().update(view)
         shared = without(self._capacity(), self._weights), fsum(self._weights.values())
         if anew or shared != self._shared:
             self._shared = shared
@@ -172,7 +188,7 @@ class CappedLevel(Level):
         share = self.share_of(member)
         return Resource(max(0, most - used) for most, used in zip(share, member.used, strict=True))
 
-    def moved(self, rooms: dict[str, Told], *, everyone: bool) -> list[Application]:
+    def moved(self, rooms: dict[str, Amounts], *, everyone: bool) -> list[Application]:
         """Whose headroom may be another since the last call: those who got or lost something, or
         all, if their shares or the ``rooms`` of their users did.
         """

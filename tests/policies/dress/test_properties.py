@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from loomcard.api.fill import serve
+from loomcard import serve_application
 from loomcard.policies.dress import grant
 from loomcard.policies.dress.paper import LARGE, SMALL
 from loomcard.policies.dress.pools import Pools
@@ -26,7 +26,7 @@ SETUP = "version: 1\npolicy: dress\noptions: {theta: 0.3, delta: 0.3}\n"
 
 def pools(cluster: Cluster) -> Pools:
     """The policy's two pools."""
-    return cluster.session.tree.instances[1].view._indexes["pools"]
+    return cluster.session.tree.instances[1].view._cache.values["pools"][0]
 
 
 def place(application) -> tuple[int, int, int]:
@@ -36,11 +36,11 @@ def place(application) -> tuple[int, int, int]:
 
 def check_serve(plan, application, full, reserved) -> bool:
     """Properties 3 and 10: what is granted is within the quota before it, and passes nobody."""
-    found: Pools = plan.view._indexes["pools"]
+    found: Pools = plan.view._cache.values["pools"][0]
     line = found.lines[found.line_of[application]]
     asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
     allowed = {key for key, size in asks.items() if found.may(line.kind, size)}
-    if not serve(plan, application, full, reserved=reserved):
+    if not serve_application(plan, application, full, reserved=reserved):
         return False
     container = list(application.containers)[-1]
     assert container.ask_key in allowed
@@ -84,7 +84,7 @@ def test_every_life_keeps_the_border(seed):
 
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grant, "serve", watched)
+        patch.setattr(grant, "serve_application", watched)
         Life(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from loomcard.api.fill_tree import Level, fill_tree
-from loomcard.api.hold import HOLD_AFTER_MS
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView
-from loomcard.model.objects import Application, Queue
-from loomcard.model.resource import Resource, share
+from loomcard import (
+    HOLD_AFTER_MS,
+    Application,
+    ClusterView,
+    Level,
+    Plan,
+    Queue,
+    Resource,
+    fill_tree,
+    share,
+)
 from loomcard.policies.capacity.user_limit import UserLimitedLevel
 
 
@@ -46,9 +51,7 @@ class CapacityScheduler:
 
     def decide(self, view: ClusterView) -> Plan:
         """At each queue, the child of the least used capacity; in a leaf, who came first."""
-        promises = view._indexes.get("promises")
-        if promises is None:
-            promises = view._indexes["promises"] = Promises(view.queue)
+        promises = view.cache("promises", lambda: Promises(view.queue))
         promises.update(view)
         return fill_tree(Plan(view), partial(self._level, promises), self.hold_after_ms)
 
@@ -107,9 +110,9 @@ class Promises:
 
     def update(self, view: ClusterView) -> None:
         """Work them out anew if the cluster has another capacity."""
-        if self._version == view._ledger.capacity_version:
+        if self._version == view.capacity_version:
             return
-        self._version = view._ledger.capacity_version
+        self._version = view.capacity_version
         self.capacity = view.cluster_capacity
         whole = self.scope.guaranteed
         if not any(whole):

@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import add
 
-from loomcard.api.fill import Entry, Order
-from loomcard.api.fill_tree import Level
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Queue
-from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, add_all, subtract_all
-from loomcard.model.state import ClusterState
+from loomcard import (
+    Application,
+    ClusterView,
+    Entry,
+    Level,
+    Order,
+    Queue,
+    Reason,
+    Resource,
+    Shape,
+    add_all,
+    subtract_all,
+)
 
 Magnitude = Callable[[Sequence[int]], float]
 
@@ -64,16 +70,16 @@ class UserLimitedLevel(Level):
         self._held: dict[str, list[tuple[Shape | None, Entry]]] = {}  # by user: who waits for it
         self._required: Sequence[int] = self._active_used
 
-    def update(self, ledger: ClusterState) -> None:
+    def update(self, view: ClusterView) -> None:
         """Bring the users' books up to date, then the order; see who may go on."""
-        if self.capacity_version != ledger.capacity_version:
+        if self.capacity_version != view.capacity_version:
             self._forget()
             for app in self.queue.applications.values():
                 self._note(app)
         for member in self.stale:
             assert isinstance(member, Application)
             self._note(member)
-        super().update(ledger)
+        super().update(view)
         self._let_go()
 
     def served(self, order: Order, member: Application) -> None:  # type: ignore[override]

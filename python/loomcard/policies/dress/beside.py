@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomcard.model.holds import why_never
-from loomcard.model.objects import Ask, Node
-from loomcard.model.resource import fits, subtract_all
+from loomcard import Ask, Node, fits, subtract_all, why_never
 
 
 def fits_beside_ams(ask: Ask, nodes: Iterable[Node]) -> bool:

@@ -5,12 +5,27 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from loomcard.api.fill import RESERVED, ExhaustedShapes, Index, Order, only_shape_of, serve
-from loomcard.api.headroom import EVERYBODY, Told, rooms
-from loomcard.api.hold import Rules, no_room, serve_holds, want_room
-from loomcard.api.plan import Plan
-from loomcard.model.objects import Application, Ask, Member, Queue
-from loomcard.model.resource import Resource
+from loomcard import (
+    EVERYBODY,
+    RESERVED,
+    Amounts,
+    Application,
+    Ask,
+    ExhaustedShapes,
+    HoldRules,
+    Member,
+    MemberIndex,
+    Order,
+    Plan,
+    Queue,
+    Resource,
+    headroom_by_user,
+    no_room,
+    only_shape_of,
+    serve_application,
+    serve_holds,
+    want_room,
+)
 from loomcard.policies.dress.jobs import UNKNOWN
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, dominant
 
@@ -21,14 +36,13 @@ AMS_WAIT = "AMS_WAIT"
 """The reason of an AM that waits because enough AMs wait for their first task."""
 
 
-class Line(Index):
+class Line(MemberIndex):
     """The applications of one kind, in order; the pools say which changed. Contains the shapes that
     none of them may have now, for the nodes are full or the border forbids it.
     """
 
     def __init__(self, queue: Queue, kind: str, pools: Pools) -> None:
         super().__init__(queue, guarantees_first=False)
-        queue.watchers.pop()  # its own
         self.kind = kind
         self.pools = pools
         self.closed = Closed(self)
@@ -76,7 +90,7 @@ class Closed:
         return not self._line.pools.may(self._line.kind, shape[0])
 
 
-class Quota(Rules):
+class Quota(HoldRules):
     """Room is held while the border leaves a category room for anything: to wait until there is
     enough for a large task, while the jobs behind it take every bit, would be to wait for ever.
     """
@@ -103,7 +117,7 @@ class Grant:
         self._lines = pools.lines
         self._eager = eager
         self._hold_after_ms = hold_after_ms
-        self._full = ExhaustedShapes(plan.view._ledger, plan.view._draft.full)
+        self._full = ExhaustedShapes(plan.view)
         pools.lifted = False
         for line in pools.lines.values():
             line.full = self._full
@@ -116,10 +130,10 @@ class Grant:
         after_ms = self._hold_after_ms
         if plan.spent:
             return
-        if plan.view._ledger.holds:
+        if plan.view.holds:
             self._fill_holds()
         self._pools.arrange()
-        if after_ms and plan.view._draft.passed_over(after_ms):
+        if after_ms and plan.view.passed_over(after_ms):
             for line in lines:  # before others take what the border leaves them
                 want_room(plan, line, after_ms, Quota(self._pools))
         while not plan.spent and not full.everything():
@@ -127,14 +141,14 @@ class Grant:
             if app is None:
                 break
             reserved = line.closed if only_shape_of(app) is False else ()  # its one shape is open
-            if serve(plan, app, full, reserved=reserved):
+            if serve_application(plan, app, full, reserved=reserved):
                 self._pools.granted(app)
                 line.served(line.key, app)
             else:
                 line.set_aside()
         for line in lines:
             line.put_back()
-            if line.untold and not plan.spent:
+            if line.unreported and not plan.spent:
                 _tell(plan, line)
 
     def _fill_holds(self) -> None:
@@ -174,14 +188,14 @@ def _reserved(line: str) -> str:
 
 def _tell(plan: Plan, line: Line) -> None:
     kept = _reserved(line.kind)
-    for member in line.untold:
+    for member in line.unreported:
         if isinstance(member, Application) and member in line.entries:
             for ask in member.asks:
                 if ask.count > 0 and ask.told is None:
                     closed = (ask.size, ask.label) in line.closed
-                    held = kept if closed else no_room(plan.view._ledger, ask)
+                    held = kept if closed else no_room(plan.view, ask)
                     plan.wait(ask, plan.limited(ask) or held)
-    line.untold.clear()
+    line.unreported.clear()
 
 
 def tell_headroom(plan: Plan, pools: Pools) -> None:
@@ -191,10 +205,12 @@ def tell_headroom(plan: Plan, pools: Pools) -> None:
     An AM that takes the other category's reserve for free room lets its reduces wait for maps that
     never come.
     """
-    leaf, free = plan.view.queue, plan.view._ledger.free
-    found: dict[str, dict[str, Told]] = {}
+    leaf, free = plan.view.queue, plan.view.free
+    found: dict[str, dict[str, Amounts]] = {}
     for kind in CATEGORIES:
-        found[kind] = rooms(leaf, free.least([floor(amount) for amount in pools.left(kind)]))
+        found[kind] = headroom_by_user(
+            leaf, free.least([floor(amount) for amount in pools.left(kind)])
+        )
     for app in leaf.applications.values():
         job = pools.memory.jobs[app.number]
         kind = LARGE if job.kind == LARGE else SMALL

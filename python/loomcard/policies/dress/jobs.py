@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from loomcard.model.events import (
+from loomcard import (
+    Application,
     ApplicationRemoved,
     AskChanged,
+    Container,
     ContainerAdded,
     ContainerCompleted,
     ContainerResized,
@@ -18,7 +20,6 @@ from loomcard.model.events import (
     Event,
     Refused,
 )
-from loomcard.model.objects import Application, Container
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import CATEGORIES, LARGE, SMALL, phase_expected
 from loomcard.policies.dress.phases import Phase, Tracker

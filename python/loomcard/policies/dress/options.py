@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from loomcard.api.hold import HOLD_AFTER_MS
+from loomcard import HOLD_AFTER_MS
 from loomcard.policies.dress.paper import Pack, Reading
 from loomcard.policies.dress.phases import Windows
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.api.plan import Plan
-from loomcard.api.view import ClusterView
+from loomcard import ClusterView, Plan
 from loomcard.policies.dress.grant import Grant, tell_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options

@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import sub
 
-from loomcard.api.entitlement import potential
-from loomcard.api.view import ClusterView
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Container, Member
-from loomcard.model.resource import Resource, add_all, fits, subtract_all
+from loomcard import (
+    Application,
+    ClusterView,
+    Container,
+    Member,
+    Resource,
+    Shape,
+    add_all,
+    fits,
+    potential,
+    subtract_all,
+)
 from loomcard.policies.dress.beside import fits_beside_ams
 from loomcard.policies.dress.grant import Line
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
@@ -49,10 +56,10 @@ class Pools:
     def __init__(self, view: ClusterView, options: Options, memory: Memory) -> None:
         self.memory = memory
         self.jobs = Jobs(memory, options, view.queue.applications)
-        self.large = list(view._ledger.zero)
-        self.large_ams = view._ledger.zero
+        self.large = list(view.zero)
+        self.large_ams = view.zero
         """What LARGE holds, AMs too, and its AMs; SMALL has what else the queue holds."""
-        self.waiting_ams = view._ledger.zero
+        self.waiting_ams = view.zero
         """What those AMs hold that wait for a first task, or have just come."""
         self.new_ams: dict[Application, int] = {}  # till when each counts as waiting
         self.pending: dict[str, list[Vector]] = {kind: [] for kind in CATEGORIES}
@@ -73,32 +80,35 @@ class Pools:
         self._queue = view.queue
         self.applications = view.queue.applications
         """Those of the queue, by number."""
-        self._stale: dict[Member, None] = dict.fromkeys(self.applications.values())
+        self.stale: dict[Member, None] = dict.fromkeys(self.applications.values())
         self._possible: dict[Shape, bool] = {}  # shapes that some node could hold if it were empty
         self._capacity_version = -1
         self.divide()
-        view.queue.watchers.append(self._stale)
+        view.watch(view.queue, self.stale)
 
     @staticmethod
     def of(view: ClusterView, options: Options, memory: Memory) -> Pools:
         """Those of an instance, brought up to date; new ones for a new memory."""
-        found: Pools | None = view._indexes.get("pools")
-        if found is None or found.memory is not memory:
-            if found is not None:
-                watchers = view.queue.watchers
-                watchers[:] = [watcher for watcher in watchers if watcher is not found._stale]
-            found = view._indexes["pools"] = Pools(view, options, memory)
+        kept: list[Pools] = view.cache("pools", list)
+        if not kept or kept[0].memory is not memory:
+            for old in kept:
+                view.unwatch(old.stale)
+            kept[:] = [Pools(view, options, memory)]
+        kept[0].follow(view)
+        return kept[0]
+
+    def follow(self, view: ClusterView) -> None:
+        """See what happened since the last call."""
         if changes := view.changes:
-            memory.settled = False
-            found.jobs.follow(changes)
-        if found._capacity_version != view._ledger.capacity_version:
-            found._capacity_version = view._ledger.capacity_version
-            found._possible.clear()
-            if memory.capacity != list(view._ledger.capacity):
-                memory.capacity = list(view._ledger.capacity)
-                found.measure()
-        found.update()
-        return found
+            self.memory.settled = False
+            self.jobs.follow(changes)
+        if self._capacity_version != view.capacity_version:
+            self._capacity_version = view.capacity_version
+            self._possible.clear()
+            if self.memory.capacity != list(view.cluster_capacity):
+                self.memory.capacity = list(view.cluster_capacity)
+                self.measure()
+        self.update()
 
     @property
     def total(self) -> list[int]:
@@ -111,11 +121,11 @@ class Pools:
         """See what changed. AMs that have asked for nothing in a window wait no more: at every
         call, so that what counts follows from the cluster and the time alone.
         """
-        if self._stale:
-            for app in list(self._stale):
+        if self.stale:
+            for app in list(self.stale):
                 if isinstance(app, Application):
                     self._see(app)
-            self._stale.clear()
+            self.stale.clear()
         again = [app for app, at in self.new_ams.items() if at <= self._view.now_ms]
         if self._in_vain or not self.runs_task():
             again += [*self._in_vain, *self._waiting]
@@ -125,7 +135,7 @@ class Pools:
 
     def arrange(self) -> None:
         """Put who has another place in a line there."""
-        version = self._view._ledger.capacity_version
+        version = self._view.capacity_version
         for line in self.lines.values():
             if line.stale or line.capacity_version != version:
                 line.refresh(version, line.key)
@@ -178,7 +188,7 @@ class Pools:
         """
         if app not in self.charged and (job is None or job.pool == SMALL):
             return
-        zero = self._view._ledger.zero
+        zero = self._view.zero
         held, of_am = self.charged.pop(app, ([0] * len(zero), zero))
         now, now_am = [0] * len(zero), zero
         if job is not None and job.pool == LARGE:
@@ -229,7 +239,7 @@ class Pools:
         if not container.is_am:
             for other in list(self._in_vain):  # now it may be a task that it waits for
                 self._see(other)
-        self._stale.pop(app, None)
+        self.stale.pop(app, None)
 
     def want(self) -> None:
         """See what the jobs of either category ask for, in order of submission: what some node
@@ -237,7 +247,7 @@ class Pools:
         """
         self.pending = {kind: [] for kind in CATEGORIES}
         self.pending_count = dict.fromkeys(CATEGORIES, 0)
-        starting: Vector = self._view._ledger.zero
+        starting: Vector = self._view.zero
         demanding = [app for app in self.applications.values() if app.pending_count > 0]
         for app in sorted(demanding, key=lambda app: (app.submitted_ms, app.number)):
             amounts, count = self._outstanding(app)
@@ -255,7 +265,7 @@ class Pools:
         is nothing, nothing.
         """
         amounts, count = [0] * len(app.used), 0
-        limited = self._view._ledger.limited
+        limited = self._view.limited
         for ask in app.asks:
             if ask.count > 0 and self._is_possible(ask.size, ask.label) and limited(ask) is None:
                 amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
@@ -283,8 +293,8 @@ class Pools:
 
     def measure(self) -> None:
         """See what there is to divide; who is small by that may be large now."""
-        ledger = self._view._ledger
-        total = list(potential(self._queue, ledger.queues[0], ledger.capacity))
+        view = self._view
+        total = list(potential(self._queue, view.root, view.cluster_capacity))
         if total == self.total:
             return
         self.memory.total, self.memory.settled = total, False
@@ -295,7 +305,7 @@ class Pools:
                 before = job.kind
                 self._classify(app, job)
                 if job.kind != before:
-                    self._stale[app] = None
+                    self.stale[app] = None
 
     # The border
 
@@ -355,9 +365,7 @@ class Pools:
 
     def _beside_reserve(self, size: Sequence[int]) -> bool:
         """Others leave so much that SMALL's quota stays free beside a container of ``size``."""
-        rows = zip(
-            size, self._view._ledger.free, self._quotas[SMALL], self.held(SMALL), strict=True
-        )
+        rows = zip(size, self._view.free, self._quotas[SMALL], self.held(SMALL), strict=True)
         return all(not a or free - a >= max(0.0, q - has) for a, free, q, has in rows)
 
     def may_start(self, size: Sequence[int], others: Sequence[float] = ()) -> bool:

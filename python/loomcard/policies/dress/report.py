@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loomcard.api.report import shown
+from loomcard import shown
 from loomcard.policies.dress.jobs import Memory
 from loomcard.policies.dress.paper import BRANCHES, LARGE, SMALL, dominant
 from loomcard.policies.dress.phases import Phase, Tracker

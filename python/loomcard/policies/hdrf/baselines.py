@@ -46,9 +46,10 @@ class PerLevelDRF(_Baseline):
     rule = "per_level_drf"
     stop_at_blocked: bool = False
 
-    def _fill(self, server: Server, partition: Partition) -> None:
+    def fill(self, server: Server, partition: Partition) -> None:
+        """One task after the other for the leaves of one partition, until none is left."""
         if not self.stop_at_blocked:
-            super()._fill(server, partition)
+            super().fill(server, partition)
             return
         root = partition.tree.root
         while not server.plan.spent:

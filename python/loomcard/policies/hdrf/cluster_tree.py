@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from loomcard.api.view import ClusterView, applications_below
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Member, Node, Queue
-from loomcard.model.resource import Resource, add_all, fits, room_for
-from loomcard.model.state import ClusterState
+from loomcard import (
+    Application,
+    ClusterView,
+    Member,
+    Node,
+    Queue,
+    Resource,
+    Shape,
+    add_all,
+    applications_below,
+    fits,
+    room_for,
+)
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.fit import Gate, Servers
 from loomcard.policies.hdrf.rounds import Shares, ShareTree
@@ -99,7 +107,7 @@ class Partition:
 
 
 class Forest:
-    """All partitions of a scope, brought up to date from the marks that the ledger leaves.
+    """All partitions of a scope, brought up to date with what changed in the view.
 
     ``by_queue``: leaf queues are the leaves, not their applications.
     """
@@ -108,13 +116,13 @@ class Forest:
         self, view: ClusterView, make: Callable[[paper.Node, int], ShareTree], headroom: bool,
         by_queue: bool,
     ) -> None:  # fmt: skip
-        self.ledger: ClusterState = view._ledger
-        self.servers = Servers(self.ledger, headroom)
+        self.view = view
+        self.servers = Servers(view, headroom)
         self.partitions: dict[str, Partition] = {}
         self.promising: dict[Queue, list[Queue]] = {}  # queues with children that are guaranteed
         self.changed: dict[Member, None] = {}
         self.withheld: dict[str, list[int]] = {}  # by path of a queue that holds back
-        self.untold: dict[Application, None] = {}  # changed, and not yet told why they wait
+        self.unreported: dict[Application, None] = {}  # changed, and no reason given yet
         self._make = make
         self._scope = view.queue
         self._version = -1
@@ -145,7 +153,7 @@ class Forest:
             self._inside[owner] = self._inside.get(owner, {})
         if queue.leaf:
             self._owner[queue] = owner
-            queue.watchers.append(self.changed)
+            self.view.watch(queue, self.changed)
             if queue.user_limit is not None or queue.am_limit is not None:
                 self._gates[queue] = Gate(queue)
         for child in queue.children:
@@ -181,8 +189,8 @@ class Forest:
     def update(self) -> None:
         """Follow what changed since the last call."""
         self.servers.update()
-        if self._version != self.ledger.capacity_version:
-            self._version = self.ledger.capacity_version
+        if self._version != self.view.capacity_version:
+            self._version = self.view.capacity_version
             self._plant()
             changed: list[Member] = [a for q in self._owner for a in q.applications.values()]
             changed += self._inside
@@ -215,7 +223,7 @@ class Forest:
         self.partitions.clear()
         promised = {q: [c for c in q.children if any(c.guaranteed)] for q in self._governed}
         self.promising = {queue: children for queue, children in promised.items() if children}
-        for label, nodes in sorted(self.ledger.partitions.items()):
+        for label, nodes in sorted(self.view.partitions.items()):
             capacity = nodes.capacity
             branches: dict[Queue, paper.Node] = {}
             for queue in self._governed:
@@ -247,7 +255,7 @@ class Forest:
         if queue in self._gates or queue.capped or app.number not in queue.applications:
             return False
         if ask.told is None:
-            self.untold[app] = None
+            self.unreported[app] = None
         partition.tree.hold(leaf, partition.fractions(app.used))
         return True
 
@@ -274,7 +282,7 @@ class Forest:
         asks = [ask for ask in app.asks if ask.count > 0]
         may = asks if gate is None else [a for a in asks if gate.allows(a)]
         if owner is None or not self.decides_itself(owner) or len(may) < len(asks):
-            self.untold[app] = None  # else its own policy is asked, and tells
+            self.unreported[app] = None  # else its own policy is asked, and tells
         shapes: dict[Shape, None] = {(ask.size, ask.label): None for ask in may}
         if owner is None:
             self._leaf(app, queue, shapes)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from loomcard.model.resource import add_all, subtract_all
+from loomcard import add_all, subtract_all
 from loomcard.policies.hdrf.paper import Attributed, Node
 from loomcard.policies.hdrf.rounds import ShareTree, Want
 from loomcard.policies.hdrf.rules import DIGITS, even_rank, hdrf

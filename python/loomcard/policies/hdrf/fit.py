@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loomcard.api.plan import Plan
-from loomcard.model.fit_index import FitIndex, Shape
-from loomcard.model.limits import own_limit
-from loomcard.model.objects import Application, Ask, Node, Queue
-from loomcard.model.resource import Resource, add_all, fits, room_for
-from loomcard.model.state import ClusterState
+from loomcard import (
+    Application,
+    Ask,
+    ClusterView,
+    FitIndex,
+    Node,
+    Plan,
+    Queue,
+    Resource,
+    Shape,
+    add_all,
+    fits,
+    own_limit,
+    room_for,
+)
 from loomcard.policies.hdrf.paper import largest_demand, unsaturated
 
 
@@ -36,30 +45,28 @@ class Servers:
     (docs/papers/hdrf.md 2.5-16); else where there is room for it.
     """
 
-    def __init__(self, ledger: ClusterState, headroom: bool) -> None:
+    def __init__(self, view: ClusterView, headroom: bool) -> None:
         self.headroom = headroom
-        self._ledger = ledger
+        self._view = view
         self._version = -1
-        self._changed: dict[Node, None] = {}
+        self._changed: dict[Node, None] = view.watch_nodes() if headroom else {}
         self._kinds: dict[tuple[str, Resource], Kind] = {}
         self._wanted: dict[str, Sequence[Resource]] = {}  # by partition
-        if headroom:
-            ledger.node_watchers.append(self._changed)
 
     def update(self) -> None:
         """Follow the servers that changed."""
-        if self._version != self._ledger.capacity_version:
-            self._version = self._ledger.capacity_version
+        if self._version != self._view.capacity_version:
+            self._version = self._view.capacity_version
             self._kinds.clear()
-            for number, node in sorted(self._ledger.nodes.items()):
+            for node in self._view.nodes:
                 key = node.label, node.capacity
                 if key not in self._kinds:
                     self._kinds[key] = Kind(len(node.capacity))
-                self._kinds[key].nodes[number] = node
+                self._kinds[key].nodes[node.number] = node
             for label, sizes in self._wanted.items():
                 self.want(label, sizes)
         for node in self._changed:
-            if self._ledger.nodes.get(node.number) is node:
+            if self._view.node(node.number) is node:
                 for room in self._kinds[node.label, node.capacity].rooms.values():
                     room.touch(node)
         self._changed.clear()
@@ -81,8 +88,8 @@ class Servers:
 
     def unsaturated(self, label: str) -> tuple[bool, ...]:
         """Y of a partition."""
-        partitions = self._ledger.partitions
-        free = self._ledger.free if len(partitions) == 1 else partitions[label].free
+        partitions = self._view.partitions
+        free = self._view.free if len(partitions) == 1 else partitions[label].free
         wanted = self._wanted.get(label, ())
         return unsaturated(free, largest_demand(wanted, len(free), self.headroom))
 
@@ -93,7 +100,7 @@ class Servers:
     def first(self, size: Resource, label: str) -> Node | None:
         """The server of the lowest number that has room for a task, and for the headroom."""
         if not self.headroom:
-            return self._ledger.rooms.of(size, label).first()
+            return self._view.first_fit(size, label)
         found: Node | None = None
         for (of, capacity), kind in self._kinds.items():
             if of == label and fits(size, capacity):

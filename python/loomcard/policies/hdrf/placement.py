@@ -10,14 +10,25 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.api.fill import Index
-from loomcard.api.hold import HOLDS, no_room
-from loomcard.api.plan import Plan
-from loomcard.api.view import NOTHING, WITHHELD, asks_below
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Ask, Hold, Node, Queue
-from loomcard.model.reasons import Reason
-from loomcard.model.resource import Resource, fits, room_for
+from loomcard import (
+    HOLDS,
+    NOTHING,
+    WITHHELD,
+    Application,
+    Ask,
+    Hold,
+    MemberIndex,
+    Node,
+    Plan,
+    Queue,
+    Reason,
+    Resource,
+    Shape,
+    asks_below,
+    fits,
+    no_room,
+    room_for,
+)
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.rounds import alloc
@@ -94,9 +105,8 @@ class Server:
 
     def _why_full(self, ask: Ask) -> Reason | str:
         """Why no server has room: none has, or none beside what must stay free."""
-        ledger = self.forest.ledger
-        if ledger.rooms.of(ask.size, ask.label).first() is None:
-            return no_room(ledger, ask)
+        if self.plan.view.first_fit(ask.size, ask.label) is None:
+            return no_room(self.plan.view, ask)
         return HEADROOM
 
     def _turn(self, leaf: paper.Node, queue: Queue) -> bool:
@@ -105,7 +115,7 @@ class Server:
         if taken.count:
             return True
         if taken.stopped != NOTHING and self._could_have_had(leaf, queue):
-            wake_ms = self.plan._draft.wakes.get(queue.number)
+            wake_ms = self.plan.view.timer_of(queue)
             if wake_ms is None:  # one that holds back for a reason outside itself is asked again
                 forbidden = all(self.plan.limited(ask) for ask in asks_below(queue))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
@@ -133,11 +143,9 @@ class Server:
     def _first_in_first_out(
         self, partition: Partition, queue: Queue, fitting: frozenset[Shape]
     ) -> bool:
-        indexes = self.plan.view._indexes
-        index = indexes.get(queue)
-        if index is None:
-            index = indexes[queue] = Index(queue)
-        index.refresh(self.forest.ledger.capacity_version, by_submission)
+        view = self.plan.view
+        index = view.cache(queue, lambda: MemberIndex(queue).attach(view))
+        index.refresh(view.capacity_version, by_submission)
         full = {shape for shape in index.heaps if shape not in fitting}
         got = False
         while not got and (app := index.top(full)) is not None:
@@ -151,11 +159,11 @@ class Server:
 
     def tell(self) -> None:
         """Asks that were not looked at wait for room."""
-        for app in self.forest.untold:
+        for app in self.forest.unreported:
             for ask in app.asks:
                 if ask.count > 0 and ask.told is None:
                     self.plan.wait(ask, self.plan.limited(ask) or self._why_full(ask))
-        self.forest.untold.clear()
+        self.forest.unreported.clear()
 
 
 def by_submission(app: Any) -> tuple[int, int]:
@@ -182,14 +190,15 @@ def release(forest: Forest, now_ms: int) -> None:
     """A queue that held back is asked again when something in it changed, or its timer is due."""
     changed = set(forest.changed_inside()) if forest.withheld else ()
     for path, (wake_ms, *then) in list(forest.withheld.items()):
-        queue = forest.ledger.by_path[path]
+        queue = forest.view.find_queue(path)
+        assert queue is not None
         if queue in changed or then != _stamp(forest, queue) or 0 <= wake_ms <= now_ms:
             del forest.withheld[path]
             forest.changed[queue] = None
 
 
 def _stamp(forest: Forest, queue: Queue) -> list[int]:
-    return [forest.ledger.capacity_version, queue.pending_count, *queue.used]
+    return [forest.view.capacity_version, queue.pending_count, *queue.used]
 
 
 # Room that is held
@@ -209,7 +218,7 @@ def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
                     plan.release_hold(held)  # one server an ask, whatever the queue allows
                 plan.hold(held, best)
     taken = {hold.node.label for hold in holds}
-    passed = plan.view._draft.passed_over(after_ms)
+    passed = plan.view.passed_over(after_ms)
     for label, partition in forest.partitions.items():
         ask = None if label in taken or not passed else _first(plan, partition, passed)
         node = None if ask is None else best_server(plan, ask)
@@ -310,7 +319,7 @@ class OwedTasks:
             tasks[:] = [task for task in tasks if self._stands(task)]
 
     def _stands(self, task: Owed) -> bool:
-        leaf, node = self._leaf_of(task), self._forest.ledger.nodes.get(task.node)
+        leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
         over = task.until_ms <= self._plan.view.now_ms
         wanted = leaf is not None and task.shape in leaf.wanted
         if over or (not wanted and task.leaf in self._forest.withheld):
@@ -340,8 +349,8 @@ class OwedTasks:
     def serve(self, server: Server) -> Iterator[Owed]:
         """Each whose room is there goes to its leaf, before all others; those that were used."""
         for task in list(self.tasks):
-            leaf, node = self._leaf_of(task), self._forest.ledger.nodes[task.node]
-            if leaf is None or server.plan.spent:
+            leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
+            if leaf is None or node is None or server.plan.spent:
                 continue
             if fits(task.size, node.free) and server.serve_on(leaf, task.shape, node):
                 self.tasks.remove(task)
@@ -351,10 +360,10 @@ class OwedTasks:
                     self._hold(task, ask, node)
 
     def _leaf_of(self, task: Owed) -> paper.Node | None:
-        partition, ledger = self._forest.partitions.get(task.label), self._forest.ledger
+        partition, view = self._forest.partitions.get(task.label), self._plan.view
         path, _, number = task.leaf.partition("application ")
         member: Application | Queue | None
-        member = ledger.applications.get(int(number)) if number else ledger.by_path.get(path)
+        member = view.find_application(int(number)) if number else view.find_queue(path)
         return None if partition is None or member is None else partition.leaves.get(member)
 
 

@@ -13,13 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard.api.fill_tree import Level, fill_tree
-from loomcard.api.hold import serve_holds
-from loomcard.api.plan import Plan
-from loomcard.api.report import shown
-from loomcard.api.view import ClusterView
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Queue
+from loomcard import ClusterView, Level, Plan, Queue, Shape, fill_tree, serve_holds, shown
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
@@ -72,7 +66,7 @@ class Descent:
         of the cluster.
         """
         plan = Plan(view)
-        if view._ledger.rooms.shared:
+        if view.lending:
             plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
             return plan, memory
         forest = self._followed(plan, memory)
@@ -81,10 +75,10 @@ class Descent:
         for task in owed.serve(server):
             memory.preemption.pauses.pop(task.leaf, None)
             forest.update()
-        if forest.ledger.holds and serve_holds(plan, forest.governs, review=False):
+        if view.holds and serve_holds(plan, forest.governs, review=False):
             forest.update()
         for partition in forest.partitions.values():
-            self._fill(server, partition)
+            self.fill(server, partition)
         if not plan.spent:
             server.tell()
             if self.hold_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
@@ -99,7 +93,8 @@ class Descent:
                 plan.wake_at(memory.report_ms)
         return plan, memory
 
-    def _fill(self, server: Server, partition: Partition) -> None:
+    def fill(self, server: Server, partition: Partition) -> None:
+        """One task after the other for the leaves of one partition, until none is left."""
         forest, plan, tree = server.forest, server.plan, partition.tree
         fitting = partition.look()
 
@@ -122,10 +117,8 @@ class Descent:
     def _followed(self, plan: Plan, memory: Memory) -> Forest:
         """The trees, brought up to date."""
         view = plan.view
-        forest: Forest | None = view._indexes.get("forest")
-        if forest is None:
-            forest = Forest(view, self.tree, self.headroom, self.leaf == "queue")
-            view._indexes["forest"] = forest
+        by_queue = self.leaf == "queue"
+        forest = view.cache("forest", lambda: Forest(view, self.tree, self.headroom, by_queue))
         forest.withheld = memory.withheld
         release(forest, view.now_ms)
         forest.update()

@@ -17,12 +17,21 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from loomcard.api.plan import Plan
-from loomcard.api.view import applications_below
-from loomcard.model.fit_index import Shape
-from loomcard.model.holds import why_never
-from loomcard.model.objects import Application, Ask, Container, Node, Queue
-from loomcard.model.resource import Resource, add_all, fits, subtract_all
+from loomcard import (
+    Application,
+    Ask,
+    Container,
+    Node,
+    Plan,
+    Queue,
+    Resource,
+    Shape,
+    add_all,
+    applications_below,
+    fits,
+    subtract_all,
+    why_never,
+)
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Forest, Partition
 from loomcard.policies.hdrf.fit import Limits, has_room

@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from loomcard.model.fit_index import SHAPES_KEPT, Shape
-from loomcard.model.objects import Application, Ask, Member, Node, Queue
-from loomcard.model.resource import fits
-from loomcard.model.state import ClusterState
+from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, Member, Node, Shape, fits
 
 Entry = tuple[int, int, int, Application]
 """An application at its place: remaining work, submission, number, itself."""
@@ -28,17 +25,16 @@ def alignment(size: Sequence[int], free: Sequence[int], capacity: Sequence[int])
 class Group:
     """One shape: who asks for it, and where it fits."""
 
-    def __init__(self, shape: Shape, ledger: ClusterState) -> None:
+    def __init__(self, shape: Shape, view: ClusterView) -> None:
         self.size, self.label = shape
         self.entries: dict[Application, Entry] = {}
         self.work = 0  # of all entries
         self.heap: list[Entry] = []
-        self._ledger = ledger
+        self._view = view
         self._aligned: dict[int, float] = {}  # by node number, as last scored
         self._nodes: list[tuple[float, int]] = []
         self._lent: list[tuple[float, int]] = []  # shared nodes, which have another label
-        self.changed: dict[Node, None] = dict.fromkeys(ledger.nodes.values())
-        ledger.node_watchers.append(self.changed)
+        self.changed = view.watch_nodes()
 
     def enter(self, app: Application, work: int) -> None:
         """The application asks for this shape."""
@@ -77,22 +73,24 @@ class Group:
         for node in self.changed:
             self._score(node)
         self.changed.clear()
-        return self._top(self._lent if self._ledger.rooms.shared else self._nodes)
+        return self._top(self._lent if self._view.lending else self._nodes)
 
     def _top(self, nodes: list[tuple[float, int]]) -> tuple[float, Node] | None:
         while nodes:
             score, number = nodes[0]
             if self._aligned.get(number) == -score:
-                return -score, self._ledger.nodes[number]
+                node = self._view.node(number)
+                assert node is not None
+                return -score, node
             heappop(nodes)
         return None
 
     def alignment(self, node: Node) -> float:
         """Of the shape on a node."""
-        return alignment(self.size, node.room, self._ledger.capacity)
+        return alignment(self.size, node.room, self._view.cluster_capacity)
 
     def _score(self, node: Node) -> None:
-        number, alive = node.number, self._ledger.nodes.get(node.number) is node
+        number, alive = node.number, self._view.node(node.number) is node
         if not alive or not node.takes(self.label) or not fits(self.size, node.room):
             self._aligned.pop(number, None)
             return
@@ -109,31 +107,28 @@ class Group:
 class Candidates:
     """All groups of one scope; ``work`` gives an application's remaining work as an integer."""
 
-    def __init__(
-        self, queue: Queue, ledger: ClusterState, work: Callable[[Application], int]
-    ) -> None:
+    def __init__(self, view: ClusterView, work: Callable[[Application], int]) -> None:
         self.groups: dict[Shape, Group] = {}
-        self.stale: dict[Any, None] = {}
-        self.untold: dict[Member, None] = {}  # changed, and not yet told why they wait
-        self._ledger = ledger
+        self.stale: dict[Any, None] = view.watch(view.queue)
+        self.unreported: dict[Member, None] = {}  # changed, and not yet told why they wait
+        self._view = view
         self._work = work
         self._shapes: dict[Application, list[Shape]] = {}
         self._version = -1
-        self.queue = queue
-        queue.watchers.append(self.stale)
+        self.queue = view.queue
 
     def update(self) -> None:
         """Enter what changed; everything, when the cluster has another capacity."""
-        if self._version != self._ledger.capacity_version:
-            self._version = self._ledger.capacity_version
+        if self._version != self._view.capacity_version:
+            self._version = self._view.capacity_version
             for group in self.groups.values():
-                self._ledger.node_watchers.remove(group.changed)
+                self._view.unwatch(group.changed)
             self.groups.clear()
             self._shapes.clear()
             self.stale.update(dict.fromkeys(self.queue.applications.values()))
         for app in self.stale:
             self.enter(app)
-        self.untold.update(self.stale)
+        self.unreported.update(self.stale)
         self.stale.clear()
 
     def enter(self, app: Application) -> None:
@@ -167,12 +162,12 @@ class Candidates:
         if group is None:
             if len(self.groups) >= SHAPES_KEPT:
                 self._sweep()
-            group = self.groups[shape] = Group(shape, self._ledger)
+            group = self.groups[shape] = Group(shape, self._view)
         return group
 
     def _sweep(self) -> None:
         """Forget shapes that nobody asks for."""
         for shape, group in list(self.groups.items()):
             if not group.entries:
-                self._ledger.node_watchers.remove(group.changed)
+                self._view.unwatch(group.changed)
                 del self.groups[shape]

@@ -12,14 +12,21 @@ from heapq import heappop, nsmallest
 from math import ceil, fsum
 from typing import Any
 
-from loomcard.api.fill import tell
-from loomcard.api.hold import HOLD_AFTER_MS, serve_holds, want_first
-from loomcard.api.plan import Plan
-from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
-from loomcard.api.view import ClusterView
-from loomcard.model.objects import Application, Ask, Node
-from loomcard.model.placement import nodes_fitting
-from loomcard.model.resource import fits
+from loomcard import (
+    HOLD_AFTER_MS,
+    Application,
+    Ask,
+    ClusterView,
+    Estimates,
+    Finished,
+    Node,
+    Plan,
+    WeighsWork,
+    fits,
+    report_waiting,
+    serve_holds,
+    want_first,
+)
 from loomcard.policies.tetris.candidates import Candidates, Entry, Group
 
 WORK_UNIT = 1_000_000
@@ -59,24 +66,21 @@ class Tetris(WeighsWork):
 
     def decide(self, view: ClusterView, memory: Finished) -> tuple[Plan, Finished]:
         """Place the best scored candidate, again and again: alignment - m * eps * work."""
-        plan, ledger = Plan(view), view._ledger
+        plan = Plan(view)
         estimates = Estimates.of(view, memory, self.assumed_ms)
-        candidates: Candidates | None = view._indexes.get("candidates")
-        if candidates is None:
 
-            def work(app: Application) -> int:
-                return round(estimates.work(app) * WORK_UNIT)
+        def work(app: Application) -> int:
+            return round(estimates.work(app) * WORK_UNIT)
 
-            candidates = Candidates(view.queue, ledger, work)
-            view._indexes["candidates"] = candidates
-        if ledger.holds and not plan.spent:
+        candidates = view.cache("candidates", lambda: Candidates(view, work))
+        if view.holds and not plan.spent:
             serve_holds(plan, lambda queue: queue is view.queue)
         candidates.update()
         packing = _Packing(self, plan, candidates)
         while not plan.spent:
             choice = packing.best()
             if choice is None:
-                tell(plan, candidates.untold)
+                report_waiting(plan, candidates.unreported)
                 want_first(plan, candidates.asks_of, self.hold_after_ms)
                 break
             _, ask, node = choice
@@ -107,7 +111,7 @@ class _Packing:
         self._plan = plan
         self._out: list[tuple[Group, Entry]] = []
         self._closed: set[tuple[Group, Application]] = set()  # where it has no ask to grant
-        self._full = plan.view._draft.full  # what other instances found to fit nowhere any more
+        self._full = plan.view.exhausted  # what other instances found to fit nowhere any more
         asked = [g for s, g in candidates.groups.items() if g.entries and s not in self._full]
         open_ = [(group, best[0]) for group in asked if (best := group.best()) is not None]
         rows = [(aligned, len(group.entries)) for group, aligned in open_]
@@ -174,22 +178,21 @@ class _Packing:
 
     def _aligned(self, group: Group, ask: Ask, best: tuple[float, Node]) -> tuple[float, Node]:
         """The best node for an ask with its alignment, less the penalty where it is remote."""
-        ledger, remote = self._plan._ledger, 1 - self._tetris.remote_penalty
+        view, remote = self._plan.view, 1 - self._tetris.remote_penalty
         if not (ask.hosts or ask.racks or ask.attempt.blacklist) and ask.relax_locality:
             return best
-        table, rows = (ledger.hosts, ask.hosts) if ask.hosts else (ledger.racks, ask.racks)
+        table, rows = (view.hosts, ask.hosts) if ask.hosts else (view.racks, ask.racks)
         wishes = [n for name, count in rows.items() if count for n in table.get(name, ())]
-        near = {ledger.nodes[n]: 1.0 for n in wishes}
+        near = {node: 1.0 for n in wishes if (node := view.node(n)) is not None}
         if ask.attempt.blacklist or not ask.suits_all:
-            nodes = list(nodes_fitting(ledger, ask))
+            nodes = list(self._plan.nodes_fitting(ask))
         else:
-            offers = ledger.rooms.offers
-            own = (n for n in near if offers(n, ask.label) and fits(ask.size, n.room))
+            own = (n for n in near if view.offers(n, ask.label) and fits(ask.size, n.room))
             nodes = [best[1], *own]
         other = remote if near else 1.0
-        scored = [(-group.alignment(n) * near.get(n, other), n.number) for n in nodes]
-        score, number = min(scored)
-        return -score, ledger.nodes[number]
+        scored = [(-group.alignment(n) * near.get(n, other), n.number, n) for n in nodes]
+        score, _, node = min(scored)
+        return -score, node
 
     def _furthest_below(self) -> dict[Application, None]:
         """Whom the knob lets compete. Only who can be served counts: the furthest below may be the

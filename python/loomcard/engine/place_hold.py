@@ -1,0 +1,124 @@
+"""The round's part in holds: on which node room is held for the ask that has waited longest of
+those that want it (``api.hold``).
+"""
+
+from __future__ import annotations
+
+from operator import sub
+
+from loomcard.api.hold import REVIEW_MS, age_of, where_held
+from loomcard.api.pending_plan import PendingPlan
+from loomcard.model.holds import why_never
+from loomcard.model.objects import Ask, Container, Hold, Node
+from loomcard.model.resource import Resource, subtract_all
+from loomcard.model.state import ClusterState
+
+ASSUMED_MS = 60_000
+"""How long tasks run while none has completed."""
+OVERDUE = 4
+"""The part of the mean, as its divisor, that a container is given beyond it."""
+SERVICE = 3
+"""How many times the mean a container has run that is taken for a service."""
+NEVER = 1 << 40
+"""When the room of an AM is free, as long as no AM has ended."""
+
+
+def place_hold(draft: PendingPlan) -> None:
+    """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
+    may have, or choose the node of its oldest hold anew; for the next one where no node will do.
+    One ask a round: the choice looks at every node.
+    """
+    ledger = draft.ledger
+    draft.again = False  # who gets a hold is told so, whatever was told before
+    for ask in sorted(draft.wants, key=age_of):
+        if ask.count <= 0 or ledger.limited(ask) is not None:
+            continue
+        before = len(ask.holds)
+        while ledger.holds.beyond(ask) is None:
+            found = soonest(ledger, ask, draft.now_ms)
+            if found is None:
+                break
+            _hold(draft, ask, found[1])
+        if len(ask.holds) > before:
+            return
+        old = ask.hold
+        if old is None or draft.now_ms - old.placed_ms < REVIEW_MS:
+            continue
+        if ledger.holds.beyond(ask, in_place_of=old) is None:
+            _review(draft, ask, old)
+            return
+
+
+def _review(draft: PendingPlan, ask: Ask, hold: Hold) -> None:
+    """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
+    will have it hardly later; give it up where no node will do.
+    """
+    ledger = draft.ledger
+    here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
+    found = soonest(ledger, ask, draft.now_ms)
+    if why_never(ask, hold.node) is not None:
+        here_ms = NEVER
+    if found is None and here_ms >= NEVER:
+        draft.release_hold(ask, draft.wants[ask])
+        return
+    node = hold.node  # to move would give up what is free there already
+    if found is not None and here_ms > 2 * found[0]:
+        makes_way = len(ask.holds) >= ask.application.queue.hold_nodes
+        if not makes_way and len(ask.holds) == 1:  # hold_share is what forbids another
+            draft.release_hold(ask, draft.wants[ask])
+            makes_way = True
+        node = found[1] if makes_way else node
+    _hold(draft, ask, node)
+
+
+def _hold(draft: PendingPlan, ask: Ask, node: Node) -> None:
+    draft.hold(ask, node, None, draft.wants[ask])
+    draft.wait(ask, where_held(ask))
+
+
+def soonest(ledger: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
+    """The node without a hold that is likely to have room for ``ask`` soonest, and in how many ms;
+    ties by number. None where it could run on none, or AMs stand in the way.
+    """
+    found = [
+        (in_ms, node.number)
+        for node in ledger.nodes.values()
+        if node.hold is None
+        and why_never(ask, node) is None
+        and (in_ms := room_in_ms(ledger, node, ask.size, now_ms)) < NEVER
+    ]
+    if not found:
+        return None
+    in_ms, number = min(found)
+    return in_ms, ledger.nodes[number]
+
+
+def room_in_ms(ledger: ClusterState, node: Node, size: Resource, now_ms: int) -> int:
+    """In how many ms a node is likely to have ``size`` free, if nothing else is started on it."""
+    lacking = list(map(sub, size, node.free))
+    if max(lacking) <= 0:
+        return 0
+    ends = [(left_ms(ledger, c, now_ms), c.number, c) for c in node.containers]
+    for in_ms, _, container in sorted(ends, key=lambda end: end[:2]):
+        subtract_all([lacking], container.size)
+        if max(lacking) <= 0:
+            return in_ms
+    return NEVER
+
+
+def left_ms(ledger: ClusterState, container: Container, now_ms: int) -> int:
+    """How long a container is likely to run on, if it runs as long as those of its application have
+    run in the mean, or any. Beyond the mean it is given a part of it, ``OVERDUE``; and one that
+    has run ``SERVICE`` times as long, to run as long again, so that services come last.
+    """
+    if container.preempting_since is not None:
+        return 0
+    own, lines = container.application.ran, ledger.lines
+    count, ran_ms = lines.masters_ran if container.is_am else own if own[0] else lines.ran
+    if not count:
+        if container.is_am:
+            return NEVER
+        count, ran_ms = 1, ASSUMED_MS
+    mean_ms = ran_ms // count
+    age_ms = now_ms - (container.started_ms or container.allocated_ms)
+    return max(mean_ms - age_ms, mean_ms // OVERDUE) if age_ms < SERVICE * mean_ms else age_ms

@@ -1,0 +1,160 @@
+"""Which index ``fill`` keeps the members in, and what a policy keeps from call to call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from loomcard import ClusterView, Plan, fill
+from loomcard.testing import Cluster
+
+
+def asked(member: Any) -> int:
+    return sum(ask.size.memory_mb * ask.count for ask in member.asks)
+
+
+def least(member: Any) -> int:
+    return asked(member)
+
+
+def most(member: Any) -> int:
+    return -asked(member)
+
+
+def by(plan: Plan, order: Any, **more: Any) -> Plan:
+    """One helper, one line, for every order."""
+    return fill(plan, order=order, **more)
+
+
+@dataclass(frozen=True)
+class TwoOrders:
+    """The least first for a while, then the most, each in an index of its own."""
+
+    leaf_only = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        if view.now_ms < 100:
+            return by(Plan(view), least)
+        return by(Plan(view), most, index="most")
+
+
+@dataclass(frozen=True)
+class OneIndex:
+    """As above, in one index."""
+
+    leaf_only = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        return by(Plan(view), least if view.now_ms < 100 else most)
+
+
+@dataclass(frozen=True)
+class MadeAnew:
+    """One order, of which each call makes another object."""
+
+    kind: str = "lambda"
+    leaf_only = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        orders = {
+            "lambda": lambda member: most(member),
+            "partial": partial(self.signed, -1),
+            "method": self.order,
+        }
+        return fill(Plan(view), order=orders[self.kind])
+
+    def signed(self, sign: int, member: Any) -> int:
+        return sign * asked(member)
+
+    def order(self, member: Any) -> int:
+        return most(member)
+
+
+def full_cluster(policy: Any) -> Cluster:
+    """Application 1 asks for nine containers and 2 for two; one fits, and the node is full."""
+    cluster = Cluster(policy, nodes=[(1024, 1)])
+    for app, count in ((1, 9), (2, 2)):
+        cluster.add_app(app)
+        cluster.ask(app, count)
+    return cluster
+
+
+def second_round(cluster: Cluster) -> list[Any]:
+    cluster.now = 200
+    for number in list(cluster.containers):
+        cluster.complete(number)
+    return cluster.round()
+
+
+def test_two_orders_have_an_index_each() -> None:
+    cluster = full_cluster(TwoOrders())
+    assert [grant.app for grant in cluster.round()] == [2]
+    assert [grant.app for grant in second_round(cluster)] == [1]
+
+
+def test_two_orders_in_one_index_are_an_error_that_names_both() -> None:
+    cluster = full_cluster(OneIndex())
+    assert [grant.app for grant in cluster.round()] == [2]
+    message = "index 'fill' is in the order of least, not of most: name another one"
+    with pytest.raises(Exception, match=message):
+        second_round(cluster)
+
+
+@pytest.mark.parametrize("kind", ["lambda", "partial", "method"])
+def test_an_order_that_is_made_anew_in_each_call_is_the_same(kind: str) -> None:
+    cluster = full_cluster(MadeAnew(kind))
+    assert [grant.app for grant in cluster.round()] == [1]
+    assert [grant.app for grant in second_round(cluster)] == [1]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Notes how often its cache was made, and what changed since its last call."""
+
+    raises_at: int = -1
+    leaf_only = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        made = view.cache("made", lambda: MADE.append(view.now_ms) or [view.watch(view.queue)])
+        SEEN.append(sorted(member.id for member in made[0]))
+        made[0].clear()
+        if view.now_ms == self.raises_at:
+            raise RuntimeError("as the test wants it")
+        return Plan(view)
+
+
+MADE: list[Any] = []
+SEEN: list[list[str]] = []
+
+
+def test_what_is_cached_is_made_once_and_hears_of_changes() -> None:
+    MADE.clear()
+    SEEN.clear()
+    cluster = full_cluster(Counts())
+    cluster.round()
+    cluster.now = 10
+    cluster.ask(2, 3)
+    cluster.round()
+    assert len(MADE) == 1
+    assert len(SEEN[-1]) == 1
+
+
+def test_what_was_cached_is_dropped_when_the_policy_has_raised() -> None:
+    """It may be half made; and nothing goes on watching for it."""
+    MADE.clear()
+    cluster = full_cluster(Counts(raises_at=20))
+    cluster.round()
+    queue = cluster.session.mirror.ledger.queues[-1]
+    watchers = len(queue.watchers)
+    cluster.now = 10
+    cluster.ask(2, 3)
+    with pytest.raises(Exception, match="as the test wants it"):
+        cluster.round()
+    cluster.now = 60_000
+    cluster.ask(2, 4)
+    cluster.round()
+    assert len(MADE) == 2
+    assert len(queue.watchers) == watchers
