@@ -1,10 +1,10 @@
-"""Whether AMs leave room for tasks."""
+"""What nodes could hold: were they empty, or held AMs alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomcard import Ask, Node, fits, subtract_all, why_never
+from loomcard import Ask, ClusterView, Node, Resource, Shape, fits, subtract_all, why_never
 
 
 def fits_beside_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
@@ -18,3 +18,24 @@ def fits_beside_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
             if fits(ask.size, room):
                 return True
     return False
+
+
+class PossibleShapes:
+    """Which containers some node could hold if it were empty."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._known: dict[Shape, bool] = {}
+
+    def holds(self, size: Resource, label: str) -> bool:
+        """Whether some node could hold one of this size, for an ask with this node label."""
+        found = self._known.get((size, label))
+        if found is None:
+            nodes = (node for node in self._view.nodes if node.takes(label))
+            found = any(fits(size, node.capacity) for node in nodes)
+            self._known[size, label] = found
+        return found
+
+    def forget(self) -> None:
+        """The nodes are others now."""
+        self._known.clear()

@@ -15,13 +15,11 @@ from loomcard import (
     Container,
     Member,
     Resource,
-    Shape,
     add_all,
-    fits,
     potential,
     subtract_all,
 )
-from loomcard.policies.dress.beside import fits_beside_ams
+from loomcard.policies.dress.beside import PossibleShapes, fits_beside_ams
 from loomcard.policies.dress.grant import Line
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
@@ -81,7 +79,7 @@ class Pools:
         self.applications = view.queue.applications
         """Those of the queue, by number."""
         self.stale: dict[Member, None] = dict.fromkeys(self.applications.values())
-        self._possible: dict[Shape, bool] = {}  # shapes that some node could hold if it were empty
+        self._possible = PossibleShapes(view)
         self._capacity_version = -1
         self.divide()
         view.watch(view.queue, self.stale)
@@ -104,7 +102,7 @@ class Pools:
             self.jobs.follow(changes)
         if self._capacity_version != view.capacity_version:
             self._capacity_version = view.capacity_version
-            self._possible.clear()
+            self._possible.forget()
             if self.memory.capacity != list(view.cluster_capacity):
                 self.memory.capacity = list(view.cluster_capacity)
                 self.measure()
@@ -267,19 +265,10 @@ class Pools:
         amounts, count = [0] * len(app.used), 0
         limited = self._view.limited
         for ask in app.asks:
-            if ask.count > 0 and self._is_possible(ask.size, ask.label) and limited(ask) is None:
+            if ask.count > 0 and self._possible.holds(ask.size, ask.label) and limited(ask) is None:
                 amounts = [a + ask.count * b for a, b in zip(amounts, ask.size, strict=True)]
                 count += ask.count
         return [a if whole else 0 for a, whole in zip(amounts, self.total, strict=True)], count
-
-    def _is_possible(self, size: Resource, label: str) -> bool:
-        """Whether some node could hold such a container, were it empty."""
-        found = self._possible.get((size, label))
-        if found is None:
-            nodes = (n for n in self._view.nodes if n.takes(label))
-            found = any(fits(size, node.capacity) for node in nodes)
-            self._possible[size, label] = found
-        return found
 
     # Who is small
 
