@@ -62,6 +62,29 @@ def test_documents_link_to_what_is_there(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+SHIM = ROOT / "jvm-bridge" / "shim" / "src" / "main" / "java" / "org" / "loomcard" / "yarn"
+PACKAGE = ROOT / "python" / "loomcard"
+FILE = re.compile(r"[\w./-]+\.(?:py|java|yml|toml|md)\b")
+
+
+def test_architecture_names_files_that_exist() -> None:
+    """A reader opens what the picture and the tables name, in the place that they name."""
+    named = set(FILE.findall((ROOT / "ARCHITECTURE.md").read_text()))
+    assert [
+        n for n in sorted(named) if not any((r / n).is_file() for r in (ROOT, PACKAGE, SHIM))
+    ] == []
+    assert len(named) > 50
+
+
+def test_architecture_has_each_room() -> None:
+    """The table of rooms is complete, and has no room that is gone."""
+    table = (
+        (ROOT / "ARCHITECTURE.md").read_text().split("| `python/loomcard/` |")[1].split("\n\n")[0]
+    )
+    there = {p.parent.name for p in PACKAGE.glob("*/__init__.py")}
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == there
+
+
 def test_the_api_reference_has_each_public_name_once() -> None:
     """What a policy may import is on the page; the docstrings say the rest."""
     shown = re.findall(
