@@ -17,9 +17,8 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
 
-def test_the_policy_shown_is_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_policy_shown_is_a_policy(tmp_path: Path) -> None:
     """A reader who copies the fifteen lines into a file can name that file in a set-up."""
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     [source] = blocks("python")
     file = tmp_path / "my_drf.py"
     file.write_text(source)

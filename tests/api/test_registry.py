@@ -6,15 +6,17 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import yaml
 
 from loomcard import PLAN_API
 from loomcard.api import registry
 from loomcard.api.registry import Applied, PolicyNotFoundError, find, names, register
+from loomcard.config.catalog import page_with_table
 
 ROOT = Path(__file__).parents[2]
 FILE = '''
@@ -85,13 +87,17 @@ def test_sources_that_are_not_installed_say_so(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(registry.built_in()))
-def test_the_guide_and_a_set_up_show_every_policy(name):
-    """docs/policies.md has a section with its options, policies/ a set-up that names it."""
+def test_the_guide_shows_every_policy(name):
+    """docs/policies.md has a section with its options and their defaults."""
     sections = (ROOT / "docs" / "policies.md").read_text().split("\n## ")[1:]
     [section] = [s for s in sections if name in s.partition("\n")[0].split(", ")]
     options = [field.name for field in fields(find(name))]
     assert [option for option in options if f"`{option}`" not in section] == []
-    assert f"policy: {name}\n" in (ROOT / "policies" / f"{name}.yml").read_text()
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", section, re.MULTILINE)
+    said = {o: d for row in rows for o, d in zip(*(c.split(", ") for c in row), strict=False)}
+    for each in fields(find(name)):
+        default = each.default_factory() if each.default is MISSING else each.default
+        assert yaml.safe_load(said[f"`{each.name}`"].strip("`")) == default, each.name
 
 
 def test_a_file_names_a_class(tmp_path):
@@ -192,6 +198,12 @@ def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypa
     assert (
         "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'" in known.summary
     )
+
+
+def test_the_guides_table_is_that_of_the_classes():
+    """`python -m loomcard.config.catalog docs/policies.md` writes it."""
+    page = (ROOT / "docs" / "policies.md").read_text()
+    assert page_with_table(page) == page
 
 
 COUNTED = """

@@ -87,7 +87,7 @@ def test_list_names_the_policies_with_their_options() -> None:
     assert listed.exit_code == 0
     entries = {entry["name"]: entry for entry in json.loads(listed.output)}
     assert {"fifo", "drf"} <= set(entries)
-    assert set(entries["drf"]) == {"name", "origin", "summary", "options"}
+    assert set(entries["drf"]) == {"name", "origin", "summary", "governs", "options"}
     listed = run(policy, ["list"]).output
     assert all(name in listed for name in entries), "names are not cut"
     assert "…" not in listed
@@ -131,7 +131,7 @@ def test_check_prints_json(bad: str) -> None:
 
 def test_check_of_right_files_exits_0() -> None:
     """Nothing wrong, nothing to say but that."""
-    assert run(policy, ["check", good(), good("drf.yml")]).exit_code == 0
+    assert run(policy, ["check", good(), good("reference.yml")]).exit_code == 0
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
@@ -153,7 +153,40 @@ def test_a_file_that_is_not_there_hides_nothing_of_the_others(tmp_path: Path) ->
     checked = run(policy, ["check", "--json", str(wrong), str(tmp_path / "none.yml")])
     assert checked.exit_code == 2
     said = [report["findings"][0]["message"] for report in json.loads(checked.output)]
-    assert said == ["there is no policy 'nope'", "cannot be read: No such file or directory"]
+    assert said == ["there is no policy 'nope'", f"there is no file {tmp_path}/none.yml"]
+
+
+def test_a_policys_name_is_enough(
+    rm: ResourceManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """check and apply take a name or an example, whatever lies in the folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "drf").write_text("not YAML: [")
+    checked = run(policy, ["check", "drf", "queues"])
+    assert checked.exit_code == 0
+    first, second = checked.output.splitlines()
+    assert first.startswith("drf: right, 2 queues, hash ")
+    assert second.startswith("queues: right, 3 queues, hash ")
+    applied = run(policy, ["apply", "drf", "--rm", rm.url, "--user", "yarn"])
+    assert applied.output == "drf: applied as version 7, hash abc\n"
+    ((path, text),) = rm.calls
+    assert path == "/ws/v1/cluster/loomcard/policy?name=drf&user.name=yarn"
+    assert text == "version: 1\nkind: policy\npolicy: drf\n"
+
+
+def test_an_unknown_name_is_one_line_with_the_nearest(rm: ResourceManager) -> None:
+    """Nothing is sent, but where the ResourceManager is to judge."""
+    said = "dfr:1:1: error LC130: there is no policy 'dfr' (did you mean: drf"
+    checked = run(policy, ["check", "dfr"])
+    assert (checked.exit_code, len(checked.output.splitlines())) == (2, 1)
+    assert checked.output.startswith(said)
+    refused = run(policy, ["apply", "dfr", "--rm", rm.url])
+    assert refused.exit_code == 2
+    assert refused.output.startswith(said)
+    assert "--no-local-check" in refused.output
+    assert rm.calls == []
+    assert run(policy, ["apply", "dfr", "--rm", rm.url, "--no-local-check"]).exit_code == 0
+    assert rm.calls[0][1].endswith("policy: dfr\n")
 
 
 def test_schema_is_printed() -> None:

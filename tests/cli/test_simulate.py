@@ -64,7 +64,7 @@ def test_results_of_another_run_are_not_written_over(tmp_path, capsys):
     ("arguments", "said"),
     [
         (["demo", "--policy", "stock:fair"], "YARN's own scheduler is not simulated (take fair"),
-        (["demo", "--policy", "dfr"], "there is no policy 'dfr' (did you mean 'drf'"),
+        (["demo", "--policy", "dfr"], "there is no policy 'dfr' (did you mean: drf"),
         (["nowhere.yml", "--policy", "drf"], "there is no such file"),
         (["two-queues", "--policy", "drf"], "drf has no leaf queue 'root.adhoc'"),
     ],

@@ -19,6 +19,7 @@ from testcontainers.compose import DockerCompose
 
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.rm_client import Document, ResourceManagerClient
+from loomcard.config.source import resolve
 from loomcard.player.play_compose import play_on_compose
 from loomcard.simulator import Progress
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
@@ -90,8 +91,8 @@ class Cluster:
         return info
 
     def apply(self, name: str) -> Document:
-        """Swap to a set-up of policies/."""
-        return self.rm.apply_policy((ROOT / "policies" / name).read_text(), name)
+        """Swap to a policy, or to an example of policies/."""
+        return self.rm.apply_policy(resolve(name).text, name)
 
 
 def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
@@ -158,7 +159,7 @@ def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> N
 
 def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     """RM, NMs and mirror hold the same containers before and after, and the job ends well."""
-    cluster.apply("fifo.yml")
+    cluster.apply("fifo")
     job = cluster.client("bob", "example", "sleep", "-m", "4", "-r", "0", "-mt", "90000")
 
     def all_running() -> Document | None:
@@ -167,7 +168,7 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
 
     before = wait_until(all_running)
     version = cluster.document()["setup"]["version"]
-    applied = cluster.apply("drf.yml")
+    applied = cluster.apply("drf")
     assert applied["version"] == version + 1
     assert cluster.document()["setup"]["policy"] == "drf"
     assert wait_until(all_running, 60) == before
@@ -183,11 +184,11 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
     """The player speaks for unmanaged applications and for AM containers; tasks are processes on
     the NodeManagers, whose own times make the record. The set-up before governs again.
     """
-    cluster.apply("fifo.yml")
+    cluster.apply("fifo")
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
     warnings: list[str] = []
     record = play_on_compose(
-        WORKLOAD, ROOT / "policies" / "drf.yml", compose, folder=tmp_path,
+        WORKLOAD, "drf", compose, folder=tmp_path,
         on_warning=warnings.append,
     )  # fmt: skip
     assert record.finished
@@ -205,14 +206,14 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
         assert row.kind == "completed"
         assert row.node in (("n2",) if row.stage == "s" else ("n1", "n2"))
     assert [row.size for row in rows.values() if row.is_am] == [(256, 1)]
-    assert cluster.document()["setup"]["source"] == "fifo.yml"
+    assert cluster.document()["setup"]["source"] == "fifo"
 
 
 def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None:
     """No container of the client's service and no application is left, the record is partial, and
     the set-up before governs again.
     """
-    cluster.apply("fifo.yml")
+    cluster.apply("fifo")
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
     endless = Stage("s", (256, 1), 20, 1, [300, 600_000])
     scenario = msgspec.structs.replace(
@@ -225,19 +226,19 @@ def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None
             raise KeyboardInterrupt
 
     record = play_on_compose(
-        scenario, ROOT / "policies" / "drf.yml", compose, folder=tmp_path, on_progress=interrupt,
+        scenario, "drf", compose, folder=tmp_path, on_progress=interrupt,
         on_warning=lambda _: None,
     )  # fmt: skip
     assert not record.finished
     assert [row.kind == "completed" for row in record.containers] == [True, False]
     assert [app["state"] for app in cluster.rm.applications()[-2:]] == ["FINISHED", "KILLED"]
     assert "client" not in {service.service for service in compose.status()}
-    assert cluster.document()["setup"]["source"] == "fifo.yml"
+    assert cluster.document()["setup"]["source"] == "fifo"
 
 
 def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:
     """Another framework's master and executors get their containers the same way."""
-    cluster.apply("drf.yml")
+    cluster.apply("drf")
     submit = "spark-submit --deploy-mode cluster $SPARK_HOME/examples/src/main/python/pi.py 4"
     spark = ("--profile=spark", "run", "--build", "--rm", "--no-TTY", "spark", "sh", "-c", submit)
     output = ended(cluster.start(*spark), 900)
@@ -289,7 +290,7 @@ def test_a_killed_resource_manager_goes_on(cluster: Cluster, tmp_path: Path) -> 
     """kill -9 of the only ResourceManager under a running job: when it is back it has the policy
     that was applied, its history and the same containers, and the job ends well.
     """
-    applied = cluster.apply("drf.yml")
+    applied = cluster.apply("drf")
     history = cluster.rm.policy_history()
     job = cluster.client("bob", "example", "sleep", "-m", "3", "-r", "0", "-mt", "90000")
 

@@ -93,13 +93,13 @@ def test_variables_become_settings() -> None:
     """What docker-compose.yml passes on reaches the templates."""
     settings, policy = settings_from(
         {
-            "LOOMCARD_POLICY": "policies/drf.yml",
+            "LOOMCARD_POLICY": "drf",
             "LOOMCARD_SCHEDULER": "stock:capacity",
             "LOOMCARD_NODE_MEMORY_MB": "1024",
         }
     )
     assert (settings.scheduler_class, settings.node_memory_mb) == (CAPACITY_SCHEDULER, 1024)
-    assert policy == Path("policies/drf.yml")
+    assert policy == "drf"
     assert settings_from({"LOOMCARD_HA": "true"})[0].zookeeper == "zookeeper:2181"
     settings, policy = settings_from({"LOOMCARD_HA": "false"})
     assert (settings, policy) == settings_from({})

@@ -17,6 +17,7 @@ import pytest
 from loomcard.cluster.compose import ComposeCluster, Service
 from loomcard.cluster.hadoop_config import compose_settings
 from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
+from loomcard.config.source import resolve
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 
@@ -142,9 +143,7 @@ def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
     containers, all granted by the policy; a running job ends well and a new one too.
     """
     killed = wait_until(pair.active)
-    assert (
-        pair.rm().apply_policy((ROOT / "policies/drf.yml").read_text(), "drf.yml")["version"] == 2
-    )
+    assert pair.rm().apply_policy(resolve("drf").text, "drf")["version"] == 2
     job = pair.client("example", "sleep", "-m", "4", "-r", "0", "-mt", "90000")
     before = wait_until(lambda: pair.all_running(5))
     pair.docker("kill", "--signal=KILL", killed.container)
@@ -167,9 +166,7 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
     read from where it begins again.
     """
     second = wait_until(pair.active)
-    assert (
-        pair.rm().apply_policy((ROOT / "policies/sjf.yml").read_text(), "sjf.yml")["version"] == 3
-    )
+    assert pair.rm().apply_policy(resolve("sjf").text, "sjf")["version"] == 3
     job = pair.client("example", "sleep", "-m", "2", "-r", "0", "-mt", "60000")
     before = wait_until(lambda: pair.all_running(3))
     pair.docker("kill", "--signal=KILL", second.container)
@@ -177,9 +174,9 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
     assert pair.document()["setup"]["version"] == 3
     versions = pair.rm().policy_history()
     assert [(each["version"], each["source"]) for each in versions] == [
-        (3, "sjf.yml"),
-        (2, "drf.yml"),
-        (1, "fifo.yml"),
+        (3, "sjf"),
+        (2, "drf"),
+        (1, "fifo"),
     ]
     assert pair.rm().roll_back_policy(2)["version"] == 4
     assert pair.document()["setup"]["policy"] == "drf"

@@ -20,6 +20,7 @@ from loomcard.cluster.hadoop_config import (
 )
 from loomcard.cluster.hadoop_property_names import KnownNames, names_in_jars, names_text
 from loomcard.config import FindingsError
+from loomcard.config.shipped import PlaceError
 
 LINES = sorted(d.name for d in template_root().iterdir() if d.is_dir())
 
@@ -55,7 +56,7 @@ def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_compose_cluster_gets_every_file(tmp_path: Path) -> None:
     """Daemons find all site files, the stock scheduler's, the log's, and the compiled set-up."""
-    written = render(tmp_path, compose_settings(), paths.policies() / "drf.yml")
+    written = render(tmp_path, compose_settings(), "drf")
     names = {path.name for path in written}
     assert names == {path.name for path in tmp_path.iterdir()}
     assert names >= {
@@ -68,7 +69,7 @@ def test_a_compose_cluster_gets_every_file(tmp_path: Path) -> None:
         "setup.json",
         "policy.yml",
     }
-    assert json.loads((tmp_path / "setup.json").read_text())["source"] == "drf.yml"
+    assert json.loads((tmp_path / "setup.json").read_text())["source"] == "drf"
     yarn = properties(tmp_path / "yarn-site.xml")
     assert yarn["yarn.resourcemanager.scheduler.class"] == rendering.LOOMCARD_SCHEDULER
     assert yarn["loomcard.setup.path"] == "/etc/hadoop/setup.json"
@@ -136,6 +137,9 @@ def test_a_bad_policy_is_refused_before_anything_is_written(tmp_path: Path) -> N
     policy.write_text("version: 1\npolicy: nonesuch\n")
     with pytest.raises(FindingsError):
         render(tmp_path / "conf", compose_settings(), policy)
+    with pytest.raises(RenderError, match="there is no policy 'dfr'") as unknown:
+        render(tmp_path / "conf", compose_settings(), "dfr")
+    assert "did you mean: drf" in unknown.value.hint
     with pytest.raises(RenderError, match=r"missing\.yml"):
         render(tmp_path / "conf", compose_settings(), tmp_path / "missing.yml")
     assert not (tmp_path / "conf").exists()
@@ -164,7 +168,7 @@ def test_the_list_of_names_is_the_jars() -> None:
     """names.txt is exactly what Hadoop's own jars say."""
     try:
         jars = paths.jars()
-    except paths.PlaceError as error:
+    except PlaceError as error:
         pytest.skip(f"{error}; {error.hint}")
     assert (template_root() / "3.4" / "names.txt").read_text() == names_text(names_in_jars(jars))
 

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
+from loomcard.api.registry import built_in
 from loomcard.config import compile_setup, schema
 from loomcard.config.schema import PolicySetup, Queue
 
@@ -23,8 +24,12 @@ def test_there_is_no_schema_of_other_kinds_yet() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_set_ups_compile_and_validate(file: Path) -> None:
-    """Each file in policies/ is right by both readers, and is no longer than its style allows."""
+    """Each file in policies/ is right by both readers, shows more than a policy's name alone would,
+    has the name of none, and is no longer than its style allows.
+    """
     text = file.read_text()
+    assert yaml.safe_load(text)["queues"]
+    assert file.stem not in built_in()
     jsonschema.validate(yaml.safe_load(text), schema("policy"))
     assert compile_setup(text, file.name)["queues"][0]["path"] == "root"
     assert len(text.splitlines()) <= (50 if file == REFERENCE else 30)

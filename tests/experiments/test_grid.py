@@ -193,7 +193,7 @@ def test_what_an_experiment_names_must_be_there(experiment: Path) -> None:
     """Policies, workloads, options and parameters, each with its remedy."""
     experiment.write_text(GOOD.replace("[fifo]", "[ffo, none.yml, 'stock:lottery']"))
     found = findings(experiment)
-    assert found[0].startswith("policy 'ffo': there is no policy 'ffo' (did you mean 'fifo'?")
+    assert found[0].startswith("policy 'ffo': there is no policy 'ffo' (did you mean: fifo")
     assert found[1] == "policy 'none.yml': there is no file /none.yml (check the path)"
     assert found[2].startswith("policy 'stock:lottery': no such stock scheduler")
     experiment.write_text(GOOD.replace("small.yml", "smll.yml"))

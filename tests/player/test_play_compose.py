@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster, ComposeError
 from loomcard.player.play_compose import ContainerPlayer, play_on_compose
 from loomcard.player.process import PlayError
 from loomcard.workload.scenario import Scenario
 
 EMPTY = Scenario("w", 1, ["memory_mb", "vcores"], [], [])
-POLICY = paths.policies() / "drf.yml"
+POLICY = "drf"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def play(engine: Path, policy: Path | str) -> None:
-    cluster = ComposeCluster(paths.PACKAGE.parents[1], engine / "conf", project="p")
+    cluster = ComposeCluster(ROOT, engine / "conf", project="p")
     play_on_compose(EMPTY, policy, cluster, folder=engine, on_warning=print)
 
 

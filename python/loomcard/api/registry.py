@@ -63,6 +63,15 @@ def register(name: str) -> Callable[[P], P]:
     return enter
 
 
+def known_names() -> set[str]:
+    """The names of all policies that can be named here, whether they can be loaded or not. Raises
+    PolicyNotFoundError where Loomcard is not installed.
+    """
+    if not _own():
+        raise _not_installed()
+    return {*_registered, *_entry_points()}
+
+
 def built_in() -> Mapping[str, str]:
     """Loomcard's own policies: name -> ``module:Class``. Empty where Loomcard's sources are on the
     path but no installed metadata belongs to them.
@@ -83,11 +92,9 @@ def names() -> list[Known]:
     """Every policy that can be named, by name; one that cannot be loaded is listed with the reason
     as its summary. Raises PolicyNotFoundError where Loomcard is not installed.
     """
-    if not _own():
-        raise _not_installed()
     known = []
-    installed = _installed()
-    for name in sorted({*_registered, *installed}):
+    installed = _entry_points()
+    for name in sorted(known_names()):
         try:
             cls = find(name)
         except PolicyNotFoundError as error:
@@ -156,13 +163,12 @@ def find(
         return _from_file(name, search, applied)
     if name in _registered:
         return _checked(_registered[name], name)
-    installed = _own() if name in _own() else _installed()
+    installed = _own() if name in _own() else _entry_points()
     if name in installed:
         return _load(installed[name])
-    if not _own():
-        raise _not_installed()
-    near = get_close_matches(name, {*_registered, *installed}, n=3)
-    known = ", ".join(near) if near else ", ".join(sorted({*_registered, *installed}))
+    names = known_names()
+    near = get_close_matches(name, names, n=3)
+    known = ", ".join(near or sorted(names))
     raise PolicyNotFoundError(
         f"there is no policy {name!r}",
         f"{'did you mean' if near else 'known are'}: {known}; or name path/to/file.py:Class",
@@ -205,7 +211,7 @@ def _own() -> dict[str, EntryPoint]:
     return {point.name: point for point in points}
 
 
-def _installed() -> dict[str, EntryPoint]:
+def _entry_points() -> dict[str, EntryPoint]:
     """All entry points by name. No other package takes the name of one of Loomcard's policies."""
     return {point.name: point for point in entry_points(group=GROUP)} | _own()
 

@@ -19,6 +19,7 @@ from loomcard.cli.commands import Commands
 BAD_INPUT: Final = {
     "loomcard.cluster.hadoop_config.RenderError",
     "loomcard.cluster.rm_client.AddressError",
+    "loomcard.config.source.SourceError",
     "loomcard.validation.findings.FindingsError",
     "loomcard.experiments.inputs.InputError",
     "loomcard.wire.journal.JournalError",
@@ -31,7 +32,7 @@ BAD_INPUT: Final = {
 FAILURES: Final = {
     "loomcard.cluster.compose.ComposeError",
     "loomcard.cluster.embedded.ClusterError",
-    "loomcard.cluster.paths.PlaceError",
+    "loomcard.config.shipped.PlaceError",
     "loomcard.cluster.rm_client.RestError",
     "loomcard.simulator.invariants.InvariantError",
     "loomcard.simulator.resourcemanager.PolicyFaultError",

@@ -19,7 +19,7 @@ cluster = typer.Typer(
 )
 
 Policy = Annotated[
-    Path | None, typer.Option("--policy", help="The set-up to start with (YAML). Default: fifo.")
+    str, typer.Option("--policy", help="What to start with: a policy's name, or a YAML file.")
 ]
 PolicyPath = Annotated[
     list[Path] | None,
@@ -64,7 +64,7 @@ def _folders(named: list[Path] | None) -> tuple[Path, ...]:
 @cluster.command()
 def up(
     on: On = Where.LOCAL,
-    policy: Policy = None,
+    policy: Policy = "fifo",
     nodes: Nodes = 3,
     node_memory_mb: NodeMemory = 1536,
     node_vcores: NodeVcores = 4,
@@ -149,7 +149,7 @@ def status(on: On = Where.LOCAL, as_json: Json = False) -> None:
 def render_(
     target: Annotated[Path, typer.Argument(help="The folder to write into.")],
     on: On = Where.LOCAL,
-    policy: Policy = None,
+    policy: Policy = "fifo",
     nodes: Nodes = 3,
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,

@@ -17,7 +17,8 @@ from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, Rest
 from loomcard.config import Finding, FindingsError, compile_setup, schema
 from loomcard.config.catalog import Option, catalog
 from loomcard.config.fit import ClusterFacts, misfits
-from loomcard.config.rules import FILE
+from loomcard.config.rules import POLICY
+from loomcard.config.source import SourceError, resolve
 
 BAD_INPUT = 2
 FAILED = 1
@@ -58,6 +59,7 @@ def list_policies(as_json: Json = False) -> None:
                     "name": entry.name,
                     "origin": entry.origin,
                     "summary": entry.summary,
+                    "governs": entry.governs,
                     "options": [vars(option) for option in entry.options],
                 }
                 for entry in entries
@@ -76,7 +78,7 @@ def list_policies(as_json: Json = False) -> None:
 
 @policy.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(help="The set-ups to check.")],
+    files: Annotated[list[str], typer.Argument(help="What to check: files, or policies' names.")],
     policy_path: Folders = None,
     cluster: Annotated[
         str | None,
@@ -118,7 +120,7 @@ def print_schema() -> None:
 
 @policy.command()
 def apply(
-    file: Annotated[Path, typer.Argument(help="The set-up to apply.")],
+    file: Annotated[str, typer.Argument(help="What to apply: a file, or a policy's name.")],
     rm: Rm = None,
     user: AskingUser = None,
     local_check: Annotated[
@@ -141,7 +143,6 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
-    text = _read(file)
     client = _client(rm, user)
     found = _check(file, None)["findings"] if local_check else []
     unknown_here = any(map(_names_no_policy, _errors(found)))
@@ -152,16 +153,17 @@ def apply(
     findings = _errors(found)
     applied: dict[str, Any] = {}
     if not findings:
-        with waiting(f"{'trying' if dry_run else 'applying'} {file.name}"):
+        source = resolve(file, known=local_check)
+        with waiting(f"{'trying' if dry_run else 'applying'} {source.name}"):
             send = client.try_policy if dry_run else client.apply_policy
-            applied, findings = _sent(send, text, file.name)
+            applied, findings = _sent(send, source.text, source.name)
     if findings:
         _refuse(file, findings, remark if _errors(found) else "", as_json)
     _show_applied(file, applied, found, dry_run, as_json)
 
 
 def _show_applied(
-    file: Path,
+    file: str,
     applied: dict[str, Any],
     found: list[dict[str, Any]],
     dry_run: bool,
@@ -182,7 +184,7 @@ def _show_applied(
     typer.echo(f"{file}: {said}")
 
 
-def _refuse(file: Path, findings: list[dict[str, Any]], remark: str, as_json: bool) -> NoReturn:
+def _refuse(file: str, findings: list[dict[str, Any]], remark: str, as_json: bool) -> NoReturn:
     """Shows what is wrong with a file that was not applied, and ends the command."""
     if as_json:
         print_json({"applied": None, "findings": findings})
@@ -195,7 +197,7 @@ def _refuse(file: Path, findings: list[dict[str, Any]], remark: str, as_json: bo
 
 def _names_no_policy(finding: dict[str, Any]) -> bool:
     """Whether what is wrong is that a policy is not on this machine."""
-    return finding["path"].endswith("policy") and "there is no" in finding["message"]
+    return finding.get("rule") == POLICY and "there is no" in finding["message"]
 
 
 def _sent(
@@ -218,38 +220,24 @@ def _client(rm: str | None, user: str | None) -> ResourceManagerClient:
         _fail(str(error), error.hint, BAD_INPUT)
 
 
-def _read(file: Path) -> str:
-    """Return a file's text; ends the command if there is none."""
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        _fail(f"{file}: cannot be read: {error.strerror}", "check the path", BAD_INPUT)
-    except UnicodeDecodeError as error:
-        _fail(f"{file}: not UTF-8 at byte {error.start}", "save it as UTF-8", BAD_INPUT)
-
-
 def _check(
-    file: Path, policy_path: list[Path] | None, facts: ClusterFacts | None = None
+    file: str, policy_path: list[Path] | None, facts: ClusterFacts | None = None
 ) -> dict[str, Any]:
     found: Sequence[Finding] = ()
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        source = resolve(file)
         setup = compile_setup(
-            text, file.name, policy_path=policy_path, beside=file.parent, apart=True
+            source.text, source.name, policy_path=policy_path, beside=source.folder, apart=True
         )
-        found = misfits(text, setup, facts) if facts is not None else ()
+        found = misfits(source.text, setup, facts) if facts is not None else ()
     except FindingsError as error:
         found = error.findings
-    except OSError as error:  # one file that is not there hides nothing of the others
-        said = f"cannot be read: {error.strerror}"
-        found = (Finding(1, 1, "", said, "check the path", rule=FILE),)
-    except UnicodeDecodeError as error:
-        said = f"not UTF-8 at byte {error.start}"
-        found = (Finding(1, 1, "", said, "save it as UTF-8", rule=FILE),)
+    except SourceError as error:  # one file that is not there hides nothing of the others
+        found = (Finding(1, 1, "", str(error), error.hint, rule=error.rule),)
     findings = [finding.as_dict() for finding in found]
     return {
-        "file": str(file),
+        "file": file,
         "hash": None if _errors(findings) else setup["hash"],
         "queues": len(setup["queues"]),
         "findings": findings,
@@ -260,7 +248,7 @@ def _errors(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for each in findings if each.get("severity", "error") == "error"]
 
 
-def _show_findings(file: Path, findings: list[dict[str, Any]], *, err: bool = False) -> None:
+def _show_findings(file: str, findings: list[dict[str, Any]], *, err: bool = False) -> None:
     """Print findings: a table for a person, a line each (file:line:column:) for a pipe."""
     screen = Console(stderr=err, markup=False, highlight=False)
     if not screen.is_terminal:

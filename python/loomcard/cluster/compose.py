@@ -24,6 +24,7 @@ from loomcard.cluster.hadoop_config import (
     render,
 )
 from loomcard.config import FindingsError
+from loomcard.config.shipped import PlaceError, checkout
 
 PROJECT: Final = "loomcard"
 """As in docker-compose.yml."""
@@ -68,9 +69,9 @@ class ComposeCluster:
         """That of this source tree, its files below the present folder; the project is
         COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
         """
-        root = paths.checkout()
+        root = checkout()
         if root is None:
-            raise paths.PlaceError(
+            raise PlaceError(
                 "no docker-compose.yml: this is an installed package", "run it in a source tree"
             )
         project = os.environ.get("COMPOSE_PROJECT_NAME") or PROJECT
@@ -79,7 +80,7 @@ class ComposeCluster:
     def up(
         self,
         settings: Settings | None = None,
-        policy_file: Path | None = None,
+        policy: str | Path | None = None,
         *,
         nodes: int = 2,
         build: bool = True,
@@ -93,7 +94,7 @@ class ComposeCluster:
         if nodes < 1:
             raise ComposeError(f"{nodes} NodeManagers", hint="a cluster needs at least one")
         chosen = settings or compose_settings()
-        render(self.conf_dir, chosen, policy_file)
+        render(self.conf_dir, chosen, policy)
         self._check_owner()
         profile = ["--profile=ha"] if chosen.zookeeper else []
         arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
@@ -191,8 +192,8 @@ class ComposeCluster:
         return (done.stdout or "").strip()
 
 
-def settings_from(environ: Mapping[str, str]) -> tuple[Settings, Path | None]:
-    """Return settings and policy file that the LOOMCARD_* variables of docker-compose.yml ask for.
+def settings_from(environ: Mapping[str, str]) -> tuple[Settings, str | None]:
+    """Return settings and policy that the LOOMCARD_* variables of docker-compose.yml ask for.
 
     Raises `RenderError` for a scheduler that has no name here and for values that are none.
     """
@@ -214,7 +215,7 @@ def settings_from(environ: Mapping[str, str]) -> tuple[Settings, Path | None]:
     if ha not in ("true", "false"):
         raise RenderError(f"LOOMCARD_HA={ha}: neither true nor false", hint="true: a pair")
     settings = compose_settings(SCHEDULERS[scheduler], ha=ha == "true", **changes)
-    return settings, Path(policy) if policy else None
+    return settings, policy or None
 
 
 def _positive(environ: Mapping[str, str], name: str) -> int:
@@ -234,8 +235,8 @@ def _ports(row: Mapping[str, Any]) -> dict[int, int]:
 
 def _main(target_dir: Path) -> int:
     try:
-        settings, policy_file = settings_from(os.environ)
-        written = render(target_dir, settings, policy_file)
+        settings, policy = settings_from(os.environ)
+        written = render(target_dir, settings, policy)
     except RenderError as error:
         print(f"{error}\nhint: {error.hint}", file=sys.stderr)
         return 2

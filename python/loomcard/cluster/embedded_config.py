@@ -60,7 +60,7 @@ class LocalSettings:
     minimum_memory_mb: int = 128
     minimum_vcores: int = 1
     scheduler: str = "loomcard"
-    policy: Path | None = None
+    policy: str | Path | None = None
     stock_setup: Mapping[str, Any] | None = None
     policy_path: tuple[Path, ...] = ()
     yarn: dict[str, str] = field(default_factory=dict)

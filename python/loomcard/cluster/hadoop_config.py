@@ -18,9 +18,10 @@ from typing import Any, Literal
 import jinja2
 from pydantic import BaseModel, ConfigDict, Field
 
-from loomcard.cluster import paths
 from loomcard.cluster.hadoop_property_names import KnownNames, property_names
 from loomcard.config import FindingsError, canonical_json, compile_setup
+from loomcard.config.shipped import shipped
+from loomcard.config.source import SourceError, resolve
 
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
 CAPACITY_SCHEDULER = (
@@ -219,13 +220,13 @@ def embedded_settings(
     return Settings(**(fields | changes))
 
 
-def render(target_dir: Path, settings: Settings, policy_file: Path | None = None) -> list[Path]:
+def render(target_dir: Path, settings: Settings, policy: str | Path | None = None) -> list[Path]:
     """Write every configuration file into `target_dir`, made if need be, and return their paths.
 
-    Where Loomcard is the scheduler, `policy_file` (a set-up in YAML; default policies/fifo.yml) is
-    compiled into setup.json and copied beside it as policy.yml. Raises `RenderError` for a name or
-    variable that is unknown and `loomcard.config.FindingsError` for a set-up with mistakes; then
-    nothing has been written.
+    Where Loomcard is the scheduler, `policy` (a set-up's file, or a policy's name; default
+    fifo) is compiled into setup.json, and its text copied beside it as policy.yml. Raises
+    `RenderError` for a name or variable that is unknown and `loomcard.config.FindingsError` for a
+    set-up with mistakes; then nothing has been written.
     """
     line_dir = template_root() / settings.hadoop_line
     if not line_dir.is_dir():
@@ -236,7 +237,7 @@ def render(target_dir: Path, settings: Settings, policy_file: Path | None = None
     texts = _render_templates(line_dir, settings)
     _check_names(line_dir, texts)
     if settings.scheduler_class == LOOMCARD_SCHEDULER:
-        texts |= _compile(policy_file, settings)
+        texts |= _compile(policy or "fifo", settings)
     target_dir.mkdir(parents=True, exist_ok=True)
     written = [target_dir / name for name in sorted(texts)]
     for path in written:
@@ -246,7 +247,7 @@ def render(target_dir: Path, settings: Settings, policy_file: Path | None = None
 
 def template_root() -> Path:
     """Return the folder hadoop-conf: the checkout's, or what the installed package brought."""
-    return paths.shipped("hadoop-conf")
+    return shipped("hadoop-conf")
 
 
 def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
@@ -294,15 +295,14 @@ def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
         )
 
 
-def _compile(policy_file: Path | None, settings: Settings) -> dict[str, str]:
-    source = policy_file or paths.policies() / "fifo.yml"
+def _compile(policy: str | Path, settings: Settings) -> dict[str, str]:
     try:
-        text = source.read_text()
-    except OSError as error:
-        raise RenderError(f"{source}: {error.strerror}", hint="name a policy file") from error
+        source = resolve(policy)
+    except SourceError as error:
+        raise RenderError(f"{policy}: {error}", error.hint) from error
     folders = [Path(p) for p in settings.policy_path]
     try:
-        setup = compile_setup(text, source.name, policy_path=folders, apart=True)
+        setup = compile_setup(source.text, source.name, policy_path=folders, apart=True)
     except FindingsError as error:
-        raise error.named(str(source)) from error
-    return {"setup.json": canonical_json(setup), "policy.yml": text}
+        raise error.named(str(policy)) from error
+    return {"setup.json": canonical_json(setup), "policy.yml": source.text}

@@ -1,12 +1,20 @@
-"""What can be named in a set-up: every policy with its options, for people who choose one."""
+"""What can be named in a set-up: every policy with its options, for people who choose one.
 
+python -m loomcard.config.catalog docs/policies.md     # writes the table of policies anew
+"""
+
+import sys
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic.errors import PydanticUserError
 
-from loomcard.api.registry import PolicyNotFoundError, find, names
+from loomcard.api.registry import PolicyNotFoundError, built_in, find, names
 from loomcard.config.options import option_model
+
+BEGIN: Final = "<!-- begin: python -m loomcard.config.catalog docs/policies.md -->\n"
+END: Final = "<!-- end -->\n"
 
 
 @dataclass(frozen=True)
@@ -20,11 +28,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Entry:
-    """One policy: its registered name, where its class is, what it does, and its options."""
+    """One policy: its name, where its class is, what it does, the kind of what it ``governs``, and
+    its options.
+    """
 
     name: str
     origin: str
     summary: str
+    governs: str
     options: tuple[Option, ...]
 
 
@@ -34,8 +45,29 @@ def catalog() -> list[Entry]:
     One that cannot be loaded is listed too, with the reason as its summary and no options.
     """
     return [
-        Entry(known.name, known.origin, known.summary, _options(known.name)) for known in names()
+        Entry(known.name, known.origin, known.summary, _governs(known.name), _options(known.name))
+        for known in names()
     ]
+
+
+def page_with_table(page: str) -> str:
+    """The text of docs/policies.md with its table of Loomcard's own policies as it must be."""
+    before, _, rest = page.partition(BEGIN)
+    ours = (entry for entry in catalog() if entry.name in built_in())
+    rows = [f"| `{entry.name}` | {entry.summary} | {entry.governs} |\n" for entry in ours]
+    table = "".join(["| policy | what it does | governs |\n", "| -- | -- | -- |\n", *rows])
+    return before + BEGIN + table + END + rest.partition(END)[2]
+
+
+def _governs(name: str) -> str:
+    """The kind of what a policy governs; empty where it cannot be loaded."""
+    try:
+        cls = find(name)
+    except PolicyNotFoundError:
+        return ""
+    if getattr(cls, "leaf_only", False):
+        return "a leaf"
+    return "a subtree" if getattr(cls, "walks_tree", False) else "members"
 
 
 def _options(name: str) -> tuple[Option, ...]:
@@ -56,3 +88,8 @@ def _type_name(annotation: Any) -> str:
         inner = ", ".join(map(_type_name, get_args(annotation)))
         return f"{get_origin(annotation).__name__}[{inner}]"
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+if __name__ == "__main__":
+    _page = Path(sys.argv[1])
+    _page.write_text(page_with_table(_page.read_text("utf-8")), "utf-8")

@@ -12,6 +12,7 @@ from loomcard.cluster.embedded import LocalCluster, LocalSettings, clear
 from loomcard.cluster.example_jobs import Program, example
 from loomcard.cluster.rm_client import Document
 from loomcard.cluster.submit import Client, Submission
+from loomcard.config.source import resolve
 from loomcard.engine.session import replay
 
 STOCK = "stock:capacity"
@@ -91,12 +92,11 @@ def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
     clear(run_dir)
     run_dir.mkdir(parents=True)
     inputs = _write_inputs(run_dir / "input", sizes)
-    set_ups = {name: _write_set_up(run_dir, name) for name in ("fifo", "drf")}
     result = DemoResult()
-    with LocalCluster(_settings(run_dir / "loomcard", "loomcard", set_ups["fifo"])) as cluster:
+    with LocalCluster(_settings(run_dir / "loomcard", "loomcard", "fifo")) as cluster:
         progress("an embedded cluster is up, policy fifo")
         result.phases.append(_phase(cluster, "fifo", inputs, sizes, progress))
-        cluster.rest.apply_policy(set_ups["drf"].read_text(), "drf.yml")
+        cluster.rest.apply_policy(resolve("drf").text, "drf")
         progress("policy swapped: drf")
         result.phases.append(_phase(cluster, "drf", inputs, sizes, progress))
         told = cluster.rest.scheduler()["schedulerInfo"]
@@ -112,7 +112,7 @@ def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
     return result
 
 
-def _settings(run_dir: Path, scheduler: str, policy: Path | None) -> LocalSettings:
+def _settings(run_dir: Path, scheduler: str, policy: str | None) -> LocalSettings:
     # Six masters leave room for six of the fifteen tasks: small enough for jobs to wait.
     return LocalSettings(
         run_dir=run_dir, nodes=3, node_memory_mb=1280, scheduler=scheduler, policy=policy
@@ -180,9 +180,3 @@ def _write_inputs(folder: Path, sizes: Sizes) -> Path:
             b"".join(dice.randbytes(10) + b"%090d" % i for i in range(sizes.records // 2))
         )
     return folder
-
-
-def _write_set_up(folder: Path, policy: str) -> Path:
-    file = folder / f"{policy}.yml"
-    file.write_text(f"version: 1\nkind: policy\npolicy: {policy}\n")
-    return file

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.cluster.paths import PlaceError, jars
+from loomcard.cluster.paths import jars
+from loomcard.config.shipped import PlaceError
 from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
 

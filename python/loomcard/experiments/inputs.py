@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -14,16 +14,14 @@ from typing import Any, Final
 import yaml
 
 import loomcard
-from loomcard.api.registry import PolicyNotFoundError, find, found_beside, names
-from loomcard.cluster.paths import PlaceError, shipped
+from loomcard.api.registry import PolicyNotFoundError, find, found_beside
 from loomcard.config import FindingsError, compile_setup
 from loomcard.config.apart import find_apart
 from loomcard.config.options import option_model
-from loomcard.validation.findings import nearest
+from loomcard.config.source import SourceError, resolve
 from loomcard.validation.reading import read
 
 STOCK: Final = ("stock:capacity", "stock:fair", "stock:fifo")
-_ENDINGS: Final = (".yml", ".yaml")
 
 
 class InputError(ValueError):
@@ -113,29 +111,13 @@ def _choice(source: str, beside: Path) -> Choice:
         if source not in STOCK:
             raise InputError([f"policy {source!r}: no such stock scheduler ({_or(STOCK)})"])
         return Choice(source, source, None)
-    if source.endswith(_ENDINGS):
-        with findings_in(source):
-            file = _setup(source, beside)
-            text = file.read_bytes().decode("utf-8-sig")
-            return Choice(Path(source).stem, source, text, file.parent)
     try:
-        find_apart(source)
-    except PolicyNotFoundError as error:
-        hint = nearest(source, [known.name for known in names()])
-        remedy = f"{hint}; a set-up's file ends in .yml"
-        raise InputError([f"policy {source!r}: {error} ({remedy})"]) from error
-    return Choice(source, source, yaml.safe_dump({"version": 1, "policy": source}))
-
-
-def _setup(source: str, beside: Path) -> Path:
-    """A set-up's file: beside the experiment, or one that comes with Loomcard."""
-    places = [beside / source]
-    with suppress(PlaceError):
-        places.append(shipped("policies") / source)
-    for place in places:
-        if place.is_file():
-            return place
-    raise InputError([f"policy {source!r}: there is no file {places[0]} (check the path)"])
+        found = resolve(source, beside)
+        if found.file is None:
+            find_apart(source)
+    except (SourceError, PolicyNotFoundError) as error:
+        raise InputError([f"policy {source!r}: {error} ({error.hint})"]) from error
+    return Choice(found.title, source, found.text, found.folder)
 
 
 def _or(words: Sequence[str]) -> str:

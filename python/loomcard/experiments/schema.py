@@ -49,7 +49,7 @@ class Experiment(BaseModel):
         min_length=1,
         description="Set-ups (files beside this one, or ones that come with Loomcard), registered"
         ' policies, or "stock:capacity", "stock:fair", "stock:fifo" (on real YARN only).',
-        examples=[["drf.yml", "fifo"]],
+        examples=[["drf", "my-queues.yml"]],
     )
     workloads: list[Text] = Field(
         min_length=1,
@@ -71,15 +71,13 @@ class Experiment(BaseModel):
             description="By a policy as named above: values of the workloads' parameters that hold"
             " for it alone. Its runs are compared with the others' of the same workload and seed"
             " all the same.",
-            examples=[{"slots.yml": {"workload.slots": 4}}],
+            examples=[{"my-slots.yml": {"workload.slots": 4}}],
         )
     )
     seeds: Annotated[list[int], BeforeValidator(_seeds, json_schema_input_type=int | list[int])] = (
         Field([1], description="How many (1, 2, ...), or a list of them.", examples=[20])
     )
-    baseline: str = Field(
-        "", description="The policy that reports compare with.", examples=["drf.yml"]
-    )
+    baseline: str = Field("", description="The policy that reports compare with.", examples=["drf"])
     expect: list[Expected] = Field(
         [],
         description="What a paper found.",

@@ -1,6 +1,6 @@
 """Playing a scenario on a real cluster: its applications, containers and faults, in real time.
 
-    record = play(scenario, Path("policies/drf.yml"), folder=Path("run/played"))
+    record = play(scenario, "drf", folder=Path("run/played"))
 
 docs/player.md says what is then real and what is not.
 """
@@ -20,6 +20,7 @@ from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster, clear
 from loomcard.cluster.rm_client import RestError
 from loomcard.config import compile_setup
+from loomcard.config.source import resolve
 from loomcard.player import launch_rate
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.faults import Faults
@@ -28,7 +29,7 @@ from loomcard.player.journal_reports import told_states
 from loomcard.player.play_compose import play_on_compose
 from loomcard.player.process import Player
 from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
-from loomcard.player.settings import settings
+from loomcard.player.settings import is_stock, settings
 from loomcard.player.watch import Watch, settled
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.policy_series import StateRow
@@ -58,7 +59,7 @@ def measured_rate(executor: launch_rate.Executor) -> float:
     folder = file.parent / "launch-rate"
     record = play(
         launch_rate.probe(executor),
-        paths.policies() / "fifo.yml",
+        "fifo",
         folder=folder,
         executor=executor,
         on_warning=lambda _: None,
@@ -90,21 +91,23 @@ def play(
     """Play `scenario` on an embedded cluster of its own in `folder`, or on the compose cluster that
     runs, and tell what happened.
 
-    `policy` is a YAML set-up, or stock:capacity, stock:fair or stock:fifo, which get the queues of
-    the compiled `setup` where it is given. `executor` virtual: containers wait inside their
-    NodeManager; process: each is a process that does `work`, as on docker always. `on_warning` is
-    told in one line where the scenario asks for more than this machine holds, if its rate was
-    measured. `on_up` is given the embedded cluster when it serves. Ctrl-C, also one that
+    `policy` is a YAML set-up, the name of a policy, or stock:capacity, stock:fair or stock:fifo,
+    which get the queues of the compiled `setup` where it is given. `executor` virtual: containers
+    wait inside their NodeManager; process: each is a process that does `work`, as on docker always.
+    `on_warning` gets one line where the scenario asks for more than this machine holds, if its rate
+    was measured. `on_up` is given the embedded cluster when it serves. Ctrl-C, also one that
     `on_progress` raises, ends the run: the record then holds what happened so far, with `finished`
-    False, and no process is left. Raises PlayError, ClusterError, FindingsError; on docker what
-    `play_on_compose` does.
+    False, and no process is left. Raises PlayError, ClusterError, SourceError, FindingsError; on
+    docker what `play_on_compose` does.
     """
     began = time.monotonic()
-    if isinstance(policy, Path):
+    title = str(policy)
+    if not is_stock(policy):
+        source = resolve(policy)
         setup = compile_setup(
-            policy.read_text("utf-8"), policy.name, policy_path=policy_path or None,
-            beside=policy.parent,
-        )  # fmt: skip
+            source.text, source.name, policy_path=policy_path or None, beside=source.folder
+        )
+        title = source.title
     if setup is not None:
         refuse_mismatch(scenario, setup)
     folder = _cleared(folder)
@@ -125,7 +128,7 @@ def play(
             options = tuple(cluster.client_options)
             player = Player(scenario, folder, cluster.conf_dir, options, work=work)
             record = _watched(scenario, cluster, player, on_progress)
-    record.policy = policy if isinstance(policy, str) else policy.stem
+    record.policy = title
     record.engine = on
     record.queues = queue_shares(setup or {})
     record.seconds = time.monotonic() - began

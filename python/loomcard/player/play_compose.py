@@ -20,6 +20,7 @@ from loomcard.cluster.compose import ComposeCluster, ComposeError
 from loomcard.cluster.container_times import ContainerRun
 from loomcard.cluster.hadoop_config import compose_settings, render
 from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
+from loomcard.config.source import Source, resolve
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.fit_to_cluster import Fit, fit
 from loomcard.player.journal_grants import granted_ms
@@ -27,7 +28,7 @@ from loomcard.player.journal_reports import told_states
 from loomcard.player.node_logs import runs_in
 from loomcard.player.process import WARM_UP, Player, PlayError
 from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
-from loomcard.player.settings import capacity
+from loomcard.player.settings import capacity, is_stock
 from loomcard.player.watch import Watch, settled
 from loomcard.results.record import ContainerRow, RunRecord
 from loomcard.simulator import Progress
@@ -98,11 +99,12 @@ def play_on_compose(
     `on_warning` is told in one line where the cluster is not the scenario's, and where others use
     it. Ctrl-C as in `play`. Raises PlayError, ComposeError, RestError and ClusterError.
     """
-    if isinstance(policy, str):
+    if is_stock(policy):
         raise PlayError(
             f"{policy} cannot be applied: the compose cluster runs Loomcard",
             "play it on local, which boots a cluster of its own for it",
         )
+    source = resolve(policy)
     hosts, rm = _running(cluster)
     nodes = _nodes(rm, hosts)
     settings = compose_settings()
@@ -119,12 +121,12 @@ def play_on_compose(
         cluster=client,
     )  # fmt: skip
     began, refused = time.time() - 1, refusals(rm.scheduler())
-    with _governed(rm, policy, on_warning), _cleared(rm, scenario, others):
+    with _governed(rm, source, on_warning), _cleared(rm, scenario, others):
         watch = Watch(player, fitted.scenario, on_progress)
         with player:
             finished = watch.until_over()
     record = _record(fitted, player, finished, watch.ended_ms())
-    record.policy = policy.stem
+    record.policy = source.title
     record.refusals = dict(Counter(refusals(rm.scheduler())) - Counter(refused))
     record.containers = _containers(fitted, player, cluster, hosts, began)
     journal = player.folder / "cluster" / "journal"  # as it was fetched for the containers
@@ -198,18 +200,18 @@ def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document
 
 @contextlib.contextmanager
 def _governed(
-    rm: ResourceManagerClient, policy: Path, on_warning: Callable[[str], None]
+    rm: ResourceManagerClient, source: Source, on_warning: Callable[[str], None]
 ) -> Iterator[None]:
     """The set-up is applied, and in the end the one before again."""
     before = rm.policy()
-    rm.apply_policy(policy.read_text("utf-8"), policy.name)
+    rm.apply_policy(source.text, source.name)
     try:
         yield
     finally:
         try:
             rm.apply_policy(str(before["yaml"]), str(before["source"]))
         except RestError as error:
-            on_warning(f"{policy.name} still governs: {error} ({error.hint})")
+            on_warning(f"{source.name} still governs: {error} ({error.hint})")
 
 
 @contextlib.contextmanager

@@ -15,6 +15,11 @@ AT_ONCE_MS = 50
 """What a heartbeat of 0, "every change is seen at once", is on a real cluster."""
 
 
+def is_stock(policy: Path | str) -> bool:
+    """Whether it names one of YARN's own schedulers, such as stock:capacity."""
+    return str(policy).startswith("stock:")
+
+
 def settings(
     scenario: Scenario,
     policy: Path | str,
@@ -26,11 +31,11 @@ def settings(
 ) -> LocalSettings:
     """The scenario's nodes, racks, amounts, rounding and heartbeats as an embedded cluster.
 
-    `policy` is the YAML set-up of a Loomcard policy, or a stock scheduler such as stock:capacity,
-    which gets the queues of the compiled `setup`, or else just those that applications name.
-    Raises PlayError where a real cluster cannot be what the scenario says.
+    `policy` is a YAML set-up, the name of a Loomcard policy, or a stock scheduler such as
+    stock:capacity, which gets the queues of the compiled `setup`, or else just those that
+    applications name. Raises PlayError where a real cluster cannot be what the scenario says.
     """
-    stock = isinstance(policy, str)
+    stock = is_stock(policy)
     refuse_what_yarn_cannot_hold(scenario, stock=stock)
     types = scenario.resource_types
     minimum = dict(zip(types, scenario.minimum, strict=False))
@@ -46,7 +51,7 @@ def settings(
         minimum_memory_mb=max(1, minimum.get("memory_mb", 0)),
         minimum_vcores=0 if free else max(1, minimum.get("vcores", 0)),
         scheduler=str(policy) if stock else "loomcard",
-        policy=None if isinstance(policy, str) else policy,
+        policy=None if stock else policy,
         stock_setup=(setup or _queues(scenario)) if stock else None,
         policy_path=tuple(policy_path),
         yarn=_SHORT_LIVED,

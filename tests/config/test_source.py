@@ -1,0 +1,91 @@
+"""A command's word for a policy configuration: a file, a policy, or an example."""
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from loomcard.api import registry
+from loomcard.api.registry import built_in
+from loomcard.config import compile_setup, source
+from loomcard.config.source import SourceError, examples, resolve
+
+ROOT = Path(__file__).parents[2]
+TEXT = "version: 1\npolicy: fifo\n"
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_a_policys_name_is_a_configuration(name: str) -> None:
+    """That policy with its default options, in one leaf queue."""
+    found = resolve(name)
+    assert (found.name, found.title, found.file) == (name, name, None)
+    root, leaf = compile_setup(found.text, found.name)["queues"]
+    assert (root["path"], leaf["path"]) == ("root", "root.default")
+    assert (root["policy"], root["options"]) == (name, {}) or leaf["policy"] == name
+
+
+def test_a_name_with_an_ending_or_a_slash_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no other name is, whatever lies in the folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("drf", "drf.yml", "drf.yaml", "mine"):
+        (tmp_path / name).write_text(f"# {name}\n{TEXT}")
+    assert resolve("drf").file is None
+    for given, name in (("drf.yml", "drf.yml"), ("drf.yaml", "drf.yaml"), ("./drf", "drf")):
+        found = resolve(given)
+        assert (found.name, found.text) == (name, f"# {name}\n{TEXT}")
+        assert (found.title, found.folder.resolve()) == ("drf", tmp_path)
+    assert resolve(Path("drf")).text == f"# drf\n{TEXT}"
+    assert resolve("drf.yml", tmp_path.parent / tmp_path.name).file == tmp_path / "drf.yml"
+    with pytest.raises(SourceError, match="there is no policy 'mine'") as error:
+        resolve("mine")
+    assert error.value.hint == "the file of that name is ./mine"
+
+
+def test_an_example_goes_by_its_name_or_its_files(tmp_path: Path) -> None:
+    """A file beside the caller goes before the example, and so does a policy of that name."""
+    shipped = ROOT / "policies" / "queues.yml"
+    assert examples()["queues"] == shipped
+    for given in ("queues", "queues.yml"):
+        found = resolve(given, tmp_path)
+        assert (found.name, found.title, found.file) == ("queues.yml", "queues", shipped)
+    (tmp_path / "queues.yml").write_text(TEXT)
+    assert resolve("queues.yml", tmp_path).text == TEXT
+    assert resolve("queues", tmp_path).file == shipped
+
+
+def test_a_policy_goes_before_an_example_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What installs a policy called queues means it; the example has its file's name still."""
+    point = EntryPoint("queues", "no_such_module:X", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [point])
+    assert resolve("queues").text.endswith("policy: queues\n")
+    assert resolve("queues.yml").file == ROOT / "policies" / "queues.yml"
+
+
+@pytest.mark.parametrize(
+    ("given", "says", "hint"),
+    [
+        ("dfr", "there is no policy 'dfr'", "did you mean: drf"),
+        ("queue", "there is no policy 'queue'", "did you mean: queues"),
+        ("zzz", "there is no policy 'zzz'", "known are: capacity, capacity-queues, "),
+        ("policies/drf.yml", "there is no file {tmp}/policies/drf.yml", "the policy alone is drf"),
+        ("none.yml", "there is no file {tmp}/none.yml", "check the path"),
+        (".", "there is no policy '.'", "the file of that name is ./."),
+        ("./", "cannot be read: Is a directory", "check the path"),
+    ],
+)
+def test_what_is_not_there_is_said_with_a_remedy(
+    tmp_path: Path, given: str, says: str, hint: str
+) -> None:
+    """The nearest names, or what else may have been meant."""
+    with pytest.raises(SourceError) as error:
+        resolve(given, tmp_path)
+    assert str(error.value).startswith(says.format(tmp=tmp_path))
+    assert hint in error.value.hint
+
+
+def test_a_name_that_is_unknown_here_may_be_sent() -> None:
+    """For a ResourceManager that has the policy."""
+    assert resolve("theirs", known=False).text == "version: 1\nkind: policy\npolicy: theirs\n"
+    assert source.resolve("my.py:Mine").text.endswith("policy: my.py:Mine\n")
