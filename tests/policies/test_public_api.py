@@ -58,6 +58,11 @@ def test_a_policy_uses_the_public_api_alone(path: Path) -> None:
     assert list(offences(path.read_text(), package_of(path))) == []
 
 
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.name)
+def test_the_outside_policies_use_it_alone_too(path: Path) -> None:
+    assert list(offences(path.read_text(), "outside")) == []
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -57,7 +57,7 @@ class MemberIndex:
         self.capacity_version = -1
         self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
         self._at: Shape | None = None  # the heap in which the top was found
-        self._aside: list[tuple[Shape | None, Entry]] = []
+        self.aside: list[tuple[Shape | None, Entry]] = []  # gets nothing in this call
 
     def attach(self, view: ClusterView) -> Self:
         """Follow the changes below the queue from now on; returns the index."""
@@ -141,13 +141,13 @@ class MemberIndex:
 
     def set_aside(self) -> None:
         """The top gets nothing in this call, whatever it asks for."""
-        self._aside += self.take_top()
+        self.aside += self.take_top()
 
     def put_back(self) -> None:
         """The call is over: who was set aside may try again in the next."""
-        if self._aside:
-            self.restore(self._aside)
-            self._aside = []
+        if self.aside:
+            self.restore(self.aside)
+            self.aside = []
 
     def restore(self, taken: Iterable[tuple[Shape | None, Entry]]) -> None:
         """Put back what was taken out, but for what has another place by now."""

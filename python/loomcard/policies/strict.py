@@ -202,7 +202,7 @@ class CappedLevel(Level):
         taken = self.take_top()
         app = taken[0][1][4]
         held = isinstance(app, Application) and self.forbids(app) is not None
-        (self._held if held else self._aside).extend(taken)
+        (self._held if held else self.aside).extend(taken)
         if len(self._held) > 64 + 4 * len(self.entries):  # those that are superseded since
             self._held = [each for each in self._held if self.entries.get(each[1][4]) is each[1]]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import flat, queue, setup
-from loomcard.policies.capacity.policy import used_capacity_order
+from loomcard.policies.capacity.policy import CapacityScheduler, used_capacity_order
 from loomcard.policies.capacity.user_limit import user_limit
 from loomcard.testing.cluster import Cluster
 
@@ -191,3 +191,20 @@ def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, perc
     limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, percent, factor)
     assert limit <= factor
     assert limit == factor or limit >= max(percent / 100, (used + 0.1) / users)
+
+
+def test_who_waits_for_the_user_limit_is_let_go_by_the_limit_for_its_own_container() -> None:
+    """Alice holds 7 and wants a container of 4: above (7 + 2 + 4) / 2 until bob holds one more.
+    Measured by what bob asks for, 1, her limit would be (7 + 3 + 1) / 2, and she would wait
+    beside idle nodes.
+    """
+    policy = CapacityScheduler(minimum_user_limit_percent=1)
+    cluster = Cluster(policy, nodes=[(20, 20)])
+    cluster.add_node(2, 1, 1, rack="/s")
+    for app, user, count in ((1, "alice", 7), (2, "bob", 2)):
+        cluster.add_app(app, user=user)
+        cluster.ask(app, count, (1, 1), hosts={"n1": count}, racks={"/r": count}, relax=False)
+    assert sum(granted.app == 1 for granted in cluster.round()) == 7
+    cluster.ask(1, 1, (4, 4))
+    cluster.ask(2, 2, (1, 1), hosts={"n2": 2}, racks={"/s": 2}, relax=False)
+    assert [granted.app for granted in cluster.round()] == [2, 1]

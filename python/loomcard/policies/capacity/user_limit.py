@@ -46,6 +46,11 @@ def user_limit(
     return limit if factor == -1 or capacity == 0 else min(limit, least * factor)
 
 
+def next_size(app: Application) -> Resource:
+    """The size of the container that an application asks for first."""
+    return next(ask.size for ask in app.asks if ask.count > 0)
+
+
 class UserLimitedLevel(Level):
     """A leaf queue whose users are held to the user limit; books of each user's use.
 
@@ -67,8 +72,8 @@ class UserLimitedLevel(Level):
         self._asking: dict[str, int] = {}  # by user: applications that ask
         self._known: dict[Application, tuple[str, Resource, int]] = {}
         self._active_used = [0] * len(self.queue.used)
-        self._held: dict[str, list[tuple[Shape | None, Entry]]] = {}  # by user: who waits for it
-        self._required: Sequence[int] = self._active_used
+        # By user and the container to come: who waits for the limit.
+        self._held: dict[tuple[str, Resource], list[tuple[Shape | None, Entry]]] = {}
 
     def update(self, view: ClusterView) -> None:
         """Bring the users' books up to date, then the order; see who may go on."""
@@ -91,20 +96,23 @@ class UserLimitedLevel(Level):
 
     def forbids(self, app: Application) -> Reason | None:
         """USER_LIMIT while its user holds more than the limit."""
-        self._required = next((ask.size for ask in app.asks if ask.count > 0), self._required)
-        used = self._magnitude(self._used[app.user])
-        return Reason.USER_LIMIT if used > self._limit() else None
+        return None if self._may(app.user, next_size(app)) else Reason.USER_LIMIT
 
     def set_aside(self) -> None:
         """Who waits for the user limit waits longer than for this call."""
         taken = self.take_top()
         app = taken[0][1][4]
         assert isinstance(app, Application)
-        held = self.forbids(app) is not None
-        (self._held.setdefault(app.user, []) if held else self._aside).extend(taken)
+        key = app.user, next_size(app)
+        waits = self.aside if self._may(*key) else self._held.setdefault(key, [])
+        waits.extend(taken)
 
-    def _limit(self) -> float:
-        size, required = self._magnitude, self._required
+    def _may(self, user: str, required: Resource) -> bool:
+        """Whether a user may have one more container, which is of the size ``required``."""
+        return self._magnitude(self._used[user]) <= self._limit(required)
+
+    def _limit(self, required: Resource) -> float:
+        size = self._magnitude
         return user_limit(
             size(self._promised[self.queue]), size(required), size(self.queue.used),
             size(list(map(add, self.queue.used, required))),
@@ -113,12 +121,8 @@ class UserLimitedLevel(Level):
         )  # fmt: skip
 
     def _let_go(self) -> None:
-        if not self._held:
-            return
-        limit = self._limit()
-        free = [u for u in self._held if self._magnitude(self._used[u]) <= limit]
-        for user in free:
-            self.restore(self._held.pop(user))
+        for key in [key for key in self._held if self._may(*key)]:
+            self.restore(self._held.pop(key))
 
     def _note(self, app: Application) -> None:
         """The application's use, user or asks may have changed."""

@@ -1,0 +1,86 @@
+"""Policies of somebody else, on the public API alone, give the plans of ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loomcard.config import compile_setup
+from loomcard.engine.session import Session
+from loomcard.testing import Cluster
+from loomcard.testing.random_cluster import Life
+from loomcard.wire.journal import rounds
+
+OUTSIDE = Path(__file__).parents[1] / "outside"
+TREE = """
+version: 1
+policy: capacity
+options: {minimum_user_limit_percent: 50}
+queues:
+  a: {guaranteed: 50%}
+  b: {guaranteed: 50%, maximum: 80%, queues: {one: {weight: 2}, two: {}}}
+"""
+LEAF = "version: 1\npolicy: tetris\n"
+FAIR = "version: 1\npolicy: tetris\noptions: {fairness: 0.5, hold_after_ms: 1}\n"
+TEN = [
+    *(pytest.param(LEAF, seed, id=f"tetris-{seed}") for seed in (1, 2, 3)),
+    *(pytest.param(FAIR, seed, id=f"tetris-fair-{seed}") for seed in (4, 5)),
+    *(pytest.param(TREE, seed, id=f"capacity-{seed}") for seed in (1, 2, 3, 4, 5)),
+]
+ROUNDS = 60
+
+
+def instead(setup: dict[str, Any]) -> None:
+    """Name the outside policy where ours stands, with those of its options that it has."""
+    name = {"tetris": "PlainTetris", "capacity": "PlainCapacity"}
+    for queue in setup["queues"]:
+        policy = queue["policy"]
+        if policy in name:
+            queue["policy"] = f"{OUTSIDE / policy}.py:{name[policy]}"
+            for option in ("ordering", "calculator"):
+                queue["options"].pop(option, None)
+
+
+def other_plans(journal: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The recorded plan of each round, and that of the outside policy on the same batch."""
+    session = None
+    for each in rounds(journal):
+        if session is None:
+            session = Session(each.segment.hello)
+        batch = json.loads(each.batch_text)
+        for record in batch[-1]:
+            if record[0] == "setup":
+                [setup] = (part for part in record if isinstance(part, dict))
+                instead(setup)
+        yield plain(each.plan_text), plain(session.decide(json.dumps(batch)))
+
+
+def plain(text: str) -> Any:
+    """A plan without what its policies saved, which goes by their names."""
+    reply = json.loads(text)
+    return [part for index, part in enumerate(reply) if index != SAVED]
+
+
+SAVED = 6
+FAULTS = 6  # without the part before
+
+
+@pytest.mark.parametrize(("setup", "seed"), TEN)
+def test_an_outside_policy_gives_the_plans_of_ours(setup: str, seed: int, tmp_path: Path) -> None:
+    """Decisions, timers, reasons, reports and headroom, in each of the rounds of a cluster on
+    which nodes, applications and containers come and go.
+    """
+    cluster = Cluster(compile_setup(setup, "test.yml"), journal=tmp_path)
+    Life(cluster, seed).run(ROUNDS, lambda: None)
+    assert cluster.session.journal is not None
+    cluster.session.journal.close()
+    compared = list(other_plans(tmp_path))
+    assert len(compared) > ROUNDS
+    assert sum(len(ours[2]) for ours, _ in compared) > ROUNDS / 2, "too little was decided"
+    assert all(not ours[FAULTS] for ours, _ in compared)
+    for number, (ours, theirs) in enumerate(compared, 1):
+        assert theirs == ours, f"round {number}"
