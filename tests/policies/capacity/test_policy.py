@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import flat, queue, setup
-from loomcard.policies.capacity.policy import CapacityScheduler, used_capacity_order
-from loomcard.policies.capacity.user_limit import user_limit
+from loomcard.policies.capacity.policy import CapacityScheduler
+from loomcard.policies.capacity.yarn import used_capacity_order, user_limit
 from loomcard.testing.cluster import Cluster
 
 

@@ -13,7 +13,6 @@ from typing import Literal
 
 from loomcard import (
     HOLD_AFTER_MS,
-    Application,
     ClusterView,
     Level,
     Plan,
@@ -23,6 +22,7 @@ from loomcard import (
     share,
 )
 from loomcard.policies.capacity.user_limit import UserLimitedLevel
+from loomcard.policies.capacity.yarn import by_memory, by_submission, used_capacity_order
 
 
 @dataclass(frozen=True)
@@ -74,25 +74,6 @@ class CapacityScheduler:
         used = self.magnitude(promises, queue.used)
         guaranteed = self.magnitude(promises, promises.of[queue])
         return used_capacity_order(used, guaranteed)
-
-
-def used_capacity_order(used: float, guaranteed: float) -> tuple[bool, float, float]:
-    """YARN's PriorityUtilizationQueueOrderingPolicy: queues with a guarantee first, by used /
-    guaranteed, the larger guarantee on a tie; then those without, by what they use.
-    """
-    if guaranteed > 0:
-        return False, used / guaranteed, -guaranteed
-    return True, used, 0.0
-
-
-def by_submission(app: Application) -> tuple[int, int]:
-    """YARN's FifoOrderingPolicy: priority, then submission."""
-    return -app.priority, app.submitted_ms
-
-
-def by_memory(app: Application) -> int:
-    """YARN's FairOrderingPolicy: least memory first, whatever the calculator."""
-    return app.used[0]
 
 
 class Promises:

@@ -23,27 +23,9 @@ from loomcard import (
     add_all,
     subtract_all,
 )
+from loomcard.policies.capacity.yarn import user_limit
 
 Magnitude = Callable[[Sequence[int]], float]
-
-
-def user_limit(
-    capacity: float, required: float, used: float, used_next: float, active_next: float,
-    active_users: int, minimum_percent: float, factor: float,
-) -> float:  # fmt: skip
-    """How much each active user may hold (YARN's UsersManager.computeUserLimit).
-
-    min(max(active_next / active_users, current * minimum_percent / 100), least * factor), where
-    least = capacity, so that a queue too small for one container gets on, and
-    current is ``least`` while the queue's use is less, else ``used_next``. ``required``: the
-    container to come; ``used_next`` and ``active_next``: what the queue, and its active users
-    (those with an outstanding ask), would use with it. ``factor`` -1, or a queue of capacity 0: no
-    ceiling.
-    """
-    least = max(capacity, required)
-    current = least if used < least else used_next
-    limit = max(active_next / active_users, current * minimum_percent / 100)
-    return limit if factor == -1 or capacity == 0 else min(limit, least * factor)
 
 
 def next_size(app: Application) -> Resource:

@@ -151,6 +151,10 @@ def update_shares(
     one without the plain sum. M is the least s/w of its active children; with ``look_ahead`` the
     least (s + t)/w, what they come to with their next task. ``cap`` and ``prose`` take shares over
     Y, the others over all resources. Raises ValueError for another setting.
+
+    It runs for all settings but ``look_ahead``, whose shares ``fast_shares`` keeps up from event to
+    event:
+    tests/policies/hdrf/test_fast_shares.py::test_equal_to_full_recomputation_after_every_event.
     """
     if setting not in SETTINGS:
         raise ValueError(f"setting {setting!r}: expected one of {', '.join(SETTINGS)}")
@@ -236,7 +240,11 @@ _SLACK = 1e-12
 def static_hdrf(
     root: Node, capacity: Vector, eps: float, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, tuple[float, ...]]:
-    """U[n] in units for every node, plain sums in inner ones, once ``static_slices`` has ended."""
+    """U[n] in units for every node, plain sums in inner ones, once ``static_slices`` has ended.
+
+    No policy runs it; it says what the shares of small tasks come to:
+    tests/policies/hdrf/test_worked_examples.py::test_the_fluid_fill_gives_the_papers_shares.
+    """
     U = {n: [0.0] * len(capacity) for n in root.walk()}  # noqa: N806 - the paper's letter
     for leaf, count in static_slices(root, capacity, eps, tasks):
         for n in leaf.path():
@@ -256,6 +264,9 @@ def static_slices(
     takes in all; one without that wants more is not bounded, and one that wants nothing takes what
     it holds. Plain sums, nothing rescaled. Raises ValueError for a leaf that wants tasks of
     nothing.
+
+    No policy runs it; it is what the descent comes to on a cluster that is filled from empty:
+    tests/policies/hdrf/test_worked_examples.py::test_h_drf_gives_the_static_allocation_and_keeps_it.
     """
 
     def amount(leaf: Node, room: float) -> float:
@@ -293,7 +304,11 @@ def static_slices(
 def static_hdrf_tasks(
     root: Node, capacity: Vector, tasks: Mapping[Node, float] | None = None
 ) -> dict[Node, int]:
-    """How many tasks each leaf gets where D of Algorithm 1 is one whole task."""
+    """How many tasks each leaf gets where D of Algorithm 1 is one whole task.
+
+    No policy runs it; the descent gives as many:
+    tests/policies/hdrf/test_worked_examples.py::test_h_drf_gives_the_static_allocation_and_keeps_it.
+    """
     found = dict.fromkeys(root.leaves(), 0)
     for leaf, _ in static_slices(root, capacity, None, tasks):
         found[leaf] += 1

@@ -7,19 +7,15 @@ changed is scored anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, Member, Node, Shape, fits
+from loomcard.policies.tetris.paper import alignment
 
 Entry = tuple[int, int, int, Application]
 """An application at its place: remaining work, submission, number, itself."""
-
-
-def alignment(size: Sequence[int], free: Sequence[int], capacity: Sequence[int]) -> float:
-    """sum_r (size_r / R_r) * (free_r / R_r), R the cluster's capacity (Grandl et al., 2014)."""
-    return sum(s * f / (c * c) for s, f, c in zip(size, free, capacity, strict=True) if c)
 
 
 class Group:

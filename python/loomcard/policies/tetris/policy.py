@@ -6,10 +6,8 @@ and barrier hints. An order within an application is not the paper's: all its as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heappop, nsmallest
-from math import ceil, fsum
 from typing import Any
 
 from loomcard import (
@@ -28,6 +26,7 @@ from loomcard import (
     want_first,
 )
 from loomcard.policies.tetris.candidates import Candidates, Entry, Group
+from loomcard.policies.tetris.paper import competing, score, work_price
 
 WORK_UNIT = 1_000_000
 """Remaining work is weighed in integers, a millionth of a ms of the cluster, so that sums are
@@ -90,19 +89,6 @@ class Tetris(WeighsWork):
         return plan, memory
 
 
-def work_price(alignments: Iterable[tuple[float, int]], total_work: int) -> float:
-    """eps_T = mean(alignment) / mean(remaining work) over the candidates: both terms weigh alike.
-
-    ``alignments``: each with the count of candidates that have it; ``total_work``: of them all.
-    """
-    return fsum(a * count for a, count in alignments) / total_work if total_work else 0.0
-
-
-def competing(fairness: float, count: int) -> int:
-    """How many of ``count`` applications the knob f lets compete: max(1, ceil((1 - f) * n))."""
-    return max(1, ceil((1 - fairness) * count))
-
-
 class _Packing:
     """One call: the price of work as it began, and who cannot be served in it."""
 
@@ -138,7 +124,7 @@ class _Packing:
         """The better of ``found`` and the group's best; least work first, with its first ask."""
         passed: list[Entry] = []
         while (entry := group.top()) is not None:
-            bound = best[0] - self._price * entry[0]
+            bound = score(best[0], self._price, entry[0])
             if found is not None and (-bound, *entry[:3]) >= found[0]:
                 break
             passed.append(heappop(group.heap))
@@ -149,8 +135,8 @@ class _Packing:
                 self._out.append((group, passed.pop()))  # not in this call any more
                 continue
             aligned = self._aligned(group, ask, best)
-            score = aligned[0] - self._price * entry[0]
-            choice = ((-score, *entry[:3], ask.key), ask, aligned[1])
+            found_score = score(aligned[0], self._price, entry[0])
+            choice = ((-found_score, *entry[:3], ask.key), ask, aligned[1])
             if found is None or choice[0] < found[0]:
                 found = choice
         group.put_back(passed)
@@ -191,8 +177,8 @@ class _Packing:
             nodes = [best[1], *own]
         other = remote if near else 1.0
         scored = [(-group.alignment(n) * near.get(n, other), n.number, n) for n in nodes]
-        score, _, node = min(scored)
-        return -score, node
+        least, _, node = min(scored)
+        return -least, node
 
     def _furthest_below(self) -> dict[Application, None]:
         """Whom the knob lets compete. Only who can be served counts: the furthest below may be the
