@@ -31,7 +31,6 @@ class Instance:
         self.called = False  # in this round
         self.sated = False  # its last turn of this round left over some of what it was offered
         self.plan: Plan | None = None  # of this round, where later turns go on with it
-        self.timer: int | None = None
         self.reported_ms: int | None = None
         self.view = ClusterView(mirror.ledger, queue, PendingPlan(mirror.ledger, 0))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, Holding, PendingPlan, Step, Taking
+from loomcard.api.pending_plan import Grant, Holding, Step, Taking
 from loomcard.model import events as ev
 from loomcard.model.holds import HoldRow
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node, Queue
@@ -87,9 +87,9 @@ class Mirror:
         for record in records:
             _HANDLERS[type(record)](self, record)
 
-    def carried_out(self, round_number: int, draft: PendingPlan) -> None:
-        """The plan of ``draft`` is on its way; its outcomes lead the next batch."""
-        self.in_flight = draft.steps
+    def carried_out(self, round_number: int, steps: list[Step]) -> None:
+        """A plan of these steps is on its way; its outcomes lead the next batch."""
+        self.in_flight = steps
         self.in_flight_round = round_number
 
     def _compare(self, check: r.Check) -> None:

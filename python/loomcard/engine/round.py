@@ -27,6 +27,7 @@ from loomcard.api.view import (
 from loomcard.engine.instance import Instance
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.place_hold import place_hold
+from loomcard.engine.timers import Timers
 from loomcard.model.holds import Holds
 from loomcard.model.objects import Ask, Queue
 from loomcard.model.partitions import Stage
@@ -58,6 +59,7 @@ class PolicyTree:
         """
         self.mirror = mirror
         self.instances: dict[int, Instance] = {}
+        self.timers = Timers()
         applied = None
         if search is not None and mirror.setup is not None:
             applied = registry.Applied(mirror.setup.get("files", {}), copies)
@@ -130,7 +132,7 @@ class PolicyTree:
             place_hold(draft)
         if holds or holds.ended != ended:
             _wake_for(holds, draft, given_back=holds.ended != ended)
-        self._settle_timers(draft)
+        draft.wakes = self.timers.take_over(draft.wakes)
         return draft
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
@@ -180,7 +182,7 @@ class PolicyTree:
         due = self.mirror.timers_due.get(instance.queue.number)
         if due is not None:
             view._unread.append([due])
-            instance.timer = None
+            self.timers.put(instance.queue.number, None)
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
         if instance.policy is None and not instance.stand_in.serves(view.now_ms):
@@ -328,14 +330,6 @@ class PolicyTree:
             if allowance.allows(ask.size) and _fits_somewhere(ledger, ask):
                 return WITHHELD
         return NO_FIT
-
-    def _settle_timers(self, draft: PendingPlan) -> None:
-        """Of the instances that were called, keep what changed: the rest keep their timers."""
-        for number, at_ms in list(draft.wakes.items()):
-            instance = self.instances[number]
-            if at_ms == instance.timer:
-                del draft.wakes[number]
-            instance.timer = at_ms
 
 
 def could_lend(ledger: ClusterState) -> bool:

@@ -122,7 +122,7 @@ class Session:
         elif mirror.spoilt:
             self.tree.forget(sorted(mirror.spoilt))
         draft = self.tree.run(self._round_containers)
-        mirror.carried_out(batch.round, draft)
+        mirror.carried_out(batch.round, draft.steps)
         reply = draft.reply(batch.round)
         if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
             reply.saved = self._save(reply.faults)
@@ -154,7 +154,7 @@ class Session:
             "hello": msgspec.to_builtins(self.hello),
             "mirror": dump(self.mirror),
             "memory": {str(i.queue.number): encode(i.memory) for i in instances if i.has_memory},
-            "timers": {str(i.queue.number): i.timer for i in instances if i.timer is not None},
+            "timers": {str(number): at_ms for number, at_ms in self.tree.timers.items()},
             "last_saved_ms": self._last_saved_ms,
             "stand_ins": {
                 str(i.queue.number): state for i in instances if (state := i.stand_in.state())
@@ -179,7 +179,7 @@ class Session:
             if str(number) in header["memory"]:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True
-            instance.timer = header["timers"].get(str(number))
+            session.tree.timers.put(number, header["timers"].get(str(number)))
             instance.reported_ms = header.get("reported_ms", {}).get(str(number))
         session._last_saved_ms = header["last_saved_ms"]
         return session

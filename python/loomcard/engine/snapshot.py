@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
-from loomcard.api.pending_plan import Grant, Holding, PendingPlan, Step, Taking
+from loomcard.api.pending_plan import Grant, Step, Taking, as_decision
+from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
 from loomcard.wire import messages as r
+from loomcard.wire.decisions import read_decisions, write_decisions
 from loomcard.wire.plain_data import decode, encode
 
 
@@ -43,7 +45,9 @@ def dump(mirror: Mirror) -> dict[str, Any]:
         "ran": [[a.number, *a.ran] for a in ledger.applications.values()],
         "ran_all": [ledger.lines.ran, ledger.lines.masters_ran],
         "holds": mirror.held,
-        "plan": [_step(step) for step in mirror.in_flight],
+        "plan": write_decisions(
+            [(as_decision(step), getattr(step, "tag", None)) for step in mirror.in_flight]
+        ),
         "plan_round": mirror.in_flight_round,
     }
 
@@ -93,8 +97,10 @@ def load(mirror: Mirror, state: dict[str, Any]) -> None:
     _waiting(mirror, state)
     mirror.saved = state["saved"]
     mirror.sequence, mirror.now_ms = state["sequence"], state["now_ms"]
-    mirror.in_flight = _redo(mirror, state["plan"])
-    mirror.in_flight_round = state["plan_round"]
+    plan = read_decisions(state["plan"])
+    decisions, tags = [decision for decision, _ in plan], [tag for _, tag in plan]
+    steps = repeat(ledger, decisions, mirror.now_ms, tags)
+    mirror.carried_out(state["plan_round"], steps)
     mirror.changes = []
 
 
@@ -115,47 +121,6 @@ def _waiting(mirror: Mirror, state: dict[str, Any]) -> None:
 
 def _extra(c: Container, preempting_since: int | None) -> list[Any]:
     return [c.started_ms, preempting_since, c.instance, c.origin, encode(c.tag)]
-
-
-def _step(step: Step) -> list[Any]:
-    if isinstance(step, Grant):
-        count = len(step.containers)
-        return [
-            "grant",
-            list(step.ask.key),
-            step.node.number,
-            count,
-            step.instance,
-            encode(step.tag),
-        ]
-    if isinstance(step, Holding):
-        number = None if step.node is None else step.node.number
-        return ["hold", list(step.ask.key), number, step.until_ms, step.instance]
-    return ["preempt", step.container.number, step.grace_ms, step.reason, step.instance]
-
-
-def _redo(mirror: Mirror, plan: list[list[Any]]) -> list[Step]:
-    ledger = mirror.ledger
-    draft = PendingPlan(ledger, mirror.now_ms)
-    for kind, *facts in plan:
-        if kind == "grant":
-            key, node, count, instance, tag = facts
-            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
-            if not 0 < count <= ask.count:
-                raise ValueError(f"{count} containers granted of an ask of {ask.count}")
-            for _ in range(count):
-                draft.grant(ask, ledger.nodes[node], instance, decode(tag))
-        elif kind == "hold":
-            key, node, until_ms, instance = facts
-            ask = ledger.attempts[key[0]].asks[AskKey(*key)]
-            if node is None:
-                draft.release_hold(ask, instance)
-            else:
-                draft.hold(ask, ledger.nodes[node], until_ms, instance)
-        else:
-            number, grace_ms, reason, instance = facts
-            draft.preempt(ledger.containers[number], grace_ms, reason, instance)
-    return draft.steps
 
 
 def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:

@@ -17,12 +17,11 @@ from typing import Any
 
 import msgspec
 
-from loomcard.api.pending_plan import PendingPlan
+from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror, UntrustworthyError
 from loomcard.engine.round import PolicyTree
 from loomcard.engine.snapshot import load
 from loomcard.model import events as ev
-from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
 from loomcard.wire.journal import JournalError, Round, Segment, read_segments, reading
 
@@ -147,7 +146,8 @@ class _Other:
         draft.undo()
         with reading(each.plan_place, "the plan names what is not there"):
             recorded, recorded_preempted = self._granted(plan.decisions)
-            mirror.carried_out(batch.round, self._carried_out(plan))
+            steps = repeat(mirror.ledger, plan.decisions, mirror.now_ms)
+            mirror.carried_out(batch.round, steps)
         return ShadowRound(
             batch.round, batch.now_ms, recorded, other, recorded_preempted, other_preempted
         )
@@ -155,11 +155,10 @@ class _Other:
     def _ring(self, tree: PolicyTree) -> None:
         """The other policies' own timers, where they are due; the recorded ones are not theirs."""
         mirror = self._mirror
-        mirror.timers_due = {
-            number: (ev.TimerFired, mirror.now_ms, mirror.sequence, None, ())
-            for number, instance in tree.instances.items()
-            if instance.timer is not None and instance.timer <= mirror.now_ms
-        }
+        mirror.timers_due = dict.fromkeys(
+            tree.timers.ring(mirror.now_ms),
+            (ev.TimerFired, mirror.now_ms, mirror.sequence, None, ()),
+        )
 
     def _granted(self, decisions: list[r.Decision]) -> tuple[Grants, int]:
         ledger, grants = self._mirror.ledger, Grants()
@@ -169,30 +168,6 @@ class _Other:
                 node = ledger.nodes[decision.node]
                 grants[application.name or application.id, node.host] += decision.count
         return grants, sum(isinstance(decision, r.Preempt) for decision in decisions)
-
-    def _carried_out(self, plan: r.PlanReply) -> PendingPlan:
-        """The recorded plan, done on the mirror as its own policies did it."""
-        ledger = self._mirror.ledger
-        draft = PendingPlan(ledger, self._mirror.now_ms)
-        for decision in plan.decisions:
-            if isinstance(decision, r.Preempt):
-                container = ledger.containers[decision.container]
-                draft.preempt(container, decision.grace_ms, decision.reason, decision.instance)
-                continue
-            key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
-            ask = ledger.attempts[decision.attempt].asks[key]
-            if isinstance(decision, r.Keep):
-                node = ledger.nodes[decision.node]
-                draft.hold(ask, node, decision.until_ms, decision.instance)
-                continue
-            if isinstance(decision, r.Release):
-                draft.release_hold(ask, decision.instance)
-                continue
-            if not 0 < decision.count <= ask.count:
-                raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
-            for _ in range(decision.count):
-                draft.grant(ask, ledger.nodes[decision.node], decision.instance, None)
-        return draft
 
     def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
         """The record as it would be under the other set-up: its queues have other numbers."""

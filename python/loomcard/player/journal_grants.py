@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loomcard.player.container_ids import ContainerKey
 from loomcard.wire import messages
+from loomcard.wire.decisions import granted
 from loomcard.wire.journal import rounds
 
 
@@ -43,12 +44,8 @@ class _Reader:
         if self._plan is None or self._plan[1].round != outcomes.round:
             return  # the plan was never written down
         at_ms, plan = self._plan
-        refused = {index: count for index, count, _ in outcomes.refusals}
-        numbers = iter(outcomes.numbers)
-        for index, decision in enumerate(plan.decisions):
-            if isinstance(decision, messages.Allocate):
-                for _ in range(decision.count - refused.get(index, 0)):
-                    self._keep(decision.attempt, next(numbers), at_ms)
+        for decision, _, yarn_number in granted(plan.decisions, outcomes):
+            self._keep(decision.attempt, yarn_number, at_ms)
 
     def _keep(self, attempt: int, number: int, at_ms: int) -> None:
         application, ordinal = self._attempts[attempt]

@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from loomcard.api.headroom import EVERYBODY, headroom_by_user
+from loomcard.api.pending_plan import Taking
 from loomcard.api.report import figures_of
+from loomcard.engine.carry_out import Commit
 from loomcard.engine.session import Session
+from loomcard.engine.timers import Timers
 from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
-from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState
 from loomcard.results.policy_series import States
 from loomcard.simulator.clock import Clock
-from loomcard.simulator.holding import hold_or_release
 from loomcard.wire import messages as r
 
 EPOCH = 1_700_000_000_000
@@ -81,7 +83,7 @@ class ResourceManager:
         self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
-        self._timers: dict[int, int] = {}
+        self._timers = Timers()
         self._told_headroom: dict[int, Resource] = {}
         self._yarn_numbers: dict[int, int] = {}  # by attempt
         self._launched: dict[int, int] = {}  # when containers' processes start
@@ -233,12 +235,8 @@ class ResourceManager:
         told = self._told_headroom.get(app.number)
         if told is not None:
             return told
-        ledger, leaf = self.ledger, app.queue
-        rooms = [ledger.capacity.minus(ledger.queues[0].used)]
-        rooms += [q.maximum.minus(q.used) for q in leaf.capped if q.maximum is not None]
-        if leaf.user_limit is not None:
-            rooms.append(leaf.user_limit.minus(leaf.user_used.get(app.user, ledger.zero)))
-        return Resource(max(0, min(column)) for column in zip(*rooms, strict=True))
+        left = headroom_by_user(app.queue, self.ledger.free)
+        return Resource(left[EVERYBODY if app.queue.user_limit is None else app.user])
 
     def tell(self, record: r.AnyRecord) -> None:
         """A record for the next batch, which something may be done about."""
@@ -289,74 +287,42 @@ class ResourceManager:
     def _carry_out(self, plan: r.PlanReply) -> None:
         first = self._next["container"]
         numbers: list[int] = []
-        refusals: list[tuple[int, int, str]] = []
-        for index, decision in enumerate(plan.decisions):
-            if type(decision) is r.Allocate:
-                done, reason = self._allocate(decision, numbers)
-                left = decision.count - done
-            elif type(decision) is r.Preempt:
-                left, reason = 1, self._preempt(decision)
-            else:
-                assert type(decision) is r.Keep or type(decision) is r.Release
-                left, reason = 1, hold_or_release(self.ledger, decision, self.clock.now)
-            if reason is not None:
-                refusals.append((index, left, reason))
-                self.refusals[reason] = self.refusals.get(reason, 0) + left
+
+        def granted(container: Container) -> None:
+            attempt = container.attempt.number
+            yarn_number = self._yarn_numbers.get(attempt, 0) + 1
+            self._yarn_numbers[attempt] = yarn_number
+            self.ledger.confirm(container, self._number("container"), yarn_number)
+            numbers.append(yarn_number)
+            self.on_granted(container)
+
+        def preempted(step: Taking) -> None:
+            self.clock.at(self.clock.now + step.grace_ms, self._kill, step.container)
+
+        commit = Commit(self.ledger, self.clock.now, granted, preempted)
+        commit.run(plan.decisions)
+        refusals = [(index, count, str(reason)) for index, count, reason in commit.refusals]
+        for _, count, reason in refusals:
+            self.refusals[reason] = self.refusals.get(reason, 0) + count
         self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
             self.restless = True
             if self.ledger.holds or any(type(d) is r.Keep for d in plan.decisions):
                 self._told_holds = -1
         for instance, at_ms in plan.timers:
-            self._set_timer(instance, at_ms)
+            self._timers.put(instance, at_ms)
+            if at_ms is not None:
+                self.clock.at(max(at_ms, self.clock.now), self._fire, instance, at_ms)
         for path, report in plan.reports.items():
             self.states.tell(self.clock.now, path, figures_of(report))
         for application, amounts in plan.headroom:
             self._told_headroom[application] = Resource(amounts)
 
-    def _allocate(self, decision: r.Allocate, numbers: list[int]) -> tuple[int, Reason | None]:
-        ledger, now = self.ledger, self.clock.now
-        node, attempt = ledger.nodes.get(decision.node), ledger.attempts.get(decision.attempt)
-        if node is None:
-            return 0, Reason.NODE_GONE
-        if attempt is None:
-            return 0, Reason.ATTEMPT_GONE
-        key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
-        ask = attempt.asks.get(key)
-        if ask is None:
-            return 0, Reason.ASK_GONE
-        for done in range(decision.count):
-            reason = ledger.why_not(ask, node)
-            if reason is not None:
-                return done, reason
-            container = ledger.grant(ask, node, now)
-            yarn_number = self._yarn_numbers.get(attempt.number, 0) + 1
-            self._yarn_numbers[attempt.number] = yarn_number
-            ledger.confirm(container, self._number("container"), yarn_number)
-            numbers.append(yarn_number)
-            self.on_granted(container)
-        return decision.count, None
-
-    def _preempt(self, decision: r.Preempt) -> Reason | None:
-        container = self.ledger.containers.get(decision.container)
-        if container is None or container.preempting_since is not None:
-            return Reason.STALE
-        container.preempting_since = self.clock.now
-        self.clock.at(self.clock.now + decision.grace_ms, self._kill, container)
-        return None
-
     def _kill(self, container: Container) -> None:
         if container.number in self.ledger.containers:
             self.end(container, "preempted", -102)
 
-    def _set_timer(self, instance: int, at_ms: int | None) -> None:
-        if at_ms is None:
-            self._timers.pop(instance, None)
-            return
-        self._timers[instance] = at_ms
-        self.clock.at(max(at_ms, self.clock.now), self._fire, instance, at_ms)
-
     def _fire(self, instance: int, at_ms: int) -> None:
         if self._timers.get(instance) == at_ms:
-            del self._timers[instance]
+            self._timers.put(instance, None)
             self.tell(r.TimerFired(self.clock.now, instance))

@@ -17,6 +17,7 @@ import msgspec
 
 from loomcard.api.report import values_of
 from loomcard.engine.session import Session
+from loomcard.engine.timers import Timers
 from loomcard.model.resource import fits
 from loomcard.testing.holding import HeldRoom
 from loomcard.testing.policy_setups import compiled
@@ -130,7 +131,7 @@ class Cluster:
         self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last told
         self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last told of it
-        self.timers: dict[int, int] = {}  # by instance, when it wants to be called
+        self.timers = Timers()  # by instance, when it wants to be called
         self.held = HeldRoom(BrokenPlanError)
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
@@ -242,7 +243,7 @@ class Cluster:
 
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state afresh: the mirror and every memory are rebuilt."""
-        self.outcomes, self.timers = None, {}
+        self.outcomes, self.timers = None, Timers()
         self.held.may_differ = bool(self.held.rows)
         self.waiting = self._opening(reason)
         self.waiting += [fact for (kind, _), fact in self._known.items() if kind == "node"]
@@ -317,10 +318,8 @@ class Cluster:
         return tuple(h - u for h, u in zip(has, used, strict=True))
 
     def _what_is_due(self) -> None:
-        for instance, at_ms in sorted(self.timers.items()):
-            if at_ms <= self.now:
-                del self.timers[instance]
-                self.tell(r.TimerFired(self.now, instance))
+        for instance in self.timers.ring(self.now):
+            self.tell(r.TimerFired(self.now, instance))
         for number, at_ms in list(self._taken_at.items()):
             if at_ms <= self.now:
                 self.complete(number, "preempted")
@@ -344,9 +343,7 @@ class Cluster:
                 self._taken_at[decision.container] = self.now + decision.grace_ms
         self._check_limits(granted)
         for instance, at_ms in plan.timers:
-            self.timers.pop(instance, None)
-            if at_ms is not None:
-                self.timers[instance] = at_ms
+            self.timers.put(instance, at_ms)
         numbers = [g.number for g in granted]
         self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refusals)
         self.round_number, self.in_round = self.round_number + 1, False

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +25,8 @@ from pydantic import Field
 from loomcard.api.dag_hint import read_dag
 from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
+from loomcard.wire.decisions import granted as granted_containers
+from loomcard.wire.decisions import read_decisions
 from loomcard.wire.journal import JournalError, Segment, read_segments
 from loomcard.workload.readers.source import Faults, Source, Traced
 from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
@@ -35,8 +36,6 @@ _KILLED = (137, 143)
 """Exit statuses of containers that were told to end when their work was done; so are negative
 ones, which are YARN's own.
 """
-_MOST_OF_A_DECISION = 1_000_000
-"""More containers on one node at once are a mistake of the file."""
 
 
 class JournalTrace(Source):
@@ -122,13 +121,13 @@ class _Past:
             self._apps: dict[int, _App] = {}
             self._of_attempt: dict[int, _App] = {}
             self._containers: dict[int, _Container] = {}
-            self._plan: list[r.Decision] = []
+            self._plan = r.PlanReply(0)
             self._opened(segment.header.get("mirror"))
         for each in segment:
             self.line = each.line
             for record in each.batch.records:
                 self._apply(record)
-            self._plan = each.plan.decisions
+            self._plan = each.plan
 
     def _opened(self, state: dict[str, Any] | None) -> None:
         """What the oldest segment there is says of the time before it."""
@@ -139,12 +138,8 @@ class _Past:
             self._apply(record)
         for number, started_ms, *_ in state["containers"]:
             self._containers[number].started_ms = started_ms
-        for step in state["plan"]:
-            if step[0] == "grant":
-                (attempt, priority, request), node, count, who = step[1:5]
-                self._plan.append(r.Allocate(attempt, priority, request, node, count, who))
-            else:  # of no account, but refusals count decisions
-                self._plan.append(r.Preempt(0, 0, "", 0))
+        decisions = [decision for decision, _ in read_decisions(state["plan"])]
+        self._plan = r.PlanReply(state["plan_round"], decisions)
 
     def _apply(self, record: r.AnyRecord) -> None:
         match record:
@@ -181,9 +176,10 @@ class _Past:
                 )
                 ask.hosts.update(record.hosts)
                 ask.label = record.label if record.count else ask.label
-            case r.Outcomes():
-                for number, granted in enumerate(self._granted(record), record.first_container):
-                    self._place(number, *granted)
+            case r.Outcomes() if record.round == self._plan.round:  # else its plan was lost
+                for granted, number, _ in granted_containers(self._plan.decisions, record):
+                    key = (granted.priority, granted.allocation_request_id)
+                    self._place(number, granted.attempt, key, granted.node, None)
             case r.ContainerAdded():
                 if record.container not in self._containers:
                     key = (record.priority, record.allocation_request_id)
@@ -198,19 +194,6 @@ class _Past:
         if len(amounts) != len(self.types) or min(amounts, default=0) < 0:
             raise ValueError(f"{list(amounts)} are no amounts of {', '.join(self.types)}")
         return amounts
-
-    def _granted(self, outcomes: r.Outcomes) -> Iterator[tuple[int, Key, int, bool | None]]:
-        refused: dict[int, int] = {}
-        for index, count, _ in outcomes.refusals:
-            refused[index] = refused.get(index, 0) + count
-        for index, step in enumerate(self._plan):
-            if isinstance(step, r.Allocate):
-                count = step.count - refused.get(index, 0)
-                if count > _MOST_OF_A_DECISION:
-                    raise ValueError(f"{count} containers in one decision")
-                for _ in range(count):
-                    key = (step.priority, step.allocation_request_id)
-                    yield step.attempt, key, step.node, None
 
     def _place(self, number: int, attempt: int, key: Key, node: int, is_am: bool | None) -> None:
         app = self._of_attempt[attempt]

@@ -1,0 +1,128 @@
+"""A plan carried out on a cluster's state: what PlanCommitter does in the ResourceManager.
+
+The simulator carries plans out under its limits; replay and the reader of segment headers repeat
+plans whose decisions were checked when they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from loomcard.api.pending_plan import Grant, Holding, Step, Taking
+from loomcard.model.objects import Ask, AskKey, Container
+from loomcard.model.reasons import Reason
+from loomcard.model.state import ClusterState
+from loomcard.wire.messages import Allocate, Decision, Keep, Preempt, Release
+
+Refusal = tuple[int, int, Reason]
+"""Index of the decision, how many of its containers were refused, and why."""
+
+
+class Commit:
+    """Carries decisions out on ``state``, one after the other, as of ``now_ms``.
+
+    ``granted`` is called with each container before the next one is judged, ``preempted`` with each
+    that is to be taken back. ``checked``: limits are checked, too; without it only that what a
+    decision names is there.
+    """
+
+    def __init__(
+        self, state: ClusterState, now_ms: int,
+        granted: Callable[[Container], None] = lambda _: None,
+        preempted: Callable[[Taking], None] = lambda _: None, *, checked: bool = True,
+    ) -> None:  # fmt: skip
+        self.steps: list[Step] = []  # one for each decision of which something was done
+        self.refusals: list[Refusal] = []
+        self._state = state
+        self._now_ms = now_ms
+        self._granted = granted
+        self._preempted = preempted
+        self._checked = checked
+
+    def run(self, decisions: Sequence[Decision], tags: Sequence[Any] = ()) -> None:
+        """Carry out what may be; ``tags``: those of the decisions' containers, if there are any.
+        Raises ValueError for a count that the ask never had, unless limits are checked.
+        """
+        for index, decision in enumerate(decisions):
+            left = 1
+            if type(decision) is Allocate:
+                done, reason = self._allocate(decision, tags[index] if tags else None)
+                left = decision.count - done
+            elif type(decision) is Preempt:
+                reason = self._preempt(decision)
+            else:
+                assert type(decision) is Keep or type(decision) is Release
+                reason = self._hold_or_release(decision)
+            if reason is not None:
+                self.refusals.append((index, left, reason))
+
+    def _allocate(self, decision: Allocate, tag: Any) -> tuple[int, Reason | None]:
+        state, node = self._state, self._state.nodes.get(decision.node)
+        if node is None:
+            return 0, Reason.NODE_GONE
+        ask = self._ask(decision)
+        if isinstance(ask, Reason):
+            return 0, ask
+        if not self._checked and not 0 < decision.count <= ask.count:
+            raise ValueError(f"{decision.count} containers of an ask of {ask.count}")
+        step = Grant(ask, node, decision.instance, tag)
+        self.steps.append(step)
+        for done in range(decision.count):
+            reason = state.why_not(ask, node) if self._checked else None
+            if reason is not None:
+                return done, reason
+            container = state.grant(ask, node, self._now_ms)
+            container.instance, container.tag = decision.instance, tag
+            step.containers.append(container)
+            self._granted(container)
+        return decision.count, None
+
+    def _ask(self, decision: Allocate | Keep | Release) -> Ask | Reason:
+        attempt = self._state.attempts.get(decision.attempt)
+        if attempt is None:
+            return Reason.ATTEMPT_GONE
+        key = AskKey(decision.attempt, decision.priority, decision.allocation_request_id)
+        return attempt.asks.get(key, Reason.ASK_GONE)
+
+    def _preempt(self, decision: Preempt) -> Reason | None:
+        container = self._state.containers.get(decision.container)
+        if container is None or container.preempting_since is not None:
+            return Reason.STALE
+        container.preempting_since = self._now_ms
+        step = Taking(container, decision.grace_ms, decision.reason, decision.instance)
+        self.steps.append(step)
+        self._preempted(step)
+        return None
+
+    def _hold_or_release(self, decision: Keep | Release) -> Reason | None:
+        holds, ask = self._state.holds, self._ask(decision)
+        if isinstance(ask, Reason):
+            return ask
+        if isinstance(decision, Release):
+            if not ask.holds and self._checked:
+                return Reason.STALE
+            holds.end_all(ask)
+            self.steps.append(Holding(ask, None, None, decision.instance))
+            return None
+        node = self._state.nodes.get(decision.node)
+        if node is None:
+            return Reason.NODE_GONE
+        reason = holds.why_not(ask, node) if self._checked else None
+        if reason is None:
+            holds.put(ask, node, self._now_ms, decision.until_ms)
+            self.steps.append(Holding(ask, node, decision.until_ms, decision.instance))
+        return reason
+
+
+def repeat(
+    state: ClusterState, decisions: Sequence[Decision], now_ms: int, tags: Sequence[Any] = ()
+) -> list[Step]:
+    """Carry recorded decisions out again, on the state that they were made in; a step for each.
+    Raises ValueError where one names what is not there.
+    """
+    commit = Commit(state, now_ms, checked=False)
+    commit.run(decisions, tags)
+    for index, _, reason in commit.refusals:
+        raise ValueError(f"{decisions[index]}: {reason}")
+    return commit.steps
