@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
-import select
 import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,7 @@ REMEDY: Final = "take out what ends it, such as os._exit(), or the library that 
 FIRST_ROUND_S = 10.0
 """So long a first round may take, as on a cluster (``loomcard.round.hard-deadline-ms``)."""
 
-_DONE: Final = b"."
+_DONE: Final = "done"
 
 Tell = Callable[[int], None]
 
@@ -42,66 +43,58 @@ def try_apart(work: Callable[[Tell], object], within_s: float | None = None) -> 
     lost; who needs that calls it again, here. ``within_s``: how long it may take; None: as long as
     it wants. Raises LostError.
     """
-    reader, writer = os.pipe()
-    with os.fdopen(reader, "rb", buffering=0) as heard:
+    context = multiprocessing.get_context("fork")
+    reader, writer = context.Pipe(duplex=False)
+    child = context.Process(target=_work, args=(work, writer))
+    with reader:
         with warnings.catch_warnings():  # of threads, from Python 3.12 on: the child starts none
             warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            _work(work, writer)
-        os.close(writer)
-        status: int | None = None
+            child.start()
+        writer.close()
+        late = True  # or Ctrl-C came
         try:
-            said, ended = _heard(heard.fileno(), within_s)
-            if ended and not said.endswith(_DONE):
-                status = os.waitpid(child, 0)[1]
+            told, done, late = _heard(reader, within_s)
         finally:
-            if status is None:  # it has said all, is late, or Ctrl-C came
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-    if not said.endswith(_DONE):
-        told = said.split()
-        raise LostError(None if status is None else _how(status), int(told[-1]) if told else None)
+            if late or done:
+                child.kill()
+            child.join()
+    if not done:
+        raise LostError(None if late else _how(child.exitcode or 0), told)
 
 
-def _work(work: Callable[[Tell], object], writer: int) -> None:
+def _work(work: Callable[[Tell], object], writer: Connection) -> None:
     """What the child does; it never returns."""
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
         with contextlib.suppress(BaseException):  # it raises again where somebody listens
-            work(lambda number: _write(writer, b"%d " % number))
-        _write(writer, _DONE)
+            work(writer.send)
+        writer.send(_DONE)
     finally:
         os._exit(0)
 
 
-def _write(writer: int, text: bytes) -> None:
-    os.write(writer, text)
-
-
-def _heard(reader: int, within_s: float | None) -> tuple[bytes, bool]:
-    """All that the child says, and whether it came to its end in time."""
-    said = b""
+def _heard(reader: Connection, within_s: float | None) -> tuple[int | None, bool, bool]:
+    """The last number that the child tells, whether it did all its work, and whether it is late."""
+    told = None
     until = None if within_s is None else time.monotonic() + within_s
-    while not said.endswith(_DONE):
-        left = None if until is None else max(0.0, until - time.monotonic())
-        if not select.select([reader], [], [], left)[0]:
-            return said, False
-        part = os.read(reader, 4096)
-        if not part:
-            return said, True
-        said += part
-    return said, True
+    while reader.poll(None if until is None else max(0.0, until - time.monotonic())):
+        try:
+            said = reader.recv()
+        except EOFError:
+            return told, False, False
+        if said == _DONE:
+            return told, True, False
+        told = said
+    return told, False, True
 
 
 def _how(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    if code >= 0:
-        return f"with status {code}"
+    if status >= 0:
+        return f"with status {status}"
     known = {each.value: each.name for each in signal.Signals}
-    return f"by signal {known.get(-code, -code)}"
+    return f"by signal {known.get(-status, -status)}"
 
 
 def find_apart(name: str) -> type:
