@@ -1,5 +1,5 @@
-"""What all tests share: how properties draw their examples, and what is done about tests that need
-a Docker engine where none answers.
+"""What all tests share: how properties draw their examples, which tests run beside each other, and
+what is done about tests that need a Docker engine where none answers.
 """
 
 import functools
@@ -25,6 +25,26 @@ def docker_answers() -> bool:
         except (OSError, subprocess.TimeoutExpired):
             return False
     return True
+
+
+GROUPS = ("docker", "cluster")
+"""Tests with one of these markers run one after the other, the longest group first."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers (`make test`) clusters wait beside each other and beside the rest: one
+    worker has those in Docker, one the embedded ones, and others take the rest file by file.
+    """
+
+    def group(item: pytest.Item) -> str:
+        marked = (name for name in GROUPS if item.get_closest_marker(name))
+        return next(marked, item.nodeid.partition("::")[0])
+
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    order = {name: place for place, name in enumerate(GROUPS)}
+    items.sort(key=lambda item: order.get(group(item), len(order)))
 
 
 @pytest.hookimpl(tryfirst=True)
