@@ -1,4 +1,4 @@
-"""What queues are entitled to, worked by hand, and Jain's index where queues hold just that."""
+"""Fair shares of queues, worked by hand, and Jain's index where queues hold just that."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loomcard.config import compile_setup
-from loomcard.results.fair_share import entitled, queue_shares
+from loomcard.results.fair_share import fair_shares, queue_shares
 from loomcard.results.metrics import facts
 from loomcard.results.record import ApplicationRecord, ContainerRow, QueueShare, RunRecord
 
@@ -21,7 +21,7 @@ def setup(queues: str) -> dict[str, QueueShare]:
 def parts(queues: Mapping[str, QueueShare], *leaves: str, memory: int = 100) -> list[float]:
     """At one moment at which somebody demands in each of these, and nowhere else."""
     cluster = {"memory_mb": np.array([memory]), "vcores": np.array([10])}
-    found = entitled(queues, leaves, np.ones((len(leaves), 1), dtype=bool), cluster)
+    found = fair_shares(queues, leaves, np.ones((len(leaves), 1), dtype=bool), cluster)
     return [float(value) for value in found[:, 0]]
 
 
@@ -95,7 +95,7 @@ def test_amounts_are_parts_of_the_cluster_of_the_moment() -> None:
     assert parts(queues, "root.a", "root.b", memory=40) == pytest.approx([0.8, 0.2])
 
 
-def test_who_is_entitled_to_nothing_does_not_count() -> None:
+def test_who_has_no_fair_share_does_not_count() -> None:
     """All is promised to a and b (70 + 20 + 10 % is no sum of halves), so that c has no claim."""
     queues = setup("{a: {guaranteed: 70%}, b: {guaranteed: 20%}, d: {guaranteed: 10%}, c: {}}")
     assert parts(queues, "root.a", "root.b", "root.c", "root.d")[2] == 0
@@ -110,7 +110,7 @@ def test_moments_are_told_apart_by_who_demands_and_by_capacity() -> None:
     queues = setup("{a: {guaranteed: {memory_mb: 60}}, b: {}}")
     demanding = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 1, 0]], dtype=bool)
     cluster = {"memory_mb": np.array([100, 100, 100, 200, 100])}
-    found = entitled(queues, ["root.a", "root.b"], demanding, cluster)
+    found = fair_shares(queues, ["root.a", "root.b"], demanding, cluster)
     assert found.tolist() == pytest.approx(
         np.array([[1.0, 0.0, 0.8, 0.65, 0.0], [0.0, 1.0, 0.2, 0.35, 0.0]])
     )

@@ -108,7 +108,7 @@ def test_utilization_follows_the_capacity_of_the_moment() -> None:
 
 
 def test_jain_of_dominant_shares() -> None:
-    """Dominant shares 0.6 and 0.2 of entitlements 0.5: (1.2 + 0.4)^2 / (2 (1.44 + 0.16))."""
+    """Dominant shares 0.6 and 0.2 of fair shares 0.5: (1.2 + 0.4)^2 / (2 (1.44 + 0.16))."""
     record = run(
         [came("a", 0, (0, MINUTE)), came("b", 0, (0, MINUTE))],
         [ran("a", 0, MINUTE, (6, 1)), ran("b", 0, MINUTE, (1, 2))],
@@ -166,10 +166,10 @@ def test_jain_takes_the_capacity_of_the_moment() -> None:
     assert facts(record)["jain_windows"] == pytest.approx([1.4**2 / (2 * (0.6**2 + 0.8**2))])
 
 
-def test_entitlements_follow_the_weights_of_the_queues_that_demand() -> None:
+def test_fair_shares_follow_the_weights_of_the_queues_that_demand() -> None:
     """3 to 1 is fair between such queues; a queue where nobody demands takes nothing.
 
-    In the second window c joins a's queue: entitlements 3/8, 3/8 and 1/4 against 0.3, 0.3, 0.25.
+    In the second window c joins a's queue: fair shares 3/8, 3/8 and 1/4 against 0.3, 0.3, 0.25.
     """
     deep = "root.x.y"
     record = run(
@@ -258,7 +258,7 @@ def by_definition(record: RunRecord) -> list[float]:
 
 
 def moment(record: RunRecord, now: int) -> dict[str, float]:
-    """Share over entitlement of everyone who demands now."""
+    """Share over fair share of everyone who demands now."""
     whole = [amounts for at, amounts in record.capacity if at <= now][-1][0]
     demanding = [a for a in record.applications if any(b <= now < e for b, e in a.demanding)]
     queues = {a.queue for a in demanding}

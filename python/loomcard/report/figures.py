@@ -56,7 +56,7 @@ def figures_of(study: Study) -> list[Figure]:
             for name in types
         ),
         Figure("jain", "Jain's index", "", 1, True,
-               "of dominant share over entitlement, a value a window of 60 s, mean over windows"),
+               "of dominant share over fair share, a value a window of 60 s, mean over windows"),
     ]  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def _over_time(runs: list[Run], number: int) -> Plot:
     drawing.legend(figure, panels[1] if not panels[0].lines else panels[0])
     caption = (
         f"Above: the part of the cluster's {name} that running containers held, AMs' included, mean"
-        f" over {STEPS} steps. Below: Jain's index of dominant share over entitlement, a value a"
+        f" over {STEPS} steps. Below: Jain's index of dominant share over fair share, a value a"
         f" window of 60 s. One run a policy, seed {runs[0].seed}; time in {unit}."
     )
     return Plot("Utilization and fairness over time", caption, drawing.svg(figure, number))

@@ -1,4 +1,6 @@
-"""What the queues that demand are entitled to: each one's part of the cluster.
+"""Fair shares over a run: the part of the cluster that is due to each queue that demands, however
+much it demands. What queues are entitled to now, by use and demand in units, is
+``api.entitlement``.
 
 Top down, each queue's part is divided among its children below which somebody demands: first what
 they are guaranteed, then the rest by weight on top of it, nobody beyond its maximum or beyond what
@@ -43,13 +45,13 @@ def _limit(wire: Mapping[str, Any] | None, absent: float) -> Limit:
     return wire["ppm"] / _MILLION if "ppm" in wire else dict(wire["amounts"])
 
 
-def entitled(
+def fair_shares(
     queues: Mapping[str, QueueShare],
     leaves: Sequence[str],
     demanding: Flags,
     cluster: Mapping[str, Integers],
 ) -> Floats:
-    """The part of the cluster that each leaf queue is entitled to: a row a leaf, a column a moment.
+    """The part of the cluster that is due to each leaf queue: a row a leaf, a column a moment.
 
     ``demanding``: whether somebody demands there, likewise; ``cluster``: its capacity at each
     moment, by resource type. A queue that ``queues`` does not name has weight 1 and no limits.

@@ -1,17 +1,17 @@
-"""Jain's index over dominant share divided by entitlement, one value a window of 60 s.
+"""Jain's index over dominant share divided by fair share, one value a window of 60 s.
 
-With x_a the mean of application a's (dominant share / entitlement) over the time in which it
+With x_a the mean of application a's (dominant share / fair share) over the time in which it
 demanded in the window, and n the applications that demanded in it:
 
     J = (sum of x_a)^2 / (n * sum of x_a^2);  1 where n < 2, and where nobody held anything.
 
-An application's entitlement is its leaf queue's part of the cluster (``outcome.entitlement``),
-divided equally among the applications that demand there (Jain, Chiu, Hawe 1984, on what Ghodsi et
-al. 2011 call dominant shares). While a queue is entitled to nothing, its applications do not count.
+An application's fair share is its leaf queue's (``results.fair_share``), divided equally among the
+applications that demand there (Jain, Chiu, Hawe 1984, on what Ghodsi et al. 2011 call dominant
+shares). While a queue's is nothing, its applications do not count.
 
-A dominant share changes with its application's own containers only and an entitlement with the
+A dominant share changes with its application's own containers only and a fair share with the
 queue's, so that the integral of their quotient over a stretch is the share times the rise of the
-queue's integral of 1/entitlement: sums over sorted arrays, and no loop over time.
+queue's integral of 1/fair share: sums over sorted arrays, and no loop over time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from loomcard.results.containers import Capacity, Floats, Integers, Occupation, capacity, shares
-from loomcard.results.fair_share import entitled
+from loomcard.results.fair_share import fair_shares
 from loomcard.results.record import RunRecord
 
 WINDOW_MS = 60_000
@@ -47,8 +47,8 @@ def jain(record: RunRecord, held: Occupation, between: tuple[int, int]) -> Float
 
 
 class _Demand:
-    """Who demanded when, and from it every leaf queue's integrals of 1/entitlement and of the time
-    in which it is entitled to anything.
+    """Who demanded when, and from it every leaf queue's integrals of 1/fair share and of the time
+    in which it has one.
     """
 
     def __init__(self, record: RunRecord, between: tuple[int, int]) -> None:
@@ -71,10 +71,10 @@ class _Demand:
         counts = self._counts(len(leaves))
         amounts = whole.at(self.breaks).T
         cluster = dict(zip(record.resource_types, amounts, strict=True))
-        part = entitled(record.queues, leaves, counts > 0, cluster)
+        part = fair_shares(record.queues, leaves, counts > 0, cluster)
         each = np.divide(counts, part, out=np.zeros_like(part), where=part > 0)
         self.rise = self._integrals(each)
-        self.entitled = self._integrals((part > 0).astype(float))  # ms
+        self.counted = self._integrals((part > 0).astype(float))  # ms
 
     def _counts(self, leaves: int) -> Integers:
         """By leaf and stretch between two breaks: how many applications demand."""
@@ -111,7 +111,7 @@ class _Demand:
 def _averages(
     demand: _Demand, held: Occupation, whole: Capacity, chosen: tuple[int, int]
 ) -> tuple[Floats, Integers]:
-    """x of each (application, window) in which the application demanded and was entitled to some
+    """x of each (application, window) in which the application demanded and had a fair share
     of the cluster, and the window.
     """
     application, time, change = _marks(demand, held, whole, chosen)
@@ -121,7 +121,7 @@ def _averages(
     owner, begin, end = application[stretch], time[stretch], time[stretch + 1]
     share = shares(used[stretch], whole.at(begin)).max(axis=1, initial=0.0)
     weight = demand.between(demand.rise, owner, begin, end)
-    spent = np.rint(demand.between(demand.entitled, owner, begin, end))
+    spent = np.rint(demand.between(demand.counted, owner, begin, end))
     counts = spent > 0
     owner, begin, share, weight = owner[counts], begin[counts], share[counts], weight[counts]
     window = (begin - demand.first) // WINDOW_MS
