@@ -16,7 +16,7 @@ from compiled import queue, setup
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
-from loomcard.wire.journal import JournalError, read_segment, segments
+from loomcard.wire.journal import JournalError, read_segment, rounds, segments
 from loomcard.wire.journal_files import Journal
 
 
@@ -53,15 +53,15 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
 
 def test_every_segment_replays_to_the_same_bytes(tmp_path):
     """Whatever the length of the segments, each one alone gives the plans of the run."""
-    for rounds in (1, 3, 7, 1000):
-        folder = tmp_path / str(rounds)
-        engine = eventful(folder, rounds)
+    for length in (1, 3, 7, 1000):
+        folder = tmp_path / str(length)
+        engine = eventful(folder, length)
         assert replay(folder) == []
         lines = [
             line for path in segments(folder) for pair in read_segment(path).rounds for line in pair
         ]
         assert lines == [line for pair in engine.history for line in pair]
-        assert len(segments(folder)) == -(-20 // rounds)
+        assert len(segments(folder)) == -(-20 // length)
 
 
 def test_a_plan_that_would_come_out_otherwise_is_found(tmp_path):
@@ -248,3 +248,24 @@ def test_a_disk_that_is_full_from_the_start(tmp_path, monkeypatch):
 def no_space(*_, **__):
     """A file on a full disk."""
     return open("/dev/full", "wb", buffering=0)
+
+
+def test_rounds_are_read_in_order_and_what_cannot_be_read_is_named_with_its_line(tmp_path):
+    """From a folder, or from one segment; batch and plan are decoded when they are asked for."""
+    engine = eventful(tmp_path, 7)
+    found = list(rounds(tmp_path))
+    assert [each.batch.round for each in found] == list(range(1, 21))
+    assert [each.plan.round for each in found] == list(range(1, 21))
+    assert found[0].segment.hello == engine.hello
+    first, *_ = segments(tmp_path)
+    assert len(list(rounds(first))) == 7
+    text = first.read_text().splitlines()
+    text[3], text[6] = '["batch","x"]', '["plan",[]]'
+    first.write_text("\n".join(text) + "\n")
+    third, second = list(rounds(first))[2], list(rounds(first))[1]
+    with pytest.raises(JournalError, match=rf"{first}:4: the batch cannot be read"):
+        _ = second.batch
+    with pytest.raises(JournalError, match=rf"{first}:7: the plan cannot be read"):
+        _ = third.plan
+    with pytest.raises(JournalError, match="no journal segment"):
+        list(rounds(tmp_path / "nowhere"))

@@ -1,0 +1,110 @@
+"""Plans carried out on a cluster's state, and again from a journal."""
+
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from loomcard import ClusterView, Plan
+from loomcard.engine.carry_out import Commit, repeat
+from loomcard.engine.mirror import Mirror
+from loomcard.experiments.replay_rounds import shadow
+from loomcard.model.reasons import Reason
+from loomcard.testing import Cluster
+from loomcard.wire.messages import Allocate, Decision, Keep, Preempt, Release
+from scenarios import compiled
+
+
+def state(**leaf: object) -> Mirror:
+    """Two nodes of 4 GB; application 1 asks for 3 containers of 1 GB and holds number 1."""
+    cluster = Cluster("fifo", nodes=[(4096, 4), (4096, 4)], queues={"a": leaf})
+    cluster.add_app(1, "root.a")
+    cluster.ask(1, 1)
+    cluster.round()
+    cluster.refuse = lambda _: "STALE"
+    cluster.ask(1, 3)
+    cluster.round()
+    cluster.round()
+    mirror = cluster.session.mirror
+    mirror.ledger.holds.restore(())
+    for step in mirror.in_flight:
+        for container in getattr(step, "containers", ()):
+            mirror.ledger.undo(container)
+    return mirror
+
+
+def grant(number: int, attempt: int = 1, priority: int = 20, node: int = 1) -> Allocate:
+    return Allocate(attempt, priority, 0, node, number, 2)
+
+
+@pytest.mark.parametrize(
+    ("decision", "refused", "reason"),
+    [
+        (grant(1, node=9), 1, Reason.NODE_GONE),
+        (grant(1, attempt=9), 1, Reason.ATTEMPT_GONE),
+        (grant(1, priority=9), 1, Reason.ASK_GONE),
+        (grant(5), 2, Reason.ASK_GONE),
+        (Preempt(9, 0, "test", 2), 1, Reason.STALE),
+        (Keep(1, 9, 0, 1, None, 2), 1, Reason.ASK_GONE),
+        (Keep(1, 20, 0, 9, None, 2), 1, Reason.NODE_GONE),
+        (Release(1, 20, 0, 2), 1, Reason.STALE),
+    ],
+)
+def test_what_may_not_be_is_refused_and_counted(
+    decision: Decision, refused: int, reason: Reason
+) -> None:
+    """With the index of its decision; those around it are carried out."""
+    ledger = state().ledger
+    commit = Commit(ledger, 100)
+    commit.run([Preempt(1, 7, "test", 2), decision, Preempt(1, 7, "test", 2)])
+    assert commit.refusals == [(1, refused, reason), (2, 1, Reason.STALE)]
+    assert ledger.containers[1].preempting_since == 100
+
+
+def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_they_are() -> None:
+    """Another configuration may have a smaller maximum than the one under which a plan was made."""
+    checked, mirror = state(maximum={"memory_mb": 2048}), state(maximum={"memory_mb": 2048})
+    commit = Commit(checked.ledger, 100)
+    commit.run([grant(2)])
+    assert commit.refusals == [(0, 1, Reason.QUEUE_MAX)]
+    [step] = repeat(mirror.ledger, [grant(2)], 100, tags=["why"])
+    assert [(c.tag, c.instance, c.allocated_ms) for c in step.containers] == [("why", 2, 100)] * 2
+
+
+@pytest.mark.parametrize("decision", [grant(0), grant(4), grant(-1), grant(1, node=9)])
+def test_a_record_of_what_could_not_be_is_an_error(decision: Decision) -> None:
+    """A journal that was altered, or lacks rounds."""
+    with pytest.raises(ValueError, match=r"containers of an ask of 3|NODE_GONE"):
+        repeat(state().ledger, [decision], 100)
+
+
+@dataclass(frozen=True)
+class TagsEach:
+    """Grants one by one, each with another tag, so that each is a decision."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan, numbers = Plan(view), count()
+        for ask in plan.pending():
+            while ask.count and (nodes := list(plan.nodes_fitting(ask))):
+                plan.allocate(ask, nodes[0], tag=next(numbers))
+        return plan
+
+
+def test_a_refusal_meets_its_own_decision_beside_another_configuration(tmp_path: Path) -> None:
+    """Decisions that differ in their tags alone, which plans do not carry, are not one."""
+    cluster = Cluster(TagsEach(), nodes=[(4096, 4)], journal=tmp_path)
+    cluster.add_app(1)
+    cluster.ask(1, 3)
+    numbers = count()
+    cluster.refuse = lambda _: "STALE" if next(numbers) == 1 else None
+    cluster.round()
+    for _ in range(3):
+        cluster.round()
+    assert len(cluster.containers) == 3
+    assert cluster.session.journal is not None
+    cluster.session.journal.close()
+    assert [sum(each.recorded.values()) for each in shadow(tmp_path, compiled("fifo"))][:2] == [
+        3,
+        1,
+    ]
