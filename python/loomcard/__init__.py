@@ -10,7 +10,6 @@ from loomcard.api.fill import (
     ALL,
     RESERVED,
     SHARE,
-    Entry,
     ExhaustedShapes,
     MemberIndex,
     Order,
@@ -32,6 +31,7 @@ from loomcard.api.hold import (
     want_first,
     want_room,
 )
+from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.orders import by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
@@ -130,6 +130,7 @@ __all__ = [
     "FitIndex",
     "Hold",
     "HoldRules",
+    "LazyHeap",
     "Level",
     "Member",
     "MemberIndex",

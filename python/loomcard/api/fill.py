@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from functools import partial
-from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Literal, Self
 
 from mypy_extensions import mypyc_attr
 
 from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
+from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.plan import Plan
 from loomcard.api.view import WITHHELD, ClusterView
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
@@ -33,10 +33,6 @@ RESERVED = "RESERVED"
 """The reason of an ask that waits because what is free is kept for others."""
 
 Order = Callable[[Any], Any]
-Entry = Any
-"""Whether others go first, its key, submission, number, and the member: a tuple, told from the
-superseded ones by its identity. Any, since compiled code makes typed tuples anew.
-"""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -46,6 +42,8 @@ class MemberIndex:
     Applications stand in one heap for each shape of container that they ask for, so that those
     whose shapes fit nowhere are not looked at; child queues stand in one. ``guarantees_first``:
     queues below their guarantee go before the others, whatever the order.
+
+    An entry: whether others go first, its key, submission, number, and the member.
     """
 
     def __init__(self, queue: Queue, *, guarantees_first: bool = True) -> None:
@@ -53,7 +51,7 @@ class MemberIndex:
         self.guarantees_first = guarantees_first
         self.stale: dict[Member, None] = {}
         self.entries: dict[Member, Entry] = {}
-        self.heaps: dict[Shape | None, list[Entry]] = {}
+        self.heaps: dict[Shape | None, LazyHeap] = {}
         self.capacity_version = -1
         self.unreported: dict[Member, None] = {}  # changed, and no reason given yet
         self._at: Shape | None = None  # the heap in which the top was found
@@ -99,24 +97,18 @@ class MemberIndex:
     def _push(self, shape: Shape | None, entry: Entry) -> None:
         heap = self.heaps.get(shape)
         if heap is None:
-            heap = self.heaps[shape] = []
-        heappush(heap, entry)
-        if len(heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
-            live: list[Entry] = [e for e in heap if self.entries.get(e[4]) is e]
-            heap[:] = {e[3]: e for e in live}.values()
-            heapify(heap)
+            heap = self.heaps[shape] = LazyHeap(self.entries)
+        heap.push(entry)
 
     def top(self, full: Container[Any] = ()) -> Member | None:
         """The first of all that demand something that is not ``full``; None if none does."""
-        entries = self.entries
         best: Entry = None
         for shape, heap in self.heaps.items():
             if shape in full:
                 continue
-            while heap and entries.get(heap[0][4]) is not heap[0]:
-                heappop(heap)  # superseded
-            if heap and (best is None or heap[0] < best):
-                best = heap[0]
+            entry = heap.top()
+            if entry is not None and (best is None or entry < best):
+                best = entry
                 self._at = shape
         return None if best is None else best[4]
 
@@ -125,18 +117,18 @@ class MemberIndex:
         self.stale.pop(member, None)
         heap = self.heaps[self._at]
         if member.pending_count > 0 and only_shape_of(member) == self._at:
-            heapreplace(heap, self._entry(order, member))
+            heap.replace_top(self._entry(order, member))
             return
-        heappop(heap)
+        heap.pop()
         self.rekey(order, member)
 
     def take_top(self) -> list[tuple[Shape | None, Entry]]:
         """Remove the top from every heap in which it is first; ``restore`` puts it back."""
-        found = [(self._at, heappop(self.heaps[self._at]))]
-        top = found[0][1][4]
+        top = self.heaps[self._at].top()
+        found = []
         for shape, heap in self.heaps.items():
-            while heap and heap[0][4] is top:
-                found.append((shape, heappop(heap)))
+            while heap.top() is top:
+                found.append((shape, heap.pop()))
         return found
 
     def set_aside(self) -> None:

@@ -8,10 +8,9 @@ changed is scored anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heappush
 from typing import Any
 
-from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, Member, Node, Shape, fits
+from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, LazyHeap, Member, Node, Shape, fits
 from loomcard.policies.tetris.paper import alignment
 
 Entry = tuple[int, int, int, Application]
@@ -25,11 +24,11 @@ class Group:
         self.size, self.label = shape
         self.entries: dict[Application, Entry] = {}
         self.work = 0  # of all entries
-        self.heap: list[Entry] = []
+        self._order = LazyHeap(self.entries)
         self._view = view
-        self._aligned: dict[int, float] = {}  # by node number, as last scored
-        self._nodes: list[tuple[float, int]] = []
-        self._lent: list[tuple[float, int]] = []  # shared nodes, which have another label
+        self._scored: dict[int, tuple[float, int]] = {}  # by node number: negative score, number
+        self._nodes = LazyHeap(self._scored)
+        self._lent = LazyHeap(self._scored)  # shared nodes, which have another label
         self.changed = view.watch_nodes()
 
     def enter(self, app: Application, work: int) -> None:
@@ -38,10 +37,7 @@ class Group:
         entry = (work, app.submitted_ms, app.number, app)
         self.entries[app] = entry
         self.work += work
-        heappush(self.heap, entry)
-        if len(self.heap) > 64 + 4 * len(self.entries):  # superseded entries: sweep them out
-            self.heap = list(self.entries.values())
-            heapify(self.heap)
+        self._order.push(entry)
 
     def leave(self, app: Application) -> None:
         """It does not ask for this shape any more."""
@@ -50,36 +46,31 @@ class Group:
             self.work -= entry[0]
 
     def top(self) -> Entry | None:
-        """The application with the least remaining work; it stays in the heap."""
-        while self.heap:
-            entry = self.heap[0]
-            if self.entries.get(entry[3]) is entry:
-                return entry
-            heappop(self.heap)
-        return None
+        """The application with the least remaining work; it stays."""
+        entry: Entry | None = self._order.top()
+        return entry
+
+    def pop(self) -> Entry:
+        """Take the top out, until ``put_back``."""
+        entry: Entry = self._order.pop()
+        return entry
 
     def put_back(self, entries: list[Entry]) -> None:
-        """Applications that were taken out of the heap to look at the next ones."""
+        """Applications that were taken out to look at the next ones."""
         for entry in entries:
             if self.entries.get(entry[3]) is entry:
-                heappush(self.heap, entry)
+                self._order.push(entry)
 
     def best(self) -> tuple[float, Node] | None:
         """The best aligned node on which the shape fits, ties by number, with its alignment."""
         for node in self.changed:
             self._score(node)
         self.changed.clear()
-        return self._top(self._lent if self._view.lending else self._nodes)
-
-    def _top(self, nodes: list[tuple[float, int]]) -> tuple[float, Node] | None:
-        while nodes:
-            score, number = nodes[0]
-            if self._aligned.get(number) == -score:
-                node = self._view.node(number)
-                assert node is not None
-                return -score, node
-            heappop(nodes)
-        return None
+        first = (self._lent if self._view.lending else self._nodes).top()
+        if first is None:
+            return None
+        best = self._view.node(first[1])
+        return None if best is None else (-first[0], best)
 
     def alignment(self, node: Node) -> float:
         """Of the shape on a node."""
@@ -88,16 +79,12 @@ class Group:
     def _score(self, node: Node) -> None:
         number, alive = node.number, self._view.node(node.number) is node
         if not alive or not node.takes(self.label) or not fits(self.size, node.room):
-            self._aligned.pop(number, None)
+            self._scored.pop(number, None)
             return
-        score = self.alignment(node)
-        if self._aligned.get(number) != score:
-            self._aligned[number] = score
-            nodes = self._nodes if node.label == self.label else self._lent
-            heappush(nodes, (-score, number))
-            if len(nodes) > 64 + 4 * len(self._aligned):
-                nodes[:] = dict.fromkeys(e for e in nodes if self._aligned.get(e[1]) == -e[0])
-                heapify(nodes)
+        entry = -self.alignment(node), number
+        if self._scored.get(number) != entry:
+            self._scored[number] = entry
+            (self._nodes if node.label == self.label else self._lent).push(entry)
 
 
 class Candidates:

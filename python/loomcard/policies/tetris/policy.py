@@ -7,7 +7,7 @@ and barrier hints. An order within an application is not the paper's: all its as
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heappop, nsmallest
+from heapq import nsmallest
 from typing import Any
 
 from loomcard import (
@@ -127,7 +127,7 @@ class _Packing:
             bound = score(best[0], self._price, entry[0])
             if found is not None and (-bound, *entry[:3]) >= found[0]:
                 break
-            passed.append(heappop(group.heap))
+            passed.append(group.pop())
             if among is not None and entry[3] not in among:
                 continue
             ask = self._ask(group, entry[3])
