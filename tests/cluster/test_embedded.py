@@ -55,10 +55,9 @@ THIRD_PARTY = '''
 
 from dataclasses import dataclass
 
-from loomcard import ClusterView, Plan, fill, register
+from loomcard import ClusterView, Plan, fill
 
 
-@register("newest_first")
 @dataclass(frozen=True)
 class NewestFirst:
     """Serve the application with the latest submission first."""
