@@ -14,7 +14,6 @@ from loomcard.api.fill import (
     MemberIndex,
     Order,
     fill,
-    members_of,
     only_shape_of,
     report_waiting,
     serve_application,
@@ -49,6 +48,7 @@ from loomcard.api.view import (
     TurnResult,
     applications_below,
     asks_below,
+    members_of,
 )
 from loomcard.model.events import (
     ApplicationAdded,

@@ -86,7 +86,7 @@ def test_either_form_gives_its_values_and_figures():
         pytest.param(0.25, r"expected a dataclass's object or a dict, not 0.25"),
         pytest.param(State, r"expected a dataclass's object or a dict"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_cannot_be_shown_is_refused_with_its_place(state: Any, said: str):
     """Type, finiteness and form are checked when it is told, not when a page shows it."""

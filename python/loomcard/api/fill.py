@@ -17,7 +17,7 @@ from mypy_extensions import mypyc_attr
 from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.plan import Plan
-from loomcard.api.view import WITHHELD, ClusterView
+from loomcard.api.view import WITHHELD, ClusterView, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
 from loomcard.model.objects import Application, Ask, Member, Queue
 from loomcard.model.reasons import Reason
@@ -33,6 +33,7 @@ RESERVED = "RESERVED"
 """The reason of an ask that waits because what is free is kept for others."""
 
 Order = Callable[[Any], Any]
+"""From a member to its sort key: anything that compares with the other members' keys."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -266,13 +267,6 @@ class _Fill:
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             report_waiting(plan, index.unreported)
             want_room(plan, index, self.hold_after_ms)
-
-
-def members_of(queue: Queue) -> list[Member]:
-    """A queue's applications by number, or its child queues."""
-    if queue.leaf:
-        return sorted(queue.applications.values(), key=lambda app: app.number)
-    return list(queue.children)
 
 
 class ExhaustedShapes:

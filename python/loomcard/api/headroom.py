@@ -9,6 +9,7 @@ Amounts = tuple[int, ...]
 """Amounts as plain data, which a memory may hold."""
 
 EVERYBODY = ""
+"""The key of what holds for all users, where no user limit does."""
 
 
 def headroom_by_user(leaf: Queue, free: Resource) -> dict[str, Amounts]:

@@ -176,9 +176,7 @@ class ClusterView:
     @property
     def members(self) -> Sequence[Member]:
         """What the scope's capacity is shared among: its applications, or its child queues."""
-        if self.queue.leaf:
-            return sorted(self.queue.applications.values(), key=lambda app: app.number)
-        return list(self.queue.children)
+        return members_of(self.queue)
 
     @property
     def applications(self) -> Sequence[Application]:
@@ -268,18 +266,18 @@ class ClusterView:
 
     def watch(self, queue: Queue, changed: dict[Member, None] | None = None) -> dict[Member, None]:
         """A set, as a dict without values, to which every change below ``queue`` adds the member
-        of it that changed: one of its applications, or a child queue. The policy clears it.
+        of it that changed: one of its applications, or a child queue. At first all are in it. The
+        policy clears it.
 
         ``changed``: the set to use; by default a new one. It lives as long as what is cached.
         """
         changed = {} if changed is None else changed
+        changed.update(dict.fromkeys(members_of(queue)))
         self._cache.watch(queue.watchers, changed)
         return changed
 
     def watch_nodes(self) -> dict[Node, None]:
-        """As ``watch``, of nodes that joined or left, or whose room, capacity or label changed; at
-        first all are in it.
-        """
+        """As ``watch``, of nodes that joined or left, or whose room, capacity or label changed."""
         changed = dict.fromkeys(self._ledger.nodes.values())
         self._cache.watch(self._ledger.node_watchers, changed)
         return changed
@@ -309,6 +307,13 @@ class ClusterView:
     def changes_of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The changes of one type."""
         return [change for change in self.changes if isinstance(change, kind)]
+
+
+def members_of(queue: Queue) -> list[Member]:
+    """A queue's applications by number, or its child queues."""
+    if queue.leaf:
+        return sorted(queue.applications.values(), key=lambda app: app.number)
+    return list(queue.children)
 
 
 def asks_below(member: Member) -> list[Ask]:

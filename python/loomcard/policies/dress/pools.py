@@ -78,11 +78,10 @@ class Pools:
         self._queue = view.queue
         self.applications = view.queue.applications
         """Those of the queue, by number."""
-        self.stale: dict[Member, None] = dict.fromkeys(self.applications.values())
+        self.stale: dict[Member, None] = view.watch(view.queue)
         self._possible = PossibleShapes(view)
         self._capacity_version = -1
         self.divide()
-        view.watch(view.queue, self.stale)
 
     @staticmethod
     def of(view: ClusterView, options: Options, memory: Memory) -> Pools:
