@@ -32,7 +32,7 @@ def test_a_task_of_a_nodes_size_is_served_in_a_stream_of_small_ones(policy):
     """After the wait room is held for it; with holds off it is never served."""
     made = streaming(policy)
     assert 1 in [g.app for g in flow(made, HOLD_AFTER_MS // 1000 + 15)]
-    assert made.held.rows == {}
+    assert made.holds == []
     off = streaming(policy, hold_after_ms=0)
     assert 1 not in [g.app for g in flow(off, 60)]
 
@@ -64,7 +64,7 @@ def test_the_reasons_name_the_node_and_the_held_room():
     """The holder is told where; others, for whom only held room is left, that it is held."""
     made = streaming()
     flow(made, 7)
-    [(_, node)] = made.held.rows
+    [(_, node)] = made.holds
     assert made.reasons[1, 20, 0] == f"HOLDS n{node}:1"
     victim = next(g.number for g in made.containers.values() if g.node == node)
     made.complete(victim)
@@ -119,7 +119,7 @@ def holding(until_ms: int | None = None, nodes: int = 1) -> Cluster:
     made.ask(1, 1, (4096, 4))
     WANTED[1] = (1, until_ms)
     made.round()
-    assert [node for _, node in made.held.rows] == [1]
+    assert [node for _, node in made.holds] == [1]
     small(made, 500)
     assert made.round() == []  # 3 GB are free, and held
     return made
@@ -130,7 +130,7 @@ def test_the_hold_ends_with_its_container():
     made = holding()
     made.complete(1)
     assert [g.app for g in made.round()] == [1]
-    assert made.held.rows == {}
+    assert made.holds == []
     made.complete(next(g.number for g in made.containers.values() if g.app == 1))
     assert [g.app for g in made.round()] == [500]
 
@@ -150,11 +150,11 @@ def test_the_hold_ends_with_its_ask(end):
     made = holding(nodes=2)
     end(made)
     served = [g.app for g in made.round()]
-    assert served == ([] if made.held.rows else [500])
-    assert bool(made.held.rows) == (
+    assert served == ([] if made.holds else [500])
+    assert bool(made.holds) == (
         len(made.applications) == 4
         and (1, 20, 0) in made.asks
-        and made.asks[1, 20, 0].record.size == (4096, 4)
+        and made.asks[1, 20, 0].size == (4096, 4)
     )
 
 
@@ -163,7 +163,7 @@ def test_the_hold_ends_with_its_node_and_its_time():
     made = holding(nodes=2)
     made.lose_node(1)
     made.round()
-    assert made.held.rows == {}
+    assert made.holds == []
     timed = holding(until_ms=2_000)
     assert min(timed.timers.values()) == 2_000
     assert [g.app for g in timed.round(2_000)] == [500]

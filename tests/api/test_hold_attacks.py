@@ -55,15 +55,15 @@ class Attack:
     @property
     def held(self) -> list[int]:
         """The nodes on which room is held."""
-        return [node for _, node in self.made.held.rows]
+        return [node for _, node in self.made.holds]
 
     def held_for(self, number: int) -> list[int]:
         """The nodes that are held for an application."""
-        return [node for (attempt, *_), node in self.made.held.rows if attempt == number]
+        return [node for (attempt, *_), node in self.made.holds if attempt == number]
 
     def idle(self) -> dict[int, tuple[int, ...]]:
         """What is free on nodes that nobody holds, where a small task that waits would fit."""
-        waits = any(d.record.size == SMALL and not d.record.label for d in self.made.asks.values())
+        waits = any(d.size == SMALL and not d.label for d in self.made.asks.values())
         used = {number: [0, 0] for number in self.made.nodes}
         for granted in self.made.containers.values():
             used[granted.node] = [a + b for a, b in zip(used[granted.node], granted.size)]  # noqa: B905
@@ -107,7 +107,6 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
     if change == "label":
         attack.made.relabel_node(node, "gpu")
     else:
-        attack.made.nodes[node] = (3072, 3)
         attack.made.tell(r.NodeResized(attack.made.now, node, (3072, 3)))
     attack.flow()
     assert node not in attack.held_for(1)

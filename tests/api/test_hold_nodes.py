@@ -31,7 +31,7 @@ def test_room_is_held_on_several_nodes_where_the_queue_allows_it(policy):
     held = []
     for _ in range(30):
         flow(made, 1)
-        held.append(len(made.held.rows))
+        held.append(len(made.holds))
         if not made.asks.get((1, 20, 0)):
             break
     assert max(held) == 3
@@ -43,8 +43,8 @@ def test_the_holds_of_one_ask_count_against_the_queues_share():
     """Half of the root's four nodes may be held: two, though the ask may have four."""
     made = wide("fifo", 4, 4, hold_share_ppm=500_000)
     flow(made, HOLD_AFTER_MS // 1000 + 4)
-    assert len(made.held.rows) == 2
-    assert made.reasons[1, 20, 0] == "HOLDS " + " ".join(f"n{node}:1" for _, node in made.held.rows)
+    assert len(made.holds) == 2
+    assert made.reasons[1, 20, 0] == "HOLDS " + " ".join(f"n{node}:1" for _, node in made.holds)
 
 
 def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
@@ -74,7 +74,7 @@ def test_a_hold_beyond_the_number_takes_the_place_of_the_oldest():
     seen = []
     for _ in range(4):
         made.round(1000)
-        seen.append([node for _, node in made.held.rows])
+        seen.append([node for _, node in made.holds])
     assert [len(nodes) for nodes in seen] == [1, 2, 2, 2]
     for before, after in pairwise(seen):
         assert before[-1] in after
@@ -90,7 +90,7 @@ def test_at_once_means_before_anybody_else_is_granted_anything():
         made = wide("fifo", 2, 2, options=options)
         made.round(1000)
         made.round(1000)
-        assert len(made.held.rows) == held
+        assert len(made.holds) == held
 
 
 def test_a_hold_moves_where_the_share_forbids_another_one():
@@ -102,7 +102,7 @@ def test_a_hold_moves_where_the_share_forbids_another_one():
         small(made, 2000 + step)
         for granted in made.round(1000):
             made.tell(r.ContainerStarted(made.now, granted.number))
-        assert len(made.held.rows) <= 1
+        assert len(made.holds) <= 1
         if not made.asks.get((1, 20, 0)):
             break
     assert any(g.app == 1 and g.node == 2 for g in made.containers.values())
@@ -115,7 +115,7 @@ def test_other_policies_bear_with_several_nodes(policy):
     most = 0
     for _ in range(40):
         flow(made, 1)
-        most = max(most, len(made.held.rows))
+        most = max(most, len(made.holds))
     assert 1 <= most <= 3
     assert not made.asks.get((1, 20, 0))
-    assert not made.held.rows
+    assert not made.holds

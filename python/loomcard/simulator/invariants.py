@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from loomcard.model.objects import Member
+from loomcard.model.objects import Member, Node
 from loomcard.model.state import ClusterState
 from loomcard.simulator.resourcemanager import ResourceManager
 
@@ -36,17 +36,20 @@ def check_agreement(rm: ResourceManager) -> None:
         raise InvariantError(f"the mirror keeps room for {held}, the books for {kept}")
 
 
-def check_books(ledger: ClusterState, *, shrunk: bool = False) -> None:
+def check_books(
+    ledger: ClusterState, *, shrunk: bool = False, too_full: Collection[Node] = ()
+) -> None:
     """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
     those of the containers. ``shrunk``: a node was lost, and queues may hold more than their
-    maxima, which shrank with the cluster, would let them take now.
+    maxima, which shrank with the cluster, would let them take now. ``too_full``: nodes that became
+    smaller than what they held.
     """
     zero = [0] * len(ledger.types)
     for node in ledger.nodes.values():
         used = _sum(node.containers, zero)
         _same(f"node {node.id}", [f + u for f, u in zip(node.free, used, strict=True)],
               list(node.capacity))  # fmt: skip
-        if min(node.free) < 0:
+        if min(node.free) < 0 and node not in too_full:
             raise InvariantError(f"node {node.id} holds more than it has: {node.free}")
     _check_holds(ledger, shrunk=shrunk)
     for app in ledger.applications.values():

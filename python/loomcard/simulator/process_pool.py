@@ -1,4 +1,9 @@
-"""Work spread over processes: begun in order, stopped cleanly, and never a process left behind."""
+"""Work spread over processes: begun in order, stopped cleanly, and never a process left behind.
+
+``concurrent.futures`` and loky cannot do this: of a process that is lost they do not say which item
+it had, nor with what status it ended, and they drop the results of the others; work that runs
+cannot be told to stop and return what it has; and it says nothing before its end.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""A cluster in a few lines, for tests of policies: rounds by hand, an engine that may refuse, books
-of its own.
+"""A cluster in a few lines, for tests of policies: rounds by hand, and an engine that may refuse.
 
-It speaks the wire to a Session as the ResourceManager does, so that a policy is called exactly as
-in production; and it keeps its own simple books beside the mirror's, against which every plan is
-checked.
+It sends a Session the messages that the ResourceManager sends, so that a policy is called exactly
+as in production. Its own state of the cluster follows the records that it sends; plans are carried
+out on it as in the simulator, and after each plan everything is counted anew.
 """
 
 from __future__ import annotations
@@ -13,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from loomcard.api.pending_plan import Taking
 from loomcard.api.report import values_of
+from loomcard.engine.carry_out import Commit
+from loomcard.engine.mirror import Mirror
 from loomcard.engine.session import Session
 from loomcard.engine.timers import Timers
-from loomcard.model.resource import fits
-from loomcard.testing.holding import HeldRoom
+from loomcard.model.objects import Application, Ask, Container, Node
+from loomcard.model.reasons import Reason
+from loomcard.model.state import ClusterState
+from loomcard.simulator.invariants import InvariantError, check_books
 from loomcard.testing.policy_setups import compiled
 from loomcard.wire import messages as r
 
@@ -48,7 +50,7 @@ class PolicyRaisedError(AssertionError):
 
 @dataclass
 class Granted:
-    """A container as the cluster's own books know it."""
+    """A live container."""
 
     number: int
     attempt: int
@@ -62,35 +64,6 @@ class Granted:
     def app(self) -> int:
         """Its application; a test's applications have one attempt, of the same number."""
         return self.attempt
-
-
-@dataclass
-class Demand:
-    """What is still asked for under one key."""
-
-    count: int
-    record: r.AskChanged
-
-    def reach(self, host: str, rack: str) -> int | None:
-        """0 for a named host, 1 for a named rack, 2 for any node, None where it may not go."""
-        if self.record.racks.get(rack):
-            if self.record.hosts.get(host):
-                return 0
-            return None if rack in self.record.strict_racks else 1
-        return 2 if self.record.relax_locality else None
-
-    def take(self, host: str, rack: str) -> None:
-        """One container was granted there; its rows count one less, as YARN counts them."""
-        self.count -= 1
-        hosts, racks = self.record.hosts, self.record.racks
-        served = [(racks, rack)] if self.reach(host, rack) in (0, 1) else []
-        if self.reach(host, rack) == 0:
-            served.append((hosts, host))
-        for rows, name in served:
-            if rows.get(name, 0) > 1:
-                rows[name] -= 1
-            else:
-                rows.pop(name, None)
 
 
 class Cluster:
@@ -124,20 +97,18 @@ class Cluster:
         self.hello = r.Hello(r.SCHEMA, EPOCH, *facts)
         self.session = Session(self.hello, journal)
         self.now, self.seq, self.round_number, self.next_container = 0, 1, 1, 1
-        self.asks: dict[Key, Demand] = {}
-        self.containers: dict[int, Granted] = {}
-        self.nodes: dict[int, tuple[int, ...]] = {}
-        self.applications: set[int] = set()
+        self._engine = Mirror(resource_types, self.hello.features)
+        self._engine.absorb([r.Setup(0, 1, self.compiled)])
+        self._shrunk = False  # a node was lost or is smaller: queues may exceed their maxima
         self.saved: dict[str, Any] = {} if saved is None else saved
         self.reasons: dict[Key, str] = {}  # why an ask waits, as last told
         self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last told of it
         self.timers = Timers()  # by instance, when it wants to be called
-        self.held = HeldRoom(BrokenPlanError)
+        self._sent_holds = 0  # their version when they were sent; -1: to be sent again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
         self.outcomes: r.Outcomes | None = None
         self.in_round = False  # a plan is not carried out yet, or never was: a check failed
         self.waiting: list[r.AnyRecord] = self._opening("start")
-        self._known: dict[tuple[str, int], r.AnyRecord] = {}  # what a snapshot repeats
         self._taken_at: dict[int, int] = {}  # by container, when its grace ends
         for number, amounts in enumerate(nodes, 1):
             self.add_node(number, *amounts)
@@ -145,6 +116,44 @@ class Cluster:
     def _opening(self, reason: str) -> list[r.AnyRecord]:
         setup = r.Setup(self.now, 1, self.compiled)
         return [r.Snapshot(self.now, reason), setup, r.SavedState(self.now, dict(self.saved))]
+
+    # What there is
+
+    @property
+    def state(self) -> ClusterState:
+        """The engine's own state of the cluster."""
+        return self._engine.ledger
+
+    @property
+    def nodes(self) -> dict[int, tuple[int, ...]]:
+        """Capacities, by number of the node."""
+        return {number: tuple(node.capacity) for number, node in self.state.nodes.items()}
+
+    @property
+    def applications(self) -> set[int]:
+        """Numbers of those that have not ended."""
+        return set(self.state.applications)
+
+    @property
+    def asks(self) -> dict[Key, Ask]:
+        """What is still asked for."""
+        found = (ask for attempt in self.state.attempts.values() for ask in attempt.asks.values())
+        return {ask.key: ask for ask in found}
+
+    @property
+    def containers(self) -> dict[int, Granted]:
+        """Live containers, by number."""
+        return {number: _granted(c) for number, c in self.state.containers.items()}
+
+    @property
+    def holds(self) -> list[tuple[Key, int]]:
+        """For which ask room is held on which node."""
+        return [(hold.ask.key, hold.node.number) for hold in self.state.holds]
+
+    def place(self, node: int) -> tuple[str, str, str]:
+        """Host, rack and label of a node."""
+        found = self.state.nodes[node]
+        return found.host, found.rack, found.label
 
     # What happens to it
 
@@ -155,22 +164,18 @@ class Cluster:
         """A node joins: n<number>, unless ``host`` names it, with these amounts of each type.
         ``shared``: the partition of its label lends idle room.
         """
-        self.nodes[number] = amounts
         name = host or f"n{number}"
-        added = r.NodeAdded(self.now, number, f"{name}:1", rack, amounts, label, name, shared)
-        self._note("node", number, added)
+        facts = (number, f"{name}:1", rack, tuple(amounts), label, name, shared)
+        self.tell(r.NodeAdded(self.now, *facts))
 
     def relabel_node(self, number: int, label: str, shared: bool = False) -> None:
         """A node comes to another partition; what runs on it stays."""
-        known: Any = self._known["node", number]
-        self._known["node", number] = msgspec.structs.replace(known, label=label, shared=shared)
         self.tell(r.NodeRelabelled(self.now, number, label, shared))
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
         for granted in [g for g in self.containers.values() if g.node == number]:
             self.complete(granted.number, "lost")
-        del self.nodes[number], self._known["node", number]
         self.tell(r.NodeRemoved(self.now, number, "lost"))
 
     def add_app(
@@ -181,14 +186,13 @@ class Cluster:
         """
         if isinstance(queue, str):
             queue = [spec["path"] for spec in self.compiled["queues"]].index(queue)
-        self.applications.add(number)
         id_ = facts.get("id", f"application_{EPOCH}_{number:04d}")
         added = r.ApplicationAdded(
             self.now, number, id_, queue, user, facts.get("name", f"app{number}"), "T",
             facts.get("tags", []), priority, facts.get("submitted_ms", self.now),
             facts.get("hints", {}),
         )  # fmt: skip
-        self._note("application", number, added)
+        self.tell(added)
         self.tell(r.AttemptAdded(self.now, number, number, 1, True))
         self.tell(r.AttemptRegistered(self.now, number))
 
@@ -196,11 +200,6 @@ class Cluster:
         """An application ends, and with it all it has and asks for."""
         for granted in [g for g in self.containers.values() if g.attempt == number]:
             self.complete(granted.number, "killed")
-        for key in [key for key in self.asks if key[0] == number]:
-            del self.asks[key]
-        self.applications.discard(number)
-        del self._known["application", number]
-        self._known.pop(("blacklist", number), None)
         self.tell(r.AttemptRemoved(self.now, number, "FINISHED"))
         self.tell(r.ApplicationRemoved(self.now, number, "FINISHED"))
 
@@ -219,19 +218,14 @@ class Cluster:
             dict(keys.get("racks", {})), keys.get("relax", True), keys.get("label", ""),
             list(keys.get("strict_racks", ())),
         )  # fmt: skip
-        rows = {"hosts": dict(record.hosts), "racks": dict(record.racks)}
-        self.asks[key] = Demand(count, msgspec.structs.replace(record, **rows))
-        if count == 0:
-            del self.asks[key]
         self.tell(record)
 
     def blacklist(self, app: int, *names: str) -> None:
         """The application will have none of these hosts and racks."""
-        self._note("blacklist", app, r.Blacklist(self.now, app, sorted(names)))
+        self.tell(r.Blacklist(self.now, app, sorted(names)))
 
     def complete(self, container: int, kind: str = "completed") -> None:
         """A container ends."""
-        del self.containers[container]
         self._taken_at.pop(container, None)
         self.tell(r.ContainerCompleted(self.now, container, kind, 0))
 
@@ -244,33 +238,47 @@ class Cluster:
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state afresh: the mirror and every memory are rebuilt."""
         self.outcomes, self.timers = None, Timers()
-        self.held.may_differ = bool(self.held.rows)
+        self._sent_holds = -1
         self.waiting = self._opening(reason)
-        self.waiting += [fact for (kind, _), fact in self._known.items() if kind == "node"]
-        for number in sorted(self.applications):
-            self.tell(self._known["application", number])
-            self.tell(r.AttemptAdded(self.now, number, number, 1, True))
-            self.tell(r.AttemptRegistered(self.now, number))
-            if ("blacklist", number) in self._known:
-                self.tell(self._known["blacklist", number])
-        for demand in self.asks.values():
-            self.tell(msgspec.structs.replace(demand.record, count=demand.count))
+        self.waiting += [
+            r.NodeAdded(
+                self.now, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared
+            )
+            for n in self.state.nodes.values()
+        ]  # fmt: skip
+        for _, app in sorted(self.state.applications.items()):
+            self.waiting += self._application(app)
+        self.waiting += [
+            r.AskChanged(
+                self.now, *ask.key, ask.is_am, tuple(ask.size), ask.count, dict(ask.hosts),
+                dict(ask.racks), ask.relax_locality, ask.label, ask.strict_racks,
+            )
+            for ask in self.asks.values()
+        ]  # fmt: skip
         for g in self.containers.values():
             facts = (g.number, g.attempt, g.number, g.node, g.size, *g.ask[1:])
-            self.tell(r.ContainerAdded(self.now, *facts, g.is_am, "running", "policy"))
+            self.waiting.append(r.ContainerAdded(self.now, *facts, g.is_am, "running", "policy"))
 
-    def place(self, node: int) -> tuple[str, str, str]:
-        """Host, rack and label of a node."""
-        added: Any = self._known["node", node]
-        return added.name, added.rack, added.label
+    def _application(self, app: Application) -> list[r.AnyRecord]:
+        number = app.number
+        records: list[r.AnyRecord] = [
+            r.ApplicationAdded(
+                self.now, number, app.id, app.queue.number, app.user, app.name, app.type, app.tags,
+                app.priority, app.submitted_ms, app.hints,
+            ),
+            r.AttemptAdded(self.now, number, number, 1, True),
+            r.AttemptRegistered(self.now, number),
+        ]  # fmt: skip
+        if number in app.attempts and app.attempts[number].blacklist:
+            records.append(r.Blacklist(self.now, number, sorted(app.attempts[number].blacklist)))
+        return records
 
     def tell(self, record: r.AnyRecord) -> None:
-        """A record for the next batch."""
+        """A record for the next batch; the engine's own state follows it."""
+        self._shrunk |= isinstance(record, r.NodeRemoved | r.NodeResized | r.NodeRelabelled)
         self.waiting.append(record)
-
-    def _note(self, kind: str, number: int, record: r.AnyRecord) -> None:
-        self._known[kind, number] = record
-        self.tell(record)
+        self._engine.absorb([record])
+        self._engine.changes = []  # nobody reads them here
 
     # Rounds
 
@@ -291,14 +299,10 @@ class Cluster:
         """Send what waits, outcomes first, and read the plan."""
         self.now, self.in_round = self.now + advance_ms, True
         self._what_is_due()
-        records = [*self.waiting, *self.held.records(self)]
+        records = [*self.waiting, *self._changed_holds()]
         records[:0] = [] if self.outcomes is None else [self.outcomes]
         self.waiting, self.outcomes = [], None
-        pending = sum(demand.count for demand in self.asks.values())
-        check = r.Check(
-            len(self.nodes), len(self.applications), len(self.containers), pending, self._free()
-        )
-        text = r.write(r.Batch(self.round_number, self.seq, self.now, check, records))
+        text = r.write(r.Batch(self.round_number, self.seq, self.now, self.check(), records))
         self.seq += len(records)
         reply_text = self.session.decide(text)
         self.history.append((text, reply_text))
@@ -310,12 +314,20 @@ class Cluster:
         self.reasons = {key: why for key, why in self.reasons.items() if key in self.asks}
         return plan
 
-    def _free(self) -> tuple[int, ...]:
-        held = [g.size for g in self.containers.values()]
-        sums = [tuple(map(sum, zip(*rows, strict=True))) for rows in (self.nodes.values(), held)]
-        width = len(self.session.mirror.types)
-        has, used = (row or (0,) * width for row in sums)
-        return tuple(h - u for h, u in zip(has, used, strict=True))
+    def check(self) -> r.Check:
+        """The figures by which the mirror is compared with the engine."""
+        state = self.state
+        counts = (len(state.nodes), len(state.applications), len(state.containers))
+        return r.Check(*counts, state.pending_total, tuple(state.free))
+
+    def _changed_holds(self) -> list[r.AnyRecord]:
+        """The list of holds, where the mirror may have another."""
+        holds = self.state.holds
+        holds.expire(self.now)
+        if holds.version == self._sent_holds:
+            return []
+        self._sent_holds = holds.version
+        return [r.Holds(self.now, holds.rows())]
 
     def _what_is_due(self) -> None:
         for instance in self.timers.ring(self.now):
@@ -325,74 +337,72 @@ class Cluster:
                 self.complete(number, "preempted")
 
     def commit(self, plan: r.PlanReply, late: bool = False) -> list[Granted]:
-        """Carry a plan out under the cluster's own checks; the outcomes lead the next batch."""
-        granted: list[Granted] = []
-        refusals: list[tuple[int, int, str]] = []
+        """Carry a plan out on the engine's own state; the outcomes lead the next batch. Raises
+        BrokenPlanError for a decision that no plan may have.
+        """
+        found: list[Container] = []
         first = self.next_container
+        too_full = [node for node in self.state.nodes.values() if min(node.free, default=0) < 0]
+
+        def granted(container: Container) -> None:
+            self.state.confirm(container, self.next_container, self.next_container)
+            self.next_container += 1
+            found.append(container)
+
+        def preempted(step: Taking) -> None:
+            self._taken_at[step.container.number] = self.now + step.grace_ms
+
+        commit = Commit(self.state, self.now, granted, preempted)
+        refused: list[tuple[int, int, str]] = []
         for index, decision in enumerate(plan.decisions):
             reason = "LATE" if late else self.refuse(decision)
-            count = decision.count if isinstance(decision, r.Allocate) else 1
             if reason is not None:
-                refusals.append((index, count, reason))
-                self.held.refused(decision)
-            elif isinstance(decision, r.Allocate):
-                granted += [self._grant(decision) for _ in range(count)]
-            elif isinstance(decision, r.Keep | r.Release):
-                self.held.decide(decision, self)
-            else:
-                self._taken_at[decision.container] = self.now + decision.grace_ms
-        self._check_limits(granted)
+                count = decision.count if isinstance(decision, r.Allocate) else 1
+                refused.append((index, count, reason))
+                continue
+            commit.run([decision])
+            if commit.refusals and not refused:
+                raise _broken(decision, commit.refusals[0][2])
+            refused += [(index, count, str(why)) for _, count, why in commit.refusals]
+            commit.refusals.clear()
+        self._recount(too_full)
+        if refused:
+            self._sent_holds = -1
         for instance, at_ms in plan.timers:
             self.timers.put(instance, at_ms)
-        numbers = [g.number for g in granted]
-        self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refusals)
+        numbers = [container.number for container in found]
+        self.outcomes = r.Outcomes(self.now, plan.round, first, numbers, refused)
         self.round_number, self.in_round = self.round_number + 1, False
-        return granted
+        return [_granted(container) for container in found]
 
-    def _grant(self, decision: r.Allocate) -> Granted:
-        key = (decision.attempt, decision.priority, decision.allocation_request_id)
-        demand = self.asks.get(key)
-        if demand is None:
-            raise BrokenPlanError("ask", f"{decision} grants what nobody asks for")
-        host, rack, _ = self.place(decision.node)
-        if not self.session.mirror.ledger.nodes[decision.node].takes(demand.record.label):
-            raise BrokenPlanError("label", f"{decision} is of another label than n{decision.node}")
-        demand.take(host, rack)
-        if demand.count == 0:
-            del self.asks[key]
-        granted = Granted(
-            self.next_container, decision.attempt, decision.node, demand.record.size, key,
-            decision.instance, demand.record.is_am,
-        )  # fmt: skip
-        self.next_container += 1
-        self.containers[granted.number] = granted
-        self.assert_fits(decision.node)
-        self.held.granted(granted, self)
-        return granted
-
-    def assert_fits(self, node: int) -> None:
-        """Raise BrokenPlanError if a node holds more than it has."""
-        held = [g.size for g in self.containers.values() if g.node == node]
-        used = tuple(map(sum, zip(*held, strict=True)))
-        if used and not fits(used, self.nodes[node]):
-            raise BrokenPlanError("over-allocates", f"n{node} holds {used} of {self.nodes[node]}")
-
-    def _check_limits(self, granted: list[Granted]) -> None:
-        """No queue in which something was granted is above its maximum, no user above the limit."""
-        ledger = self.session.mirror.ledger
-        for g in granted:
-            app = ledger.applications[g.attempt]
-            bounds = [(f"queue {q.path}", q.used, q.maximum) for q in app.queue.capped]
-            user = f"user {app.user} of queue {app.queue.path}"
-            bounds.append((user, app.queue.user_used.get(app.user, []), app.queue.user_limit))
-            for who, used, most in bounds:
-                if most is not None and any(
-                    wanted and u > m for wanted, u, m in zip(g.size, used, most, strict=True)
-                ):
-                    raise BrokenPlanError("over-allocates", f"{who} holds {used} of {list(most)}")
+    def _recount(self, too_full: list[Node]) -> None:
+        try:
+            check_books(self.state, shrunk=self._shrunk, too_full=too_full)
+        except InvariantError as error:
+            raise BrokenPlanError("over-allocates", str(error)) from error
 
     def memory(self, path: str = "root.default") -> Any:
         """What the policy at a queue keeps from call to call."""
         assert self.session.tree is not None, "no round yet"
         instances = self.session.tree.instances.values()
         return next(i.memory for i in instances if i.queue.path == path)
+
+
+def _granted(c: Container) -> Granted:
+    return Granted(
+        c.number, c.attempt.number, c.node.number, tuple(c.size), c.ask_key, c.instance or 0,
+        c.is_am,
+    )  # fmt: skip
+
+
+_CLAUSES = {Reason.LABEL: "label"} | dict.fromkeys(
+    (
+        Reason.NODE_GONE, Reason.ATTEMPT_GONE, Reason.ASK_GONE, Reason.STALE, Reason.LOCALITY,
+        Reason.BLACKLISTED,
+    ),
+    "ask",
+)  # fmt: skip
+
+
+def _broken(decision: r.Decision, reason: Reason) -> BrokenPlanError:
+    return BrokenPlanError(_CLAUSES.get(reason, "over-allocates"), f"{decision}: {reason}")

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from random import Random
 
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.model.objects import Ask
 from loomcard.model.resource import fits
-from loomcard.testing.cluster import BrokenPlanError, Cluster, Demand
+from loomcard.testing.cluster import BrokenPlanError, Cluster
 
 NODE = (4096, 4)
 """Small, so that there is seldom room for everybody: only then does an order show."""
@@ -134,26 +135,22 @@ def withdraw_hopeless(cluster: Cluster) -> None:
     for key, demand in list(cluster.asks.items()):
         if not any(_may_ever(cluster, demand, number) for number in cluster.nodes):
             app, priority, request_id = key
-            cluster.ask(app, 0, demand.record.size, priority, request_id=request_id)
-        elif not demand.record.relax_locality:
-            rows = [*demand.record.hosts.values(), *demand.record.racks.values()]
+            cluster.ask(app, 0, demand.size, priority, request_id=request_id)
+        elif not demand.relax_locality:
+            rows = [*demand.hosts.values(), *demand.racks.values()]
             if demand.count > min(rows):  # the rows run out before the count does
                 app, priority, request_id = key
-                size = demand.record.size
+                size = demand.size
                 cluster.ask(app, demand.count, size, priority, request_id=request_id)
 
 
-def _may_ever(cluster: Cluster, demand: Demand, number: int) -> bool:
-    record, (host, rack, _) = demand.record, cluster.place(number)
-    ledger = cluster.session.mirror.ledger
-    takes = ledger.nodes[number].takes(record.label)
-    if not takes or not fits(record.size, cluster.nodes[number]):
+def _may_ever(cluster: Cluster, ask: Ask, number: int) -> bool:
+    node, size = cluster.state.nodes[number], ask.size
+    if not node.takes(ask.label) or not fits(size, node.capacity) or ask.reach(node) is None:
         return False
-    if demand.reach(host, rack) is None:
-        return False
-    queue = ledger.applications[record.attempt].queue
+    queue = ask.application.queue
     limits = [*(above.maximum for above in queue.capped), queue.user_limit]
-    return all(limit is None or fits(record.size, limit) for limit in limits)
+    return all(limit is None or fits(size, limit) for limit in limits)
 
 
 def drain(cluster: Cluster, watch: Callable[[], None] = lambda: None) -> None:
@@ -188,6 +185,6 @@ def _waits(cluster: Cluster, fired: int) -> str:
     timers = f"{fired} timers fired" if fired else "no timer is set"
     said = cluster.reasons.get(key, "nothing")
     return (
-        f"application {key[0]} waits for {demand.count} containers of {demand.record.size} on a "
+        f"application {key[0]} waits for {demand.count} containers of {demand.size} on a "
         f"cluster where nothing runs, and {timers}; the reason told is {said}"
     )

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dressed import SECOND, begin, come, dress, of
+from loomcard.model.objects import Ask
 from loomcard.model.resource import fits
 from loomcard.testing import Clause, check_contract
-from loomcard.testing.cluster import Cluster, Demand, Granted
+from loomcard.testing.cluster import Cluster, Granted
 
 NODE = (8192, 8)
 AMS = [(512, 1), (1024, 1), (2048, 2), (4096, 4), (2048, 7), (8192, 8)]
@@ -38,13 +39,13 @@ def waits(cluster: Cluster) -> set[int]:
     return asked & set(masters(cluster))
 
 
-def fitting(cluster: Cluster) -> list[Demand]:
+def fitting(cluster: Cluster) -> list[Ask]:
     """The asks that some node has room for."""
     free = dict(cluster.nodes)
     for each in cluster.containers.values():
         free[each.node] = tuple(f - s for f, s in zip(free[each.node], each.size, strict=True))
     asked = [ask for ask in cluster.asks.values() if ask.count]
-    return [ask for ask in asked if any(fits(ask.record.size, f) for f in free.values())]
+    return [ask for ask in asked if any(fits(ask.size, f) for f in free.values())]
 
 
 def patience(cluster: Cluster) -> int:
@@ -53,12 +54,12 @@ def patience(cluster: Cluster) -> int:
     """
     could = fitting(cluster)
     ams = masters(cluster)
-    if any(not ask.record.is_am and ask.record.attempt in ams for ask in could):
+    if any(not ask.is_am and ask.key.attempt in ams for ask in could):
         return PATIENCE
     sums = [sum(each) for each in zip((0, 0), *(am.size for am in ams.values()), strict=True)]
     whole = [sum(each) for each in zip(*cluster.nodes.values(), strict=True)]
     for ask in could:
-        with_it = map(add, sums, ask.record.size)
+        with_it = map(add, sums, ask.size)
         if not ams or all(2 * a <= most for a, most in zip(with_it, whole, strict=True)):
             return WINDOW
     return 0
