@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,12 +155,16 @@ def test_java_tests_assert_and_never_sleep(path: Path) -> None:
     assert java_sleeps(source, path.stem) == []
 
 
+REAL = re.compile(r"pytest\.mark\.(cluster|docker)")
+"""A test on a real cluster."""
+
+
 @pytest.mark.parametrize("path", TESTS, ids=short)
 def test_tests_assert_nothing_on_wall_time(path: Path) -> None:
     """A test that measures time answers by the load of the machine."""
     source = path.read_text()
     assert clocks(source) == []
-    if path.is_relative_to(ROOT / "tests" / "cluster") and "@pytest.mark" in source:
+    if REAL.search(source):
         assert measured_bounds(source) == []
 
 
@@ -194,3 +199,19 @@ def test_the_rules_bite() -> None:
     assert java_lines_outside_waits(JAVA_MEASURED, "t = System.nanoTime() - begin;", "X") == [1]
     assert VAGUE.search("string_utils")
     assert not VAGUE.search("database")
+
+
+FOLDER_MAX = 20
+
+
+def crowded(paths: list[Path], most: int) -> dict[str, int]:
+    """Folders that hold more files than that."""
+    counts = Counter(path.parent for path in paths if path.name not in UNCOUNTED)
+    return {str(f.relative_to(ROOT)): count for f, count in counts.items() if count > most}
+
+
+UNCOUNTED = {"__init__.py", "conftest.py", "package-info.java"}
+
+
+def test_a_folder_is_seen_at_a_glance() -> None:
+    assert crowded(PYTHON, FOLDER_MAX) == {}
