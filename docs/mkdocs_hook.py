@@ -24,7 +24,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     links = {
         (page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text())
     }
-    for path in sorted({*pages, *(link for link in links if link.is_file())}):
+    styles = (ROOT / "docs").rglob("*.css")
+    for path in sorted({*pages, *styles, *(link for link in links if link.is_file())}):
         name = str(path.relative_to(ROOT))
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     for kind, schema in SCHEMAS.items():
