@@ -23,6 +23,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEven
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.TrialGate;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
@@ -35,67 +36,67 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where applications and attempts come in, move, change their priority and go. */
+/** Adds, moves and removes applications and attempts, and changes their priorities. */
 final class ApplicationLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationLifecycle.class);
   private final LoomcardScheduler scheduler;
   private final RMContext rmContext;
   private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final QueueTree tree;
   private final Lock writeLock;
-  private final Rounds rounds;
+  private final RoundDriver rounds;
   private final TrialGate gate;
 
-  ApplicationLifecycle(LoomcardScheduler scheduler, RMContext rmContext, ClusterState ledger,
-      QueueTree tree, Lock writeLock, Rounds rounds, TrialGate gate) {
+  ApplicationLifecycle(LoomcardScheduler scheduler, RMContext rmContext, ClusterState cluster,
+      QueueTree tree, Lock writeLock, RoundDriver rounds, TrialGate gate) {
     this.scheduler = scheduler;
     this.rmContext = rmContext;
     this.applications = scheduler.getSchedulerApplications();
-    this.ledger = ledger;
+    this.cluster = cluster;
     this.tree = tree;
     this.writeLock = writeLock;
     this.rounds = rounds;
     this.gate = gate;
   }
 
-  /** May let it wait, and then it comes again. */
-  void addApplication(Submission coming) {
-    ApplicationId id = coming.id;
-    String queueName = coming.queueName;
-    String user = coming.user;
-    boolean recovering = coming.recovering;
+  /** Accepts or rejects it; during a trial of a configuration it may have to wait. */
+  void addApplication(Submission submission) {
+    ApplicationId id = submission.id;
+    String queueName = submission.queueName;
+    String user = submission.user;
+    boolean recovering = submission.recovering;
     PolicyConfig checked;
     String problem;
     do { // groups are looked up without the lock: that may take seconds
-      checked = tree.setup();
+      checked = tree.policyConfig();
       LoomcardQueue queue = tree.find(queueName);
       problem = queue != null ? whyNotSubmit(queue, user, recovering)
           : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
           + ". " + tree.leavesText();  // Capacity's words, which clients may look for
-    } while (!addApplication(checked, problem, coming));
+    } while (!addApplication(checked, problem, submission));
     rounds.signal();
   }
 
-  /** False when another configuration than the one that was checked governs by now. */
-  private boolean addApplication(PolicyConfig checked, String forbidden, Submission coming) {
-    ApplicationId id = coming.id;
-    String user = coming.user;
-    boolean recovering = coming.recovering;
+  /** False when the configuration that was checked is no longer in force. */
+  private boolean addApplication(PolicyConfig checked, String forbidden, Submission submission) {
+    ApplicationId id = submission.id;
+    String user = submission.user;
+    boolean recovering = submission.recovering;
     writeLock.lock();
     try {
-      if (tree.setup() != checked) {
+      if (tree.policyConfig() != checked) {
         return false;
       }
-      if (coming.waited && !gate.remove(id)) {
-        return true; // it was withdrawn meanwhile
+      if (submission.waited && !gate.remove(id)) {
+        return true; // the user withdrew it meanwhile
       }
-      LoomcardQueue queue = tree.find(coming.queueName);
+      LoomcardQueue queue = tree.find(submission.queueName);
       String problem = forbidden != null || recovering ? forbidden
           : Admission.refusal(queue, null, user, id);
       if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
-        coming.waited = true;
-        gate.add(id, () -> addApplication(coming));
+        submission.waited = true;
+        gate.add(id, () -> addApplication(submission));
         return true;
       }
       if (problem != null) {
@@ -107,9 +108,9 @@ final class ApplicationLifecycle {
       RMApp app = rmContext.getRMApps().get(id);
       boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
           && app.getApplicationSubmissionContext().getUnmanagedAM();
-      Priority priority = coming.priority;
+      Priority priority = submission.priority;
       applications.put(id, HadoopCompat.newApplication(queue, user, priority, unmanaged));
-      ledger.addApplication(id, user, app, queue, priority.getPriority());
+      cluster.addApplication(id, user, app, queue, priority.getPriority());
       HadoopCompat.countSubmission(queue.getMetrics(), user, unmanaged);
       LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
       if (!recovering) {
@@ -143,13 +144,13 @@ final class ApplicationLifecycle {
     try {
       gate.remove(id);
       SchedulerApplication<LoomcardAttempt> application = applications.remove(id);
-      LoomcardApplication known = ledger.application(id);
+      LoomcardApplication known = cluster.application(id);
       if (application == null || known == null) {
         return;
       }
       known.queue().getAbstractUsersManager().deactivateApplication(known.user(), id);
       application.stop(state);
-      ledger.finishApplication(known, String.valueOf(state));
+      cluster.finishApplication(known, String.valueOf(state));
     } finally {
       writeLock.unlock();
     }
@@ -160,12 +161,12 @@ final class ApplicationLifecycle {
     writeLock.lock();
     try {
       SchedulerApplication<LoomcardAttempt> application = applications.get(id.getApplicationId());
-      LoomcardApplication known = ledger.application(id.getApplicationId());
+      LoomcardApplication known = cluster.application(id.getApplicationId());
       if (application == null || known == null) {
         LOG.warn("Attempt {} of an application that was not accepted", id);
         return;
       }
-      LoomcardAttempt attempt = ledger.addAttempt(known, id, rmContext);
+      LoomcardAttempt attempt = cluster.addAttempt(known, id, rmContext);
       attempt.setPriority(application.getPriority());
       if (keepsContainers && application.getCurrentAppAttempt() != null) {
         attempt.transferStateFromPreviousAttempt(application.getCurrentAppAttempt());
@@ -199,7 +200,7 @@ final class ApplicationLifecycle {
         }
       }
       attempt.stop(state);
-      ledger.finishAttempt(attempt, String.valueOf(state));
+      cluster.finishAttempt(attempt, String.valueOf(state));
     } finally {
       writeLock.unlock();
     }
@@ -211,11 +212,12 @@ final class ApplicationLifecycle {
     LoomcardQueue to = tree.find(target);
     String problem = to == null ? tree.unknown(target)
         : whyNotSubmit(to, application.user(), false);
-    stay(application, problem != null ? problem
+    requireAllowed(application, problem != null ? problem
         : Admission.refusal(to, application.queue(), application.user(), id));
   }
 
-  private static void stay(LoomcardApplication application, String problem) throws YarnException {
+  private static void requireAllowed(LoomcardApplication application, String problem)
+      throws YarnException {
     if (problem != null) {
       throw new YarnException("Application " + application.id() + " stays in "
           + application.queue().path() + ": " + problem);
@@ -225,7 +227,7 @@ final class ApplicationLifecycle {
   String move(ApplicationId id, String target) throws YarnException {
     PolicyConfig checked;
     do { // groups are looked up without the lock
-      checked = tree.setup();
+      checked = tree.policyConfig();
       checkMove(id, target);
     } while (!move(checked, id, target));
     String path = known(id).queue().path();
@@ -237,17 +239,17 @@ final class ApplicationLifecycle {
     return path;
   }
 
-  /** False when another configuration than the one that was checked governs by now. */
+  /** False when the configuration that was checked is no longer in force. */
   private boolean move(PolicyConfig checked, ApplicationId id, String target) throws YarnException {
     writeLock.lock();
     try {
-      if (tree.setup() != checked) {
+      if (tree.policyConfig() != checked) {
         return false;
       }
       LoomcardApplication application = known(id);
       LoomcardQueue from = application.queue();
       LoomcardQueue to = tree.find(target);
-      stay(application, !gate.isClosed(to)
+      requireAllowed(application, !gate.isClosed(to)
           ? Admission.refusal(to, from, application.user(), id) : "queue " + to.path()
           + " belongs to a configuration that is being tried; try again when it is applied");
       LoomcardAttempt attempt = application.attempt();
@@ -255,7 +257,7 @@ final class ApplicationLifecycle {
         attempt.move(to);
       }
       applications.get(id).setQueue(to);
-      ledger.changeApplication(application, to, application.priority());
+      cluster.changeApplication(application, to, application.priority());
       LOG.info("Moved application {} from {} to {}", id, from.path(), to.path());
       return true;
     } finally {
@@ -264,7 +266,7 @@ final class ApplicationLifecycle {
   }
 
   private LoomcardApplication known(ApplicationId id) throws YarnException {
-    LoomcardApplication application = ledger.application(id);
+    LoomcardApplication application = cluster.application(id);
     if (application == null) {
       throw new YarnException("Application " + id + " is not running here");
     }
@@ -285,7 +287,7 @@ final class ApplicationLifecycle {
       app.getApplicationSubmissionContext().setPriority(priority);
       store.write(rmContext, app);
       applications.get(id).setPriority(priority);
-      ledger.changeApplication(application, application.queue(), priority.getPriority());
+      cluster.changeApplication(application, application.queue(), priority.getPriority());
       return priority;
     } finally {
       writeLock.unlock();
@@ -296,7 +298,7 @@ final class ApplicationLifecycle {
   /** Latest attempts of the applications in this queue or below it. */
   List<ApplicationAttemptId> attemptsWithin(LoomcardQueue queue) {
     List<ApplicationAttemptId> attempts = new ArrayList<>();
-    for (LoomcardApplication application : ledger.applications()) {
+    for (LoomcardApplication application : cluster.applications()) {
       if (application.attempt() != null && applications.containsKey(application.id())
           && application.queue().isWithin(queue)) {
         attempts.add(application.attempt().getApplicationAttemptId());

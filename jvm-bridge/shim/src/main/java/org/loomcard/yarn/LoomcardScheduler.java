@@ -1,21 +1,14 @@
 package org.loomcard.yarn;
 
 import java.io.IOException;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
-import org.apache.hadoop.util.Time;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
-import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
-import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.QueueACL;
 import org.apache.hadoop.yarn.api.records.QueueInfo;
@@ -25,12 +18,8 @@ import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
-import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
-import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
-import org.apache.hadoop.yarn.server.resourcemanager.RMAuditLogger.AuditConstants;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
-import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
@@ -40,100 +29,100 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
-import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
-import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
-import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.SharedLabels;
 import org.loomcard.yarn.bridge.Bridge;
+import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.ContainerResizes;
 import org.loomcard.yarn.commit.FifoFallback;
 import org.loomcard.yarn.commit.LockedSchedulerState;
 import org.loomcard.yarn.commit.PlanCommitter;
-import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.queues.Headroom;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.queues.QueueAnswers;
+import org.loomcard.yarn.queues.QueueQueries;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.rounds.SchedulerState;
 import org.loomcard.yarn.state.ClusterState;
-import org.loomcard.yarn.state.ContainerEntry;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
-import org.loomcard.yarn.statestore.StateKeepers;
-import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.statestore.StateStores;
+import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 import org.loomcard.yarn.wire.EngineClock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The scheduler named in yarn-site.xml. It keeps YARN's books and decides nothing: what happens
- * becomes news for the policy process, and what that decides is carried out by {@link
- * PlanCommitter}. No callback waits for Python.
+ * The scheduler that yarn-site.xml names. It decides nothing. It keeps YARN's state and sends each
+ * change to the policy process; {@link PlanCommitter} commits the plans that come back. No callback
+ * waits for Python.
  *
- * <p>Locks: whatever changes the books holds the scheduler's lock for reading (what ends or asks:
- * many threads) or for writing (what comes, goes or is granted); a batch is closed and a plan
- * carried out under the write lock.
+ * <p>Locks: whatever changes the state holds the scheduler's lock. Ends of containers and requests
+ * of AMs hold it for reading, so that many threads can run. Nodes, applications, attempts and
+ * grants hold it for writing. A batch is closed, and a plan committed, under the write lock.
  */
-public class LoomcardScheduler extends HadoopCompat implements StatusHolder {
+public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, LoomcardNode>
+    implements StatusProvider {
   private static final Logger LOG = LoggerFactory.getLogger(LoomcardScheduler.class);
-  private final ResourceCalculator calculator = new DominantResourceCalculator();
-  private final SchedulerEventRouter router = new SchedulerEventRouter(this);
   private final ShimMetrics metrics = new ShimMetrics();
   private EngineClock clock;
   private BridgeConfig config;
   private QueueTree tree;
-  private QueueAnswers answers;
-  private ClusterState ledger;
-  ContainerResizes resizes;
-  private LockedSchedulerState books;
-  private Rounds rounds;
-  private FirstLoad firstLoad;
-  private ApplicationLifecycle desk;
-  private NodeCapacities capacities;
-  private boolean usePortForNodeName;
-  private volatile boolean wasReady;
-  private volatile boolean seenInline;
+  private QueueQueries queries;
+  private ClusterState cluster;
+  private ContainerResizes resizes;
+  private LockedSchedulerState schedulerState;
+  private RoundDriver rounds;
+  private BridgeService service;
+  private NodeLifecycle nodes;
+  private ContainerLifecycle containers;
+  private ApplicationLifecycle applicationLifecycle;
+  private AmHeartbeat amHeartbeat;
+  private SchedulerEventRouter router;
 
   public LoomcardScheduler() {
     super(LoomcardScheduler.class.getName());
   }
 
-  // The service's life.
+  // Init, start and stop.
 
   @Override
   public void serviceInit(Configuration conf) throws Exception {
     config = new BridgeConfig(conf);
     minimumAllocation = checkedMinimum();
     initMaximumResourceCapability(getMaximumAllocation());
-    usePortForNodeName = conf.getBoolean("yarn.scheduler.include-port-in-node-name", false);
     applications = new ConcurrentHashMap<>();
-    clock = EngineClock.ofALife(ResourceManager.getClusterTimeStamp());
-    ledger = new ClusterState(clock, new SharedLabels(rmContext));
+    clock = EngineClock.forScheduler(ResourceManager.getClusterTimeStamp());
+    cluster = new ClusterState(clock, new SharedLabels(rmContext));
     tree = new QueueTree(conf);
-    answers = new QueueAnswers(tree);
-    capacities = new NodeCapacities(tree);
-    PlanCommitter committer = new PlanCommitter(ledger, writeLock, this::preempt, metrics);
-    resizes = new ContainerResizes(ledger, committer, writeLock, System::nanoTime);
-    FifoFallback fallback = new FifoFallback(ledger, committer, minimumAllocation, writeLock,
+    queries = new QueueQueries(tree);
+    containers = new ContainerLifecycle(this, clock);
+    PlanCommitter committer =
+        new PlanCommitter(cluster, writeLock, containers::preempt, metrics);
+    resizes = new ContainerResizes(cluster, committer, writeLock, System::nanoTime);
+    FifoFallback fallback = new FifoFallback(cluster, committer, minimumAllocation, writeLock,
         System::nanoTime);
-    books = new LockedSchedulerState(ledger, tree, committer, fallback, resizes, writeLock,
-        this::isReady);
-    rounds = createRounds(books, config, clock);
-    firstLoad = new FirstLoad(rounds);
-    desk = new ApplicationLifecycle(this, rmContext, ledger, tree, writeLock, rounds, books.gate());
+    schedulerState = new LockedSchedulerState(cluster, tree, committer, fallback, resizes,
+        writeLock, this::isReady);
+    rounds = createRounds(schedulerState, config, clock);
+    service = new BridgeService(rounds, metrics);
+    nodes = new NodeLifecycle(this, rmContext, clock,
+        conf.getBoolean("yarn.scheduler.include-port-in-node-name", false));
+    applicationLifecycle = new ApplicationLifecycle(this, rmContext, cluster, tree, writeLock,
+        rounds, schedulerState.gate());
+    amHeartbeat = new AmHeartbeat(this, rounds, config, clock);
+    router = new SchedulerEventRouter(this, nodes, containers, applicationLifecycle);
     super.serviceInit(conf);
     placeApplications(tree::pathOf);
     initializeMonitors(conf);
   }
 
-  /** Makes what runs the rounds; tests put something simpler in its place. */
-  Rounds createRounds(SchedulerState roundBooks, BridgeConfig settings, EngineClock engineClock)
+  /** Creates what runs the rounds; tests drive the rounds themselves. */
+  RoundDriver createRounds(SchedulerState state, BridgeConfig settings, EngineClock engineClock)
       throws IOException {
-    return BridgeRounds.of(settings, engineClock, roundBooks,
-        StateKeepers.of(rmContext, getConfig(), settings), metrics);
+    return BridgeService.create(settings, engineClock, state,
+        StateStores.of(rmContext, getConfig(), settings));
   }
 
   private Resource checkedMinimum() {
@@ -150,407 +139,149 @@ public class LoomcardScheduler extends HadoopCompat implements StatusHolder {
 
   @Override
   public void serviceStart() throws Exception {
-    firstLoad.run();
+    service.load();
     super.serviceStart();
-    rounds.start();
+    service.start();
   }
 
   @Override
   public void serviceStop() throws Exception {
-    if (rounds != null) {
-      rounds.stop();
+    if (service != null) {
+      service.stop();
     }
     super.serviceStop();
   }
 
-  @Override
-  public void setRMContext(RMContext context) {
-    rmContext = context;
-  }
-
   /**
-   * What refreshQueues calls: applies the policy file as it is now. AdminService calls it on its
-   * way to the active state too, before anything runs; what governs is read at the start then.
+   * For refreshQueues: applies the policy file as it is now. AdminService also calls it while the
+   * ResourceManager becomes active, before anything runs; the start reads the configuration then.
    */
   @Override
   public void reinitialize(Configuration conf, RMContext context) throws IOException {
     rereadSettings(conf);
     if (isInState(STATE.STARTED)) {
-      rounds.refresh();
+      service.refresh();
     }
   }
 
-  /**
-   * Nothing: applications, attempts and containers come back as events, the set-up from its own
-   * store.
-   */
-  @Override
-  public void recover(RMState state) {
-  }
-
-  /**
-   * Whether containers may be granted; not in the first seconds after a recovery, until the nodes
-   * have reported.
-   */
-  private boolean isReady() {
+  /** False in the first seconds after a recovery: the nodes have not reported yet. */
+  boolean isReady() {
     return !rmContext.isWorkPreservingRecoveryEnabled()
         || rmContext.isSchedulerReadyForAllocatingContainers();
   }
 
-  @Override
-  public void handle(SchedulerEvent event) {
-    firstLoad.beforeEvent();
-    router.route(event);
-  }
-
-  // Nodes.
-
-  void addNode(RMNode rmNode, List<NMContainerStatus> reports) {
-    writeLock.lock();
-    try {
-      LoomcardNode node = ledger.addNode(rmNode, usePortForNodeName);
-      nodeTracker.addNode(node);
-      if (rmContext.getNodeLabelManager() != null) {
-        rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
-      }
-      capacities.joined(node, getClusterResource());
-      recoverContainersOnNode(reports, rmNode);
-      LOG.info("Added node {}; the cluster has {}", node.getNodeID(), getClusterResource());
-    } finally {
-      writeLock.unlock();
-    }
+  /** Something happened that the policy should see. */
+  void signal() {
     rounds.signal();
   }
 
-  void removeNode(RMNode rmNode) {
-    writeLock.lock();
-    try {
-      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
-      if (node == null) {
-        return;
-      }
-      if (rmContext.getNodeLabelManager() != null) {
-        rmContext.getNodeLabelManager().deactivateNode(node.getNodeID());
-      }
-      for (RMContainer container : node.getCopiedListOfRunningContainers()) {
-        completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(container
-            .getContainerId(),
-            SchedulerUtils.LOST_CONTAINER), RMContainerEventType.KILL);
-        node.releaseContainer(container.getContainerId(), true);
-      }
-      nodeTracker.removeNode(node.getNodeID());
-      ledger.removeNode(node, ContainerEndKind.of(rmNode.getState()));
-      capacities.left(node, getClusterResource());
-      LOG.info("Removed node {}; the cluster has {}", node.getNodeID(), getClusterResource());
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  /** A node's heartbeat; one without news leaves no record and starts no round. */
-  void heartbeat(RMNode rmNode) {
-    if (!seenInline) { // the snapshot to a process that is new would hide this heartbeat from it
-      awaitQuiet();
-      seenInline = true;
-    }
-    metrics.nodeUpdated();
-    setLastNodeUpdateTime(Time.now());
-    readLock.lock();
-    try {
-      nodeUpdate(rmNode);
-      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
-      if (node != null) {
-        for (RMContainer container : node.takeOverdue(clock.nowMs())) {
-          endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
-        }
-        if (tree.setup().needsHeartbeats()) {
-          ledger.heartbeat(node);
-        }
-        node.heartbeatDone(clock.nowMs());
-      }
-    } finally {
-      readLock.unlock();
-    }
-    tree.refreshMetrics(clock.nowMs());
-    boolean ready = isReady();
-    if (!ledger.news().isEmpty() || ready && !wasReady) {
-      wasReady = ready;
-      rounds.signal();
-    }
-    awaitQuiet();
+  boolean hasPendingEvents() {
+    return schedulerState.hasPendingEvents();
   }
 
   /** For YARN's own tests, which expect decisions inline. */
-  private void awaitQuiet() {
+  void awaitDecisions() {
     if (config.inlineWaitMs > 0) {
       try {
-        rounds.awaitQuiet(config.inlineWaitMs);
+        rounds.awaitDecisions(config.inlineWaitMs);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
     }
   }
 
+  // Events and heartbeats.
+
   @Override
-  public void updateNodeResource(RMNode rmNode, ResourceOption option) {
-    writeLock.lock();
-    try {
-      super.updateNodeResource(rmNode, option);
-      LoomcardNode node = nodeTracker.getNode(rmNode.getNodeID());
-      if (node != null) {
-        ledger.nodeResized(node);
-        capacities.joined(node, getClusterResource());
-      }
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
+  public void handle(SchedulerEvent event) {
+    service.loadBeforeEvent();
+    router.route(event);
   }
 
-  void relabelNodes(Map<NodeId, Set<String>> labels) {
-    writeLock.lock();
-    try {
-      labels.forEach((id, names) -> {
-        LoomcardNode node = nodeTracker.getNode(id);
-        if (node != null) {
-          ledger.relabelNode(node, names);
-          capacities.joined(node, getClusterResource());
-        }
-      });
-      followLabels();
-    } finally {
-      writeLock.unlock();
-    }
-    rounds.signal();
+  @Override
+  public void updateNodeResource(RMNode node, ResourceOption option) {
+    nodes.resize(node, option);
   }
-
-  // The AM's heartbeat.
 
   @Override
   protected Allocation heartbeat(ApplicationAttemptId id, List<ResourceRequest> asks,
-      List<ContainerId> releases,
-      List<String> blacklistAdditions, List<String> blacklistRemovals, ContainerUpdates updates) {
+      List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
+      ContainerUpdates updates) {
     LoomcardAttempt attempt = getApplicationAttempt(id);
     if (attempt == null || !attempt.getApplicationAttemptId().equals(id)) {
       LOG.error("Heartbeat of attempt {}, which has ended or never was", id);
       return EMPTY_ALLOCATION;
     }
-    AskLimits.check(attempt, asks, config);
-    normalize(asks, attempt.loomcardQueue().path());
-    // Who asks for its AM's container must not be given it by the same call: RMAppAttempt drops
-    // what comes before it has been scheduled, and the AM would never be launched.
-    boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
-    readLock.lock();
-    try {
-      if (attempt.isStopped()) {
-        LOG.info("Heartbeat of attempt {}, which has ended", id);
-        return EMPTY_ALLOCATION;
-      }
-      if (!attempt.isWaitingForAMContainer()) {
-        ledger.attemptCalled(attempt);
-      }
-      if (updates != null) {
-        resizes.replaced(attempt, updates);
-        handleContainerUpdates(attempt, updates);
-        resizes.asked(attempt, updates);
-      }
-      releaseContainers(releases, attempt);
-      if (!asks.isEmpty()) {
-        attempt.updateResourceRequests(asks);
-      }
-      attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);
-    } finally {
-      readLock.unlock();
-    }
-    if (!asks.isEmpty()) {
-      rounds.signalDemand();
-    } else if (books.hasNews()) {
-      rounds.signal();
-    }
-    return answer(attempt, asksForMaster
-        ? Collections.emptyList() : attempt.pullNewlyAllocatedContainers());
-  }
-
-  private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {
-    Resource headroom = headroom(attempt);
-    attempt.setHeadroom(headroom);
-    attempt.setApplicationHeadroomForMetrics(headroom);
-    readLock.lock();
-    try {
-      // Decreases first: pulling an increase makes YARN forget a decrease of the same container,
-      // and every later pull of that one would fail.
-      List<Container> decreased = attempt.pullNewlyDecreasedContainers();
-      List<Container> demoted = attempt.pullNewlyDemotedContainers();
-      long now = clock.nowMs();
-      containers.forEach(container -> ledger.containerFetched(container.getId(), now));
-      resizes.shrunk(attempt, decreased, demoted);
-      List<Container> increased = attempt.pullNewlyIncreasedContainers();
-      List<Container> promoted = attempt.pullNewlyPromotedContainers();
-      resizes.fetched(attempt, increased, promoted);
-      return answer(attempt, containers, headroom, increased, decreased, promoted, demoted);
-    } finally {
-      readLock.unlock();
-    }
-  }
-
-  /**
-   * What is left to this application: under its queue's maxima and its user's limit, and free on
-   * the cluster.
-   */
-  private Resource headroom(LoomcardAttempt attempt) {
-    long[] told = attempt.application().toldHeadroom();
-    return Amounts.toResource(told != null ? told : Headroom.of(attempt.loomcardQueue(),
-        attempt.getUser(), attempt.labels(), tree.partitions()));
-  }
-
-  // Containers.
-
-  /** Ends a container in any way YARN knows. */
-  void endContainer(RMContainer container, ContainerStatus status, RMContainerEventType event) {
-    readLock.lock();
-    try {
-      completedContainer(container, status, event);
-    } finally {
-      readLock.unlock();
-    }
-    rounds.signal();
-  }
-
-  /** Comings, ends and moves of applications and attempts. */
-  ApplicationLifecycle desk() {
-    return desk;
-  }
-
-  void rollBackIncrease(ContainerId id) {
-    readLock.lock();
-    try {
-      rollbackContainerUpdate(id);
-    } finally {
-      readLock.unlock();
-    }
+    Allocation allocation = amHeartbeat.allocate(attempt, asks, releases, blacklistAdditions,
+        blacklistRemovals, updates);
+    return allocation == null ? EMPTY_ALLOCATION : allocation;
   }
 
   @Override
   protected void completedContainerInternal(RMContainer container, ContainerStatus status,
       RMContainerEventType event) {
-    readLock.lock();
-    try {
-      ContainerId id = container.getContainerId();
-      LoomcardAttempt attempt = getCurrentAttemptForContainer(id);
-      if (attempt == null) {
-        LOG.info("Container {} of an unknown application ended: {}", id, event);
-        return;
-      }
-      LoomcardNode node = nodeTracker.getNode(container.getContainer().getNodeId());
-      String partition = node == null ? "" : node.getPartition();
-      if (attempt.containerCompleted(container, status, event, partition)) {
-        attempt.application().charges().end(id);
-        audit(AuditConstants.RELEASE_CONTAINER, attempt, container.getContainer());
-        ledger.containerEnded(id, ContainerEndKind.of(status, event), status.getExitStatus());
-        for (RMContainer update : ledger.updatesOf(id)) {
-          HadoopCompat.withdraw(update);
-          completedContainer(update, status, RMContainerEventType.KILL);
-        }
-      }
-      if (node != null) {
-        node.releaseContainer(id, false);
-      }
-      LOG.debug("{} ended: {}", id, event);
-    } finally {
-      readLock.unlock();
-    }
+    containers.completed(container, status, event);
   }
 
   @Override
   protected void containerLaunchedOnNode(ContainerId id, SchedulerNode node) {
     super.containerLaunchedOnNode(id, node);
-    ledger.containerStarted(id);
+    cluster.containerStarted(id);
   }
 
-  /**
-   * Meant for tests that take an AM's container away. Whatever this scheduler takes back ends as
-   * preempted, and so does this.
-   */
   @Override
   public void killContainer(RMContainer container) {
-    endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
+    containers.endByPreemption(container, SchedulerUtils.PREEMPTED_CONTAINER);
   }
 
-  private void preempt(ContainerEntry container, long graceMs, String reason) {
-    if (graceMs <= 0) {
-      endByPreemption(container.container(), reason);
-    } else {
-      container.announcePreemption(clock.nowMs());
-      announcePreemption(container.container());
-      container.node().preempt(container.container(), clock.nowMs() + graceMs);
-    }
-  }
-
-  /** The AM is told at its next heartbeat. */
-  void announcePreemption(RMContainer container) {
-    LoomcardAttempt attempt = getCurrentAttemptForContainer(container.getContainerId());
-    if (attempt != null) {
-      attempt.announcePreemption(container.getContainerId());
-    }
-  }
-
-  void endByPreemption(RMContainer container, String reason) {
-    endContainer(container, SchedulerUtils.createPreemptedContainerStatus(container
-        .getContainerId(), reason),
-        RMContainerEventType.KILL);
-  }
-
-  // Queues, rights and priorities.
+  // Queues, access and priorities.
 
   @Override
   public QueueInfo getQueueInfo(String name, boolean includeChildQueues, boolean recursive)
       throws IOException {
-    return answers.info(name, includeChildQueues, recursive);
+    return queries.info(name, includeChildQueues, recursive);
   }
 
   @Override
   public List<QueueUserACLInfo> getQueueUserAclInfo() {
-    return answers.rightsOfCaller();
+    return queries.rightsOfCaller();
   }
 
-  /** What the lists of the queue say; YARN lets its administrators change whatever runs. */
   @Override
   public boolean checkAccess(UserGroupInformation caller, QueueACL acl, String name) {
-    return answers.hasAccess(caller, acl, name);
+    return queries.hasAccess(caller, acl, name);
   }
 
   @Override
   public Resource getMaximumResourceCapability(String queue) {
-    return answers.largest(queue, getMaximumResourceCapability());
+    return queries.largest(queue, getMaximumResourceCapability());
   }
 
   @Override
   protected long lifetime(String queue, long asked) {
-    return answers.lifetime(queue, asked);
+    return queries.lifetime(queue, asked);
   }
 
   /** Latest attempts of the applications in this queue or below it; null for an unknown queue. */
   @Override
   public List<ApplicationAttemptId> getAppsInQueue(String name) {
     LoomcardQueue queue = tree.find(name);
-    return queue == null ? null : desk.attemptsWithin(queue);
+    return queue == null ? null : applicationLifecycle.attemptsWithin(queue);
   }
 
   @Override
   public void preValidateMoveApplication(ApplicationId id, String target) throws YarnException {
-    desk.checkMove(id, target);
+    applicationLifecycle.checkMove(id, target);
   }
 
   @Override
   public String moveApplication(ApplicationId id, String target) throws YarnException {
-    return desk.move(id, target);
+    return applicationLifecycle.move(id, target);
   }
 
   @Override
   public Priority checkAndGetApplicationPriority(Priority asked, UserGroupInformation user,
-      String queue,
-      ApplicationId id) {
+      String queue, ApplicationId id) {
     int most = getMaxClusterLevelAppPriority().getPriority();
     return Priority.newInstance(asked == null ? 0 : Math.min(most, asked.getPriority()));
   }
@@ -558,39 +289,24 @@ public class LoomcardScheduler extends HadoopCompat implements StatusHolder {
   @Override
   protected Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
       PriorityStore store) throws YarnException {
-    return desk.changePriority(asked, id, user, store);
-  }
-
-  // What the ResourceManager and the pages ask for.
-
-  @Override
-  public ResourceCalculator getResourceCalculator() {
-    return calculator;
-  }
-
-  @Override
-  public EnumSet<SchedulerResourceTypes> getSchedulingResourceTypes() {
-    return EnumSet.of(SchedulerResourceTypes.MEMORY, SchedulerResourceTypes.CPU);
-  }
-
-  @Override
-  public int getNumClusterNodes() {
-    return nodeTracker.nodeCount();
+    return applicationLifecycle.changePriority(asked, id, user, store);
   }
 
   @Override
   public QueueMetrics getRootQueueMetrics() {
-    return answers.rootMetrics(getConfig());
+    return queries.rootMetrics(getConfig());
   }
 
-  /** The queues of the set-up applied last. */
+  // What pages, other parts and tests read.
+
+  /** The queues of the policy configuration applied last. */
   public QueueTree queues() {
     return tree;
   }
 
-  /** The bridge to the policy process; null where a test runs the rounds itself. */
+  /** The bridge to the policy process; null where a test drives the rounds. */
   public Bridge bridge() {
-    return rounds instanceof BridgeRounds ? ((BridgeRounds) rounds).bridge() : null;
+    return service.bridge();
   }
 
   @Override
@@ -599,13 +315,18 @@ public class LoomcardScheduler extends HadoopCompat implements StatusHolder {
   }
 
   /** The zero of the engine's clock, in milliseconds since 1970. */
-  long startedAtMs() {
+  public long startedAtMs() {
     return clock.epochMs();
   }
 
-  /** Numbers and news of all that the policy knows. */
-  public ClusterState ledger() {
-    return ledger;
+  /** All nodes, applications and containers that the policy knows. */
+  public ClusterState cluster() {
+    return cluster;
+  }
+
+  /** Changes of running containers that AMs asked for. */
+  public ContainerResizes resizes() {
+    return resizes;
   }
 
   /** What was granted and refused since the start. */

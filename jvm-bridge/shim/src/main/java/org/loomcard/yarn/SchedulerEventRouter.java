@@ -20,23 +20,30 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Sends each of the ResourceManager's scheduler events to the method that serves it. */
+/** Sends each of the ResourceManager's scheduler events to the method that handles it. */
 final class SchedulerEventRouter {
   private static final Logger LOG = LoggerFactory.getLogger(SchedulerEventRouter.class);
   private final LoomcardScheduler scheduler;
+  private final NodeLifecycle nodes;
+  private final ContainerLifecycle containers;
+  private final ApplicationLifecycle applications;
 
-  SchedulerEventRouter(LoomcardScheduler scheduler) {
+  SchedulerEventRouter(LoomcardScheduler scheduler, NodeLifecycle nodes,
+      ContainerLifecycle containers, ApplicationLifecycle applications) {
     this.scheduler = scheduler;
+    this.nodes = nodes;
+    this.containers = containers;
+    this.applications = applications;
   }
 
   void route(SchedulerEvent event) {
     switch (event.getType()) {
       case NODE_ADDED: nodeAdded((NodeAddedSchedulerEvent) event); break;
       case NODE_REMOVED: nodeRemoved((NodeRemovedSchedulerEvent) event); break;
-      case NODE_UPDATE: scheduler.heartbeat(((NodeUpdateSchedulerEvent) event).getRMNode()); break;
+      case NODE_UPDATE: nodes.heartbeat(((NodeUpdateSchedulerEvent) event).getRMNode()); break;
       case NODE_RESOURCE_UPDATE: nodeResized((NodeResourceUpdateSchedulerEvent) event); break;
       case NODE_LABELS_UPDATE:
-        scheduler.relabelNodes(((NodeLabelsUpdateSchedulerEvent) event).getUpdatedNodeToLabels());
+        nodes.relabel(((NodeLabelsUpdateSchedulerEvent) event).getUpdatedNodeToLabels());
         break;
       case APP_ADDED: applicationAdded((AppAddedSchedulerEvent) event); break;
       case APP_REMOVED: applicationRemoved((AppRemovedSchedulerEvent) event); break;
@@ -45,10 +52,10 @@ final class SchedulerEventRouter {
       case CONTAINER_EXPIRED: containerExpired((ContainerExpiredSchedulerEvent) event); break;
       case RELEASE_CONTAINER: containerReleased((ReleaseContainerEvent) event); break;
       case MARK_CONTAINER_FOR_PREEMPTION:
-        scheduler.announcePreemption(((ContainerPreemptEvent) event).getContainer());
+        containers.announcePreemption(((ContainerPreemptEvent) event).getContainer());
         break;
       case MARK_CONTAINER_FOR_KILLABLE:
-        scheduler.endByPreemption(((ContainerPreemptEvent) event).getContainer(),
+        containers.endByPreemption(((ContainerPreemptEvent) event).getContainer(),
             SchedulerUtils.PREEMPTED_CONTAINER);
         break;
       default: LOG.debug("{} does not concern Loomcard", event.getType());
@@ -56,11 +63,11 @@ final class SchedulerEventRouter {
   }
 
   private void nodeAdded(NodeAddedSchedulerEvent event) {
-    scheduler.addNode(event.getAddedRMNode(), event.getContainerReports());
+    nodes.add(event.getAddedRMNode(), event.getContainerReports());
   }
 
   private void nodeRemoved(NodeRemovedSchedulerEvent event) {
-    scheduler.removeNode(event.getRemovedRMNode());
+    nodes.remove(event.getRemovedRMNode());
   }
 
   private void nodeResized(NodeResourceUpdateSchedulerEvent event) {
@@ -68,21 +75,23 @@ final class SchedulerEventRouter {
   }
 
   private void applicationAdded(AppAddedSchedulerEvent event) {
-    scheduler.desk().addApplication(new Submission(event));
+    applications.addApplication(new Submission(event));
   }
 
   private void applicationRemoved(AppRemovedSchedulerEvent event) {
-    scheduler.desk().finishApplication(event.getApplicationID(), event.getFinalState());
+    applications.finishApplication(event.getApplicationID(),
+        event.getFinalState());
   }
 
   private void attemptAdded(AppAttemptAddedSchedulerEvent event) {
-    scheduler.desk().addAttempt(event.getApplicationAttemptId(),
+    applications.addAttempt(event.getApplicationAttemptId(),
         event.getTransferStateFromPreviousAttempt(),
         event.getIsAttemptRecovering());
   }
 
   private void attemptRemoved(AppAttemptRemovedSchedulerEvent event) {
-    scheduler.desk().finishAttempt(event.getApplicationAttemptID(), event.getFinalAttemptState(),
+    applications.finishAttempt(event.getApplicationAttemptID(),
+        event.getFinalAttemptState(),
         event.getKeepContainersAcrossAppAttempts());
   }
 
@@ -91,7 +100,7 @@ final class SchedulerEventRouter {
     if (event.isIncrease()) {
       scheduler.rollBackIncrease(id);
     } else {
-      scheduler.endContainer(scheduler.getRMContainer(id),
+      containers.end(scheduler.getRMContainer(id),
           SchedulerUtils.createAbnormalContainerStatus(id, SchedulerUtils.EXPIRED_CONTAINER),
           RMContainerEventType.EXPIRE);
     }
@@ -99,7 +108,7 @@ final class SchedulerEventRouter {
 
   private void containerReleased(ReleaseContainerEvent event) {
     RMContainer container = event.getContainer();
-    scheduler.endContainer(container,
+    containers.end(container,
         SchedulerUtils.createAbnormalContainerStatus(container.getContainerId(),
             SchedulerUtils.RELEASED_CONTAINER), RMContainerEventType.RELEASED);
   }

@@ -20,17 +20,17 @@ import org.loomcard.yarn.queues.Entitlements;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.state.Hold;
 import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.status.ShownHold;
-import org.loomcard.yarn.status.ShownLabel;
-import org.loomcard.yarn.status.ShownQueue;
-import org.loomcard.yarn.status.ShownState;
+import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.LabelStatus;
+import org.loomcard.yarn.status.QueueLimitStatus;
+import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
-import org.loomcard.yarn.status.Waiting;
+import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
- * The scheduler as its page and its REST document show it. Reads what the books and queues give
- * without YARN's lock, so that figures of one document may be a moment apart.
+ * The scheduler as its page and its REST document show it. Reads what the scheduler's state and
+ * queues give without YARN's lock, so that figures of one document may be a moment apart.
  */
 final class SchedulerStatus implements StatusSource {
   /** Of each queue that limits their applications, those with the most. */
@@ -86,7 +86,7 @@ final class SchedulerStatus implements StatusSource {
   }
 
   @Override
-  public Map<String, ShownQueue> queues() {
+  public Map<String, QueueStatus> queues() {
     Map<LoomcardQueue, long[]> pending = new HashMap<>();
     for (LoomcardAttempt attempt : attempts()) {
       long[] wanted = wanted(attempt);
@@ -99,10 +99,10 @@ final class SchedulerStatus implements StatusSource {
     long[] nothing = new long[Amounts.names().length];
     List<LoomcardQueue> queues = scheduler.queues().queues();
     long[][] entitled = entitlements(queues, pending);
-    Map<String, ShownQueue> shown = new LinkedHashMap<>();
+    Map<String, QueueStatus> shown = new LinkedHashMap<>();
     for (int i = 0; i < queues.size(); i++) {
       LoomcardQueue queue = queues.get(i);
-      shown.put(queue.path(), new ShownQueue(named(queue.guaranteed()), named(queue.maximum()),
+      shown.put(queue.path(), new QueueStatus(named(queue.guaranteed()), named(queue.maximum()),
           named(queue.used()), named(pending.getOrDefault(queue, nothing)),
           queue.applications(), queue.containers(), state(queue, entitled[i])));
     }
@@ -131,29 +131,29 @@ final class SchedulerStatus implements StatusSource {
         .of(Amounts.of(scheduler.getClusterResource()));
   }
 
-  private static ShownState state(LoomcardQueue queue, long[] entitled) {
-    Map<String, ShownLabel> labels = new LinkedHashMap<>();
+  private static QueueLimitStatus state(LoomcardQueue queue, long[] entitled) {
+    Map<String, LabelStatus> labels = new LinkedHashMap<>();
     for (String label : queue.shownLabels()) {
-      labels.put(label, new ShownLabel(named(queue.labelShares().guaranteed(label)),
+      labels.put(label, new LabelStatus(named(queue.labelShares().guaranteed(label)),
           named(queue.usedOn(label)), named(queue.lentOn(label)),
           named(queue.labelShares().maximum(label))));
     }
     boolean counted = queue.spec().maximumApplicationsPerUser != QueueSpec.NONE;
-    return new ShownState(queue.state().name().toLowerCase(Locale.ROOT), named(entitled),
+    return new QueueLimitStatus(queue.state().name().toLowerCase(Locale.ROOT), named(entitled),
         named(queue.usedByAms()), counted ? queue.busiestUsers(USERS_SHOWN)
             : Collections.<String, Integer>emptyMap(), labels);
   }
 
   @Override
-  public Waiting waiting(int limit) {
+  public WaitingStatus waiting(int limit) {
     return new WaitingAsks(context, attempts(), limit).with(bridge().waits);
   }
 
   @Override
-  public List<ShownHold> holds() {
-    List<ShownHold> shown = new ArrayList<>();
-    for (Hold hold : scheduler.ledger().holds().all()) {
-      shown.add(new ShownHold(hold.attempt.application().id().toString(),
+  public List<HoldStatus> holds() {
+    List<HoldStatus> shown = new ArrayList<>();
+    for (Hold hold : scheduler.cluster().holds().all()) {
+      shown.add(new HoldStatus(hold.attempt.application().id().toString(),
           hold.attempt.application().queue().path(), hold.node.getNodeID().toString(),
           hold.priority(), hold.allocationRequestId(), named(hold.size()),
           startedAtMs() + hold.sinceMs));

@@ -4,7 +4,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 
-/** An application that comes; it may have to wait for the end of a trial and come again. */
+/** A submitted application; during a trial of a configuration it may have to wait for the end. */
 final class Submission {
   final ApplicationId id;
   final String queueName;
@@ -12,7 +12,7 @@ final class Submission {
   final Priority priority;
   /** Whether it was accepted by a ResourceManager before. */
   final boolean recovering;
-  /** Whether it came before; guarded by the scheduler's write lock. */
+  /** Whether it has waited; guarded by the scheduler's write lock. */
   boolean waited;
 
   Submission(AppAddedSchedulerEvent event) {

@@ -14,14 +14,14 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.status.Waiting;
-import org.loomcard.yarn.status.WaitingApplication.WaitingAsk;
 import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.status.WaitingApplication.WaitingAsk;
+import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * Counts all asks that are not served and keeps the first of each queue: one user's million asks
- * cost a reader of the document no more than a count.
+ * Counts all outstanding asks and lists the first of each queue, so that the document stays small
+ * when one user has a million asks.
  */
 final class WaitingAsks {
   private final RMContext context;
@@ -66,7 +66,7 @@ final class WaitingAsks {
   }
 
   /** Counts and the first asks, with the policy's reasons for them. */
-  Waiting with(Iterable<PlanMessage.Wait> waits) {
+  WaitingStatus with(Iterable<PlanMessage.Wait> waits) {
     Map<Integer, Map<String, String>> reasons = new HashMap<>();
     first.keySet().forEach(attempt -> reasons.put(attempt.number(), new HashMap<>()));
     for (PlanMessage.Wait wait : waits) {
@@ -77,15 +77,15 @@ final class WaitingAsks {
     }
     List<WaitingApplication> shown = new ArrayList<>();
     first.forEach((attempt, keys) -> {
-      List<WaitingAsk> told = new ArrayList<>();
+      List<WaitingAsk> reported = new ArrayList<>();
       for (SchedulerRequestKey key : keys) {
-        told.add(ask(attempt, key, reasons.get(attempt.number())));
+        reported.add(ask(attempt, key, reasons.get(attempt.number())));
       }
       ApplicationId id = attempt.application().id();
       shown.add(new WaitingApplication(id.toString(), name(id), attempt.application().user(),
-          attempt.application().queue().path(), told));
+          attempt.application().queue().path(), reported));
     });
-    return new Waiting(applications, asks, containers, shown);
+    return new WaitingStatus(applications, asks, containers, shown);
   }
 
   private static WaitingAsk ask(LoomcardAttempt attempt, SchedulerRequestKey key,

@@ -1,5 +1,6 @@
 /**
- * The scheduler that runs inside the ResourceManager: it keeps YARN's books and forwards what
- * happens to a policy.
+ * The scheduler that runs inside the ResourceManager. Begin with {@link
+ * org.loomcard.yarn.LoomcardScheduler}: it implements YARN's interface and delegates to one class
+ * each for nodes, applications, containers and AM heartbeats. May use every package but the web.
  */
 package org.loomcard.yarn;

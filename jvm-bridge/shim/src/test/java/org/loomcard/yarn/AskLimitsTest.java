@@ -39,7 +39,7 @@ public class AskLimitsTest extends SchedulerTestBase {
   private MockAM am;
 
   @Override
-  void more(YarnConfiguration settings) {
+  protected void more(YarnConfiguration settings) {
     settings.setInt(BridgeConfig.MAX_ASK_KEYS, 3);
     settings.setInt(BridgeConfig.MAX_ASK_ROWS, 12_000);
   }
@@ -138,7 +138,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     taken(hosts(0, 6_000, 2, 3));
   }
 
-  /** What is taken back counts no longer, nor does it stay in YARN's books. */
+  /** What is taken back counts no longer, nor does it stay in YARN's state. */
   @Test
   public void hostsThatAreTakenBackMakeRoom() throws Exception {
     start();
@@ -227,7 +227,7 @@ public class AskLimitsTest extends SchedulerTestBase {
         Resource.newInstance(8192, 1), null)));
     rm.drainEvents();
     read();
-    assertEquals("no room for it", 1, scheduler.resizes.count());
+    assertEquals("no room for it", 1, scheduler.resizes().count());
     taken(hosts(0, 6_000, 1, 1));
     taken(hosts(0, 6_000, 1, 2));
     taken(hosts(0, 6_000, 2, 1));

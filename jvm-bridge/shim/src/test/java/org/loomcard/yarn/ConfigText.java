@@ -3,7 +3,7 @@ package org.loomcard.yarn;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Compiled set-ups for tests, as Python would write them. */
+/** Compiled policy configurations for tests, as Python would write them. */
 public final class ConfigText {
   private final List<String> queues = new ArrayList<>();
   private String needs = "";
@@ -31,7 +31,7 @@ public final class ConfigText {
     return this;
   }
 
-  ConfigText heartbeats() {
+  public ConfigText heartbeats() {
     needs = "\"heartbeats\"";
     return this;
   }

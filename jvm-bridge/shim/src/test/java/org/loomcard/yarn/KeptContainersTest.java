@@ -42,10 +42,10 @@ public class KeptContainersTest extends SchedulerTestBase {
   /** What runs, the AM's container included, with its node. */
   private Map<ContainerId, MockNM> running;
   /** How many live containers the policy knows of by what it was told. */
-  private int told;
+  private int reported;
 
   @Override
-  void more(YarnConfiguration settings) {
+  protected void more(YarnConfiguration settings) {
     settings.setInt(YarnConfiguration.RM_AM_MAX_ATTEMPTS, 2 * STEPS);
   }
 
@@ -65,7 +65,7 @@ public class KeptContainersTest extends SchedulerTestBase {
   private void begin(int seed) throws Exception {
     random = new Random(seed);
     running = new TreeMap<>();
-    told = 0;
+    reported = 0;
     nodes.clear();
     startRm();
     machines = new ArrayList<>();
@@ -99,7 +99,7 @@ public class KeptContainersTest extends SchedulerTestBase {
   private void grant(int count) throws Exception {
     MockNM nm = anyMachine();
     JsonNode ask = ask(am, SIZE_MB, 5, count);
-    told += rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).granted;
+    reported += rounds.commit(ScriptedRounds.allocate(ask, node(nm), count)).granted;
     for (Container container : collect(am)) {
       running.put(container.getId(), nm);
       report(container.getId(), ContainerState.RUNNING);
@@ -123,7 +123,7 @@ public class KeptContainersTest extends SchedulerTestBase {
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
     MockNM nm = anyMachine();
     am = launchAm(app, nm);
-    told++;
+    reported++;
     assertEquals(running.keySet(),
         ids(scheduler.getTransferredContainers(am.getApplicationAttemptId())));
     master = app.getCurrentAppAttempt().getMasterContainer().getId();
@@ -146,7 +146,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     });
     running.keySet().removeAll(ended);
     restartRm();
-    told = 0;
+    reported = 0;
     app = rm.getRMContext().getRMApps().get(app.getApplicationId());
     Collections.shuffle(machines, random);
     int early = random.nextInt(machines.size() + 1);
@@ -181,9 +181,9 @@ public class KeptContainersTest extends SchedulerTestBase {
 
   /** Keeps count of what the policy is told. */
   @Override
-  ScriptedRounds.Batch read() {
+  protected ScriptedRounds.Batch read() {
     ScriptedRounds.Batch batch = super.read();
-    told += batch.all("container_added").size() - batch.all("container_completed").size();
+    reported += batch.all("container_added").size() - batch.all("container_completed").size();
     return batch;
   }
 
@@ -191,7 +191,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     int count = running.size();
     int free = machines.size() * NODE_MB - count * SIZE_MB;
     JsonNode check = read().check;
-    assertEquals(when + ": what the policy was told", count, told);
+    assertEquals(when + ": what the policy was told", count, reported);
     assertEquals(when + ": containers", count, check.get(2).asInt());
     assertEquals(when + ": asks", 0, check.get(3).asInt());
     assertEquals(when + ": free", free, check.get(4).get(0).asInt());

@@ -58,7 +58,10 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** Whoever reads metrics before the first set-up, as a standby's page does, reads the root's. */
+  /**
+   * Whoever reads metrics before the first policy configuration, as a standby's page does, reads
+   * the root's.
+   */
   @Test
   public void metricsOfTheRootAreThereBeforeAnySetup() throws Exception {
     try (MockRM early = new MockRM(conf)) {
@@ -194,10 +197,10 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals(10, scheduler.queues().root().maximum()[1]);
   }
 
-  /** Heartbeats are told, idle ones too, while the set-up needs them. */
+  /** Heartbeats are told, idle ones too, while the policy configuration needs them. */
   @Test
   public void heartbeatsWhereTheyAreNeeded() throws Exception {
-    ScriptedScheduler.setup = new ConfigText().heartbeats().queue("root", -1, false, "")
+    ScriptedScheduler.policyConfig = new ConfigText().heartbeats().queue("root", -1, false, "")
         .queue("root.default", 0, true, "").text();
     startRm();
     nm = node("h1", 8192, 8);
@@ -206,6 +209,6 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     nm.nodeHeartbeat(true);
     rm.drainEvents();
     assertEquals(2, read().all("node_heartbeat").size());
-    assertFalse(rounds.hasNews());
+    assertFalse(rounds.hasPendingEvents());
   }
 }

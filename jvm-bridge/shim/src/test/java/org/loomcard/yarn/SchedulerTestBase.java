@@ -33,16 +33,16 @@ import org.loomcard.yarn.rounds.CommitReport;
  */
 public abstract class SchedulerTestBase {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
-  final YarnConfiguration conf = new YarnConfiguration();
+  protected final YarnConfiguration conf = new YarnConfiguration();
   public MockRM rm;
   public ScriptedScheduler scheduler;
   public ScriptedRounds rounds;
-  final Map<String, JsonNode> nodes = new HashMap<>();
+  protected final Map<String, JsonNode> nodes = new HashMap<>();
   private final List<MockRM> started = new ArrayList<>();
 
   @Before
   public void settings() {
-    ScriptedScheduler.setup = ConfigText.oneQueue();
+    ScriptedScheduler.policyConfig = ConfigText.oneQueue();
     SecurityUtil.setTokenServiceUseIp(false);
     conf.set(YarnConfiguration.RM_SCHEDULER, ScriptedScheduler.class.getName());
     conf.set(YarnConfiguration.RM_STORE, MemoryRMStateStore.class.getName());
@@ -57,7 +57,7 @@ public abstract class SchedulerTestBase {
   }
 
   /** Further settings of a test class. */
-  void more(YarnConfiguration settings) {
+  protected void more(YarnConfiguration settings) {
   }
 
   @After
@@ -65,7 +65,7 @@ public abstract class SchedulerTestBase {
     started.forEach(MockRM::stop);
   }
 
-  void startRm() {
+  protected void startRm() {
     rm = new MockRM(conf);
     started.add(rm);
     adopt();
@@ -73,7 +73,7 @@ public abstract class SchedulerTestBase {
   }
 
   /** A second ResourceManager on the same state. */
-  void restartRm() {
+  protected void restartRm() {
     MockRM old = rm;
     nodes.clear();
     rm = new MockRM(conf, old.getRMStateStore());
@@ -87,27 +87,27 @@ public abstract class SchedulerTestBase {
     rounds = scheduler.scripted;
   }
 
-  MockNM node(String host, int memoryMb, int vcores) throws Exception {
+  protected MockNM node(String host, int memoryMb, int vcores) throws Exception {
     MockNM nm = new MockNM(host + ":1234", memoryMb, vcores, rm.getResourceTrackerService());
     nm.registerNode();
     rm.drainEvents();
     return nm;
   }
 
-  MockRMAppSubmissionData.Builder application() throws Exception {
+  protected MockRMAppSubmissionData.Builder application() throws Exception {
     return MockRMAppSubmissionData.Builder.createWithMemory(1024,
         rm).withAppName("test").withUser("alice")
         .withQueue("default").withUnmanagedAM(false).withWaitForAppAcceptedState(false);
   }
 
-  RMApp submit(MockRMAppSubmissionData.Builder data) throws Exception {
+  protected RMApp submit(MockRMAppSubmissionData.Builder data) throws Exception {
     RMApp app = MockRMAppSubmitter.submit(rm, data.build());
     rm.drainEvents();
     return app;
   }
 
   /** Grants every outstanding AM ask on this node, launches the AM and registers it. */
-  MockAM launchAm(RMApp app, MockNM nm) throws Exception {
+  protected MockAM launchAm(RMApp app, MockNM nm) throws Exception {
     rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
     until("an attempt", () -> app.getCurrentAppAttempt() != null
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
@@ -134,7 +134,7 @@ public abstract class SchedulerTestBase {
   }
 
   /** The next batch; remembers the nodes that it introduces. */
-  ScriptedRounds.Batch read() {
+  protected ScriptedRounds.Batch read() {
     ScriptedRounds.Batch batch = rounds.batch();
     for (JsonNode node : batch.all("node_added")) {
       nodes.put(node.get(3).asText(), node);
@@ -142,19 +142,19 @@ public abstract class SchedulerTestBase {
     return batch;
   }
 
-  JsonNode node(MockNM nm) {
+  protected JsonNode node(MockNM nm) {
     return nodes.get(nm.getNodeId().toString());
   }
 
   /** The AM asks for containers anywhere, and the test gets the record of the ask. */
-  JsonNode ask(MockAM am, int memoryMb, int priority, int count) throws Exception {
+  protected JsonNode ask(MockAM am, int memoryMb, int priority, int count) throws Exception {
     am.allocate("*", memoryMb, count, priority, new ArrayList<ContainerId>(), null);
     rm.drainEvents();
     return read().one("ask");
   }
 
   /** What the AM is handed at a heartbeat. */
-  List<Container> collect(MockAM am) throws Exception {
+  protected List<Container> collect(MockAM am) throws Exception {
     List<Container> containers = am.allocate(new ArrayList<ResourceRequest>(),
         new ArrayList<ContainerId>())
         .getAllocatedContainers();
@@ -162,7 +162,7 @@ public abstract class SchedulerTestBase {
     return containers;
   }
 
-  static void until(String what, BooleanSupplier condition) throws InterruptedException {
+  public static void until(String what, BooleanSupplier condition) throws InterruptedException {
     long end = System.nanoTime() + 90_000_000_000L;
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() > end) {

@@ -8,9 +8,11 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.PlanMessage;
@@ -20,30 +22,30 @@ import org.loomcard.yarn.wire.PlanMessage;
  * thread. No policy process takes part, so that a test says exactly which decision it wants carried
  * out.
  */
-public final class ScriptedRounds implements Rounds {
+public final class ScriptedRounds implements RoundDriver {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private final SchedulerState books;
+  private final SchedulerState scheduler;
   private final EngineClock clock;
-  private final String setup;
+  private final String policyConfig;
   private final AtomicInteger signals = new AtomicInteger();
   private long round;
   private long nextSequence = 1;
   private int version = 1;
 
-  ScriptedRounds(SchedulerState books, EngineClock clock, String setup) {
-    this.books = books;
+  public ScriptedRounds(SchedulerState scheduler, EngineClock clock, String policyConfig) {
+    this.scheduler = scheduler;
     this.clock = clock;
-    this.setup = setup;
+    this.policyConfig = policyConfig;
   }
 
   @Override
   public void load() throws IOException {
-    apply(setup);
+    apply(policyConfig);
   }
 
   public void apply(String json) throws IOException {
     try {
-      books.apply(PolicyConfig.read(json), version++);
+      scheduler.apply(PolicyConfig.read(json), version++);
     } catch (Exception e) {
       throw new IOException(e.getMessage(), e);
     }
@@ -51,17 +53,17 @@ public final class ScriptedRounds implements Rounds {
 
   /** What is applied from now on is only tried. */
   public void beginTrial() {
-    books.beginTrial();
+    scheduler.beginTrial();
   }
 
   public void endTrial() {
-    books.endTrial();
+    scheduler.endTrial();
   }
 
   /** Whether a configuration would be taken; changes nothing. */
-  void check(String json) throws IOException {
+  public void check(String json) throws IOException {
     try {
-      books.check(PolicyConfig.read(json));
+      scheduler.check(PolicyConfig.read(json));
     } catch (Exception e) {
       throw new IOException(e.getMessage(), e);
     }
@@ -76,43 +78,45 @@ public final class ScriptedRounds implements Rounds {
     signals.incrementAndGet();
   }
 
-  int signals() {
+  public int signals() {
     return signals.get();
   }
 
   @Override
-  public void refresh() {
+  public ConfigSwapResult refresh(String user) {
+    return ConfigSwapResult.plain(ConfigSwapResult.Outcome.APPLIED, "applied", null);
   }
 
   @Override
-  public void awaitQuiet(long ms) {
+  public boolean awaitDecisions(long ms) {
+    return true;
   }
 
   @Override
   public void stop() {
   }
 
-  boolean hasNews() {
-    return books.hasNews();
+  public boolean hasPendingEvents() {
+    return scheduler.hasPendingEvents();
   }
 
-  int fallbackRound() {
-    return books.fallbackRound();
+  public int fallbackRound() {
+    return scheduler.fallbackRound();
   }
 
   /** What happened since the last batch. */
-  Batch batch() {
+  public Batch batch() {
     return close(false);
   }
 
   /** Everything there is. */
-  Batch snapshot() {
+  public Batch snapshot() {
     return close(true);
   }
 
   private Batch close(boolean snapshot) {
     BatchWriter out = new BatchWriter(++round, nextSequence, clock.nowMs());
-    books.close(out, snapshot);
+    scheduler.close(out, snapshot);
     nextSequence += out.count();
     try {
       return new Batch(JSON.readTree(out.finish()));
@@ -121,12 +125,12 @@ public final class ScriptedRounds implements Rounds {
     }
   }
 
-  CommitReport commit(PlanMessage.Decision... decisions) {
-    return books.commit(plan(decisions), false);
+  public CommitReport commit(PlanMessage.Decision... decisions) {
+    return scheduler.commit(plan(decisions), false);
   }
 
-  CommitReport commitLate(PlanMessage.Decision... decisions) {
-    return books.commit(plan(decisions), true);
+  public CommitReport commitLate(PlanMessage.Decision... decisions) {
+    return scheduler.commit(plan(decisions), true);
   }
 
   private PlanMessage plan(PlanMessage.Decision... decisions) {
@@ -136,14 +140,14 @@ public final class ScriptedRounds implements Rounds {
         Collections.emptyList(), null);
   }
 
-  static PlanMessage.Allocate allocate(JsonNode ask, JsonNode node, int count) {
+  public static PlanMessage.Allocate allocate(JsonNode ask, JsonNode node, int count) {
     return new PlanMessage.Allocate(ask.get(2).asInt(), ask.get(3).asInt(), ask.get(4).asLong(),
         node.get(2).asInt(), count, 0);
   }
 
   /** The records of one batch, each a JSON array whose first element is its tag. */
-  static final class Batch {
-    final JsonNode check;
+  public static final class Batch {
+    public final JsonNode check;
     private final List<JsonNode> records = new ArrayList<>();
 
     private Batch(JsonNode message) {
@@ -151,7 +155,7 @@ public final class ScriptedRounds implements Rounds {
       message.get(5).forEach(records::add);
     }
 
-    List<JsonNode> all(String tag) {
+    public List<JsonNode> all(String tag) {
       List<JsonNode> found = new ArrayList<>();
       for (JsonNode record : records) {
         if (record.get(0).asText().equals(tag)) {
@@ -162,7 +166,7 @@ public final class ScriptedRounds implements Rounds {
     }
 
     /** The only record of that tag. */
-    JsonNode one(String tag) {
+    public JsonNode one(String tag) {
       List<JsonNode> found = all(tag);
       if (found.size() != 1) {
         throw new AssertionError("expected one " + tag + ", found " + found + " among " + records);
@@ -170,7 +174,7 @@ public final class ScriptedRounds implements Rounds {
       return found.get(0);
     }
 
-    List<String> tags() {
+    public List<String> tags() {
       List<String> tags = new ArrayList<>();
       records.forEach(record -> tags.add(record.get(0).asText()));
       return tags;

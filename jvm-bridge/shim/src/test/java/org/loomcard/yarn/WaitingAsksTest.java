@@ -15,8 +15,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
 import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.status.Waiting;
 import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /** What a reader of the document sees of a user with very many asks. */
@@ -46,7 +46,7 @@ public class WaitingAsksTest extends SchedulerTestBase {
     MockAM second = launchAm(other, nm);
     List<LoomcardAttempt> attempts = Arrays.asList(ask(one, first, 2), ask(other, second, 3));
     for (int limit : new int[] {0, 10, KEYS + 5}) {
-      Waiting waiting = new WaitingAsks(rm.getRMContext(), attempts, limit)
+      WaitingStatus waiting = new WaitingAsks(rm.getRMContext(), attempts, limit)
           .with(Collections.<PlanMessage.Wait>emptyList());
       assertEquals(2, waiting.applications);
       assertEquals(2 * KEYS, waiting.asks);
@@ -58,7 +58,7 @@ public class WaitingAsksTest extends SchedulerTestBase {
       assertEquals(limit, listed);
     }
     int number = attempts.get(0).number();
-    Waiting waiting = new WaitingAsks(rm.getRMContext(), attempts, 2).with(Arrays.asList(
+    WaitingStatus waiting = new WaitingAsks(rm.getRMContext(), attempts, 2).with(Arrays.asList(
         new PlanMessage.Wait(number, 2, -1, "NODE_FULL"), new PlanMessage.Wait(99, 1, -1, "NONE"),
         new PlanMessage.Wait(attempts.get(1).number(), 1, -1, "USER_LIMIT")));
     WaitingApplication shown = waiting.listed.get(0);

@@ -50,7 +50,7 @@ public final class BridgeBenchmark {
     for (int i = 0; i < settings.windows; i++) {
       measure("saturated", i, settings.windowSeconds);
     }
-    cluster.masterDriver.pace();
+    cluster.masterDriver.throttle();
     cluster.nodeDriver.enter(NodeDriver.Phase.PACED);
     Thread.sleep(settings.settleSeconds * MS);
     for (int i = 0; i < settings.pacedWindows; i++) {

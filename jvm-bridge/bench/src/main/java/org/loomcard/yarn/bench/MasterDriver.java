@@ -31,7 +31,7 @@ final class MasterDriver implements Runnable {
         (int) (PACED_USE * slots / NodeDriver.LIFE_SECONDS / masters.size()));
   }
 
-  void pace() {
+  void throttle() {
     paced = true;
   }
 

@@ -132,7 +132,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
         for (RMContainer container : attempt.getLiveContainers()) {
           long[] more = new long[Amounts.names().length];
           more[0] = 1;
-          ledger().containerGrew(container.getContainerId(), more);
+          cluster().containerGrew(container.getContainerId(), more);
         }
       }
     });

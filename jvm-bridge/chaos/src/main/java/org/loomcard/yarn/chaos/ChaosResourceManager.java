@@ -87,7 +87,7 @@ public final class ChaosResourceManager extends ResourceManager {
       case "role": return getRMContext().getHAServiceState().toString();
       case "figures": return figures(command.path("collect").asBoolean());
       case "pauses": return machine.drain();
-      case "quiet": return loomcard().bridge().awaitQuiet(command.path("ms").asLong());
+      case "quiet": return loomcard().bridge().awaitDecisions(command.path("ms").asLong());
       case "swap": return swap(command.path("yaml").asText(), command.path("name").asText());
       case "resize": return resize(command);
       case "relabel": return relabel(command);
@@ -145,7 +145,7 @@ public final class ChaosResourceManager extends ResourceManager {
     BridgeCounters counters = status.counters;
     figures.put("bridge", status.state.toString());
     figures.put("process", status.process);
-    figures.put("setup", status.applied.setup.source);
+    figures.put("setup", status.applied.policyConfig.source);
     figures.put("version", status.applied.version);
     figures.put("last_failure", status.lastFailure);
     figures.put("rounds", counters.rounds());

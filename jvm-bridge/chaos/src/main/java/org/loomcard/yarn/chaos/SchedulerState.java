@@ -39,7 +39,7 @@ final class SchedulerState {
 
   private Map<String, Object> nodes() {
     Map<String, Object> nodes = new TreeMap<>();
-    for (LoomcardNode node : scheduler.ledger().nodes()) {
+    for (LoomcardNode node : scheduler.cluster().nodes()) {
       Map<String, Object> facts = new LinkedHashMap<>();
       facts.put("capacity", size(node.getTotalResource()));
       facts.put("free", size(node.getUnallocatedResource()));

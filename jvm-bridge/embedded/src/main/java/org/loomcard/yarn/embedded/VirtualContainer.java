@@ -54,9 +54,9 @@ final class VirtualContainer {
       connected(player);
       String hello = words[3] + (words.length > 4 ? " " + text(credentials) : "") + "\n";
       player.getOutputStream().write(hello.getBytes(StandardCharsets.US_ASCII));
-      String told = new BufferedReader(
+      String reported = new BufferedReader(
           new InputStreamReader(player.getInputStream(), StandardCharsets.US_ASCII)).readLine();
-      return told == null ? 1 : Integer.parseInt(told);
+      return reported == null ? 1 : Integer.parseInt(reported);
     } catch (IOException e) {
       return 1;
     }

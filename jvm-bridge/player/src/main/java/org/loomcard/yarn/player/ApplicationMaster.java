@@ -100,7 +100,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
       uses.remove(entry.getKey());
       course.ended(entry.getValue(), End.KILLED);
     }
-    asks.untold();
+    asks.unreported();
   }
 
   /** One heartbeat; what an answer changes in the asks is told with the next one. */

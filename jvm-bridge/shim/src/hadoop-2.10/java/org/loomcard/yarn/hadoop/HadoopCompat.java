@@ -4,6 +4,7 @@ import com.google.common.util.concurrent.SettableFuture;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -37,12 +38,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.SchedulingPlacementSet;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.state.LoomcardNode;
 
 /** What differs between Hadoop lines, and nothing else. This one is for 2.10. */
-public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
+public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N extends SchedulerNode>
+    extends AbstractYarnScheduler<A, N> {
   protected HadoopCompat(String name) {
     super(name);
   }
@@ -52,7 +51,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates);
 
-  /** Changes an application's priority, and tells {@code store} whether there is a change. */
+  /** Changes an application's priority; {@code store} writes it down. */
   protected abstract Priority changePriority(Priority priority, ApplicationId application,
       UserGroupInformation user, PriorityStore store) throws YarnException;
 
@@ -85,7 +84,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Rounds asks of an application in {@code queue} up to what the cluster hands out. */
-  protected final void normalize(List<ResourceRequest> asks, String queue) {
+  public final void normalize(List<ResourceRequest> asks, String queue) {
     normalizeRequests(asks);
   }
 
@@ -103,8 +102,8 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
     return most == Long.MAX_VALUE ? -1 : most;
   }
 
-  public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
-      String user, Priority priority, boolean unmanaged) {
+  public static <A extends SchedulerApplicationAttempt> SchedulerApplication<A> newApplication(
+      Queue queue, String user, Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority);
   }
 
@@ -122,7 +121,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Containers of the attempt before reach the AM when it registers; there is no other way. */
-  protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
+  public static Allocation allocation(Attempt attempt, List<Container> containers,
       Resource headroom, List<Container> increased, List<Container> decreased,
       List<Container> promoted, List<Container> demoted) {
     List<NMToken> tokens = attempt.pullUpdatedNMTokens();
@@ -131,7 +130,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Takes one container off an ask and keeps with it what is needed to ask again. */
-  public static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node,
+  public static void serve(AppSchedulingInfo asks, NodeType type, SchedulerNode node,
       SchedulerRequestKey key, RMContainerImpl container) {
     container.setResourceRequests(asks.allocate(type, node, key, container));
   }
@@ -142,7 +141,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** What was asked for with this container is not to be asked for again when it ends. */
-  public static void withdraw(RMContainer container) {
+  public static void clearRequest(RMContainer container) {
     ((RMContainerImpl) container).setResourceRequests(null);
   }
 
@@ -150,16 +149,16 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
    * The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the
    * write lock.
    */
-  public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
+  public static Map<String, ResourceRequest> rows(SchedulerApplicationAttempt attempt,
       SchedulerRequestKey key) {
-    SchedulingPlacementSet<LoomcardNode> places =
+    SchedulingPlacementSet<SchedulerNode> places =
         attempt.getAppSchedulingInfo().getSchedulingPlacementSet(key);
     return places == null ? Collections.<String, ResourceRequest>emptyMap()
         : places.getResourceRequests();
   }
 
   /** Drops whatever YARN keeps of an ask; nothing of it is outstanding. */
-  public static void dropRows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+  public static void dropRows(SchedulerApplicationAttempt attempt, SchedulerRequestKey key) {
     attempt.getAppSchedulingInfo().removePlacementSets(key);
   }
 
@@ -169,11 +168,12 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Nodes have other labels now: here YARN's tracker does not hold nodes by label. */
-  protected void followLabels() {
+  public final void updateTrackedLabels() {
   }
 
   /** The line in the audit log that operators look for. */
-  public static void audit(String operation, LoomcardAttempt attempt, Container container) {
+  public static void audit(String operation, SchedulerApplicationAttempt attempt,
+      Container container) {
     RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",
         attempt.getApplicationId(), container.getId(), container.getResource(),
         attempt.getQueueName(), null);
@@ -216,11 +216,14 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
       super(id, user, queue, users, context);
     }
 
+    /** The containers whose preemption is to be announced to the AM; null for none. */
+    public abstract Set<ContainerId> pullPreemptions();
+
     /** Rows of asks came back because a container that served them was lost. */
     public abstract void asksCameBack(List<ResourceRequest> rows);
 
     /** A live container was recovered. */
-    public abstract void recovered(LoomcardNode node, RMContainer container);
+    public abstract void recovered(SchedulerNode node, RMContainer container);
 
     @Override
     public final void recoverResourceRequestsForContainer(List<ResourceRequest> requests) {
@@ -232,7 +235,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
     public final void recoverContainer(SchedulerNode node, RMContainer container) {
       super.recoverContainer(node, container);
       if (container.getState() != RMContainerState.COMPLETED) {
-        recovered((LoomcardNode) node, container);
+        recovered(node, container);
       }
     }
   }

@@ -16,17 +16,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
-import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.state.LoomcardNode;
 
 /** What differs between the releases of Hadoop 3. This one is for 3.3. */
 final class HadoopRelease {
   private HadoopRelease() {
   }
 
-  static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue, String user,
-      Priority priority, boolean unmanaged) {
+  static <A extends SchedulerApplicationAttempt> SchedulerApplication<A> newApplication(
+      Queue queue, String user, Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority);
   }
 
@@ -39,7 +36,7 @@ final class HadoopRelease {
   }
 
   /** The labels under which nodes may be; the tracker itself does not tell in this release. */
-  static Collection<String> trackedLabels(ClusterNodeTracker<LoomcardNode> nodes,
+  static Collection<String> trackedLabels(ClusterNodeTracker<?> nodes,
       RMContext context) {
     Set<String> labels = new HashSet<>(context.getNodeLabelManager().getClusterNodeLabelNames());
     labels.add(RMNodeLabelsManager.NO_LABEL);
@@ -54,13 +51,13 @@ final class HadoopRelease {
     }
 
     /** A live container was recovered. */
-    public abstract void recovered(LoomcardNode node, RMContainer container);
+    public abstract void recovered(SchedulerNode node, RMContainer container);
 
     @Override
     public final void recoverContainer(SchedulerNode node, RMContainer container) {
       super.recoverContainer(node, container);
       if (container.getState() != RMContainerState.COMPLETED) {
-        recovered((LoomcardNode) node, container);
+        recovered(node, container);
       }
     }
   }

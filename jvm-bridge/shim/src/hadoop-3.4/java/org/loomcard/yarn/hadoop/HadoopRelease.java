@@ -12,17 +12,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
-import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.state.LoomcardNode;
 
 /** What differs between the releases of Hadoop 3. This one is for 3.4 and 3.5. */
 final class HadoopRelease {
   private HadoopRelease() {
   }
 
-  static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue, String user,
-      Priority priority, boolean unmanaged) {
+  static <A extends SchedulerApplicationAttempt> SchedulerApplication<A> newApplication(
+      Queue queue, String user, Priority priority, boolean unmanaged) {
     return new SchedulerApplication<>(queue, user, priority, unmanaged);
   }
 
@@ -35,7 +32,7 @@ final class HadoopRelease {
   }
 
   /** The labels under which YARN's tracker has nodes, or had some. */
-  static Collection<String> trackedLabels(ClusterNodeTracker<LoomcardNode> nodes,
+  static Collection<String> trackedLabels(ClusterNodeTracker<?> nodes,
       RMContext context) {
     return nodes.getPartitions();
   }
@@ -48,13 +45,13 @@ final class HadoopRelease {
     }
 
     /** A live container was recovered. */
-    public abstract void recovered(LoomcardNode node, RMContainer container);
+    public abstract void recovered(SchedulerNode node, RMContainer container);
 
     @Override
     public final boolean recoverContainer(SchedulerNode node, RMContainer container) {
       boolean live = super.recoverContainer(node, container);
       if (live) {
-        recovered((LoomcardNode) node, container);
+        recovered(node, container);
       }
       return live;
     }

@@ -43,19 +43,19 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.ContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.state.LoomcardAttempt;
-import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * What differs between Hadoop lines, and nothing else: signatures that changed, and accessors that
  * were renamed. This one is for Hadoop 3, whose releases differ in {@link HadoopRelease}; another
  * line replaces both files and keeps the rest.
  */
-public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt, LoomcardNode> {
+public abstract class HadoopCompat<A extends SchedulerApplicationAttempt, N extends SchedulerNode>
+    extends AbstractYarnScheduler<A, N> {
   protected HadoopCompat(String name) {
     super(name);
   }
@@ -65,7 +65,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates);
 
-  /** Changes an application's priority, and tells {@code store} whether there is a change. */
+  /** Changes an application's priority; {@code store} writes it down. */
   protected abstract Priority changePriority(Priority priority, ApplicationId application,
       UserGroupInformation user, PriorityStore store) throws YarnException;
 
@@ -97,7 +97,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   protected final void placeApplications(UnaryOperator<String> path) {
     PlacementManager placement = rmContext.getQueuePlacementManager();
     if (placement != null) {
-      placement.updateRules(Collections.<PlacementRule>singletonList(new Canonical(path)));
+      placement.updateRules(Collections.<PlacementRule>singletonList(new QueuePathRule(path)));
     }
   }
 
@@ -107,7 +107,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Rounds asks of an application in {@code queue} up to what the cluster hands out. */
-  protected final void normalize(List<ResourceRequest> asks, String queue) {
+  public final void normalize(List<ResourceRequest> asks, String queue) {
     normalizeResourceRequests(asks, queue);
   }
 
@@ -125,9 +125,8 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
     return most == Long.MAX_VALUE ? -1 : most;
   }
 
-  public static SchedulerApplication<LoomcardAttempt> newApplication(LoomcardQueue queue,
-      String user,
-      Priority priority, boolean unmanaged) {
+  public static <A extends SchedulerApplicationAttempt> SchedulerApplication<A> newApplication(
+      Queue queue, String user, Priority priority, boolean unmanaged) {
     return HadoopRelease.newApplication(queue, user, priority, unmanaged);
   }
 
@@ -145,7 +144,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** The tokens come last: pulling containers of any kind is what makes them. */
-  protected static Allocation answer(LoomcardAttempt attempt, List<Container> containers,
+  public static Allocation allocation(Attempt attempt, List<Container> containers,
       Resource headroom, List<Container> increased, List<Container> decreased,
       List<Container> promoted, List<Container> demoted) {
     List<Container> previous = attempt.pullPreviousAttemptContainers();
@@ -155,7 +154,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Takes one container off an ask and keeps with it what is needed to ask again. */
-  public static void serve(AppSchedulingInfo asks, NodeType type, LoomcardNode node,
+  public static void serve(AppSchedulingInfo asks, NodeType type, SchedulerNode node,
       SchedulerRequestKey key,
       RMContainerImpl container) {
     container.setContainerRequest(asks.allocate(type, node, key, container));
@@ -167,7 +166,7 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** What was asked for with this container is not to be asked for again when it ends. */
-  public static void withdraw(RMContainer container) {
+  public static void clearRequest(RMContainer container) {
     ((RMContainerImpl) container).setContainerRequest(null);
   }
 
@@ -175,15 +174,15 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
    * The rows of an ask by host, rack and {@code *}; empty when it is gone. Live: read under the
    * write lock.
    */
-  public static Map<String, ResourceRequest> rows(LoomcardAttempt attempt,
+  public static Map<String, ResourceRequest> rows(SchedulerApplicationAttempt attempt,
       SchedulerRequestKey key) {
-    AppPlacementAllocator<LoomcardNode> allocator = attempt.getAppPlacementAllocator(key);
+    AppPlacementAllocator<SchedulerNode> allocator = attempt.getAppPlacementAllocator(key);
     return allocator == null ? Collections.<String, ResourceRequest>emptyMap()
         : allocator.getResourceRequests();
   }
 
   /** Drops whatever YARN keeps of an ask; nothing of it is outstanding. */
-  public static void dropRows(LoomcardAttempt attempt, SchedulerRequestKey key) {
+  public static void dropRows(SchedulerApplicationAttempt attempt, SchedulerRequestKey key) {
     attempt.getAppSchedulingInfo().removeAppPlacement(key);
   }
 
@@ -202,18 +201,19 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
    * Nodes have other labels now: YARN's tracker looks for a node that is lost under the label that
    * it has then, and fails where it did not hear of it.
    */
-  protected void followLabels() {
+  public final void updateTrackedLabels() {
     Map<String, Set<NodeId>> nodes = new HashMap<>();
     HadoopRelease.trackedLabels(nodeTracker, rmContext)
         .forEach(label -> nodes.put(label, new HashSet<>()));
-    for (LoomcardNode node : nodeTracker.getAllNodes()) {
+    for (N node : nodeTracker.getAllNodes()) {
       nodes.computeIfAbsent(node.getPartition(), label -> new HashSet<>()).add(node.getNodeID());
     }
     nodes.forEach(nodeTracker::updateNodesPerPartition);
   }
 
   /** The line in the audit log that operators look for. */
-  public static void audit(String operation, LoomcardAttempt attempt, Container container) {
+  public static void audit(String operation, SchedulerApplicationAttempt attempt,
+      Container container) {
     RMAuditLogger.logSuccess(attempt.getUser(), operation, "SchedulerApp",
         attempt.getApplicationId(),
         container.getId(), container.getResource(), attempt.getQueueName(), null);
@@ -250,10 +250,10 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
   }
 
   /** Names queues by their paths. */
-  private static final class Canonical extends PlacementRule {
+  private static final class QueuePathRule extends PlacementRule {
     private final UnaryOperator<String> path;
 
-    private Canonical(UnaryOperator<String> path) {
+    private QueuePathRule(UnaryOperator<String> path) {
       this.path = path;
     }
 
@@ -276,6 +276,9 @@ public abstract class HadoopCompat extends AbstractYarnScheduler<LoomcardAttempt
         RMContext context) {
       super(id, user, queue, users, context);
     }
+
+    /** The containers whose preemption is to be announced to the AM; null for none. */
+    public abstract Set<ContainerId> pullPreemptions();
 
     /** Rows of asks came back because a container that served them was lost. */
     public abstract void asksCameBack(List<ResourceRequest> rows);

@@ -20,7 +20,7 @@ public final class SharedLabels {
     try {
       return !labels.isExclusiveNodeLabel(label);
     } catch (IOException e) {
-      return false; // the cluster has no such label any more; its nodes are told so next
+      return false; // the cluster has no such label any more; an event will change its nodes
     }
   }
 }

@@ -8,12 +8,12 @@ import java.util.List;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
-import org.loomcard.yarn.policyconfig.LocalKeeper;
+import org.loomcard.yarn.policyconfig.LocalStateStore;
 import org.loomcard.yarn.policyconfig.PolicyConfigStore;
 import org.loomcard.yarn.policyconfig.StateFolder;
-import org.loomcard.yarn.policyconfig.StateKeeper;
-import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.policyconfig.StateStore;
 import org.loomcard.yarn.process.PolicyProcess;
+import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.rounds.SchedulerState;
 import org.loomcard.yarn.swap.ConfigSwap;
 import org.loomcard.yarn.swap.ConfigSwapResult;
@@ -23,68 +23,74 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bridge as the scheduler uses it: {@link #load} the set-up, {@link #start}, {@link #signal}
- * what happened, {@link #swap} set-ups, {@link #stop}. None of its threads is ever waited for by
- * YARN's, but in {@link #swap} and {@link #refresh}, which admin calls use, with a deadline.
+ * The bridge as the scheduler uses it: {@link #load} the policy configuration, {@link #start},
+ * {@link #signal} what happened, {@link #swap} policy configurations, {@link #stop}. None of its
+ * threads is ever waited for by YARN's, but in {@link #swap} and {@link #refresh}, which admin
+ * calls use, with a deadline.
  */
-public final class Bridge {
+public final class Bridge implements RoundDriver {
   private static final Logger LOG = LoggerFactory.getLogger(Bridge.class);
   private final BridgeConfig config;
   private final EngineClock clock;
-  private final SchedulerState books;
-  private final PolicyLauncher launcher;
+  private final SchedulerState scheduler;
+  private final RunningPolicy.Launcher launcher;
   private final Handshake handshake;
   private final PolicyConfigStore store;
+  /** YARN's own tests expect decisions at a node's heartbeat and at no other time. */
+  private final boolean onHeartbeatsOnly;
   /** Null until {@link #load}: an administrator may call before. */
   private volatile RoundLoop loop;
 
   /** @param launcher how policies are started; {@link #python} for the real ones */
-  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState books,
-      PolicyLauncher launcher, Handshake handshake) {
-    this(config, clock, books, launcher, handshake, new LocalKeeper(config.stateDir));
+  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
+      RunningPolicy.Launcher launcher, Handshake handshake) {
+    this(config, clock, scheduler, launcher, handshake, new LocalStateStore(config.stateDir));
   }
 
-  /** @param keeper where the applied configuration and the policies' saved parts are kept */
-  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState books,
-      PolicyLauncher launcher, Handshake handshake, StateKeeper keeper) {
+  /** @param store where the applied configuration and the policies' saved parts are kept */
+  public Bridge(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
+      RunningPolicy.Launcher launcher, Handshake handshake, StateStore store) {
     this.config = config;
     this.clock = clock;
-    this.books = books;
+    this.scheduler = scheduler;
     this.launcher = launcher;
     this.handshake = handshake;
-    this.store = new PolicyConfigStore(config, keeper);
+    this.onHeartbeatsOnly = config.inlineWaitMs > 0;
+    this.store = new PolicyConfigStore(config, store);
   }
 
   /** Starts policy processes with the Python of the settings. */
-  public static PolicyLauncher python(BridgeConfig config) {
+  public static RunningPolicy.Launcher python(BridgeConfig config) {
     return new PolicyProcess.Launcher(config, "-P", "-m", "loomcard.bridge.process");
   }
 
   /**
-   * Loads the set-up to start with and applies it to the books. Once, before {@link #start}; needs
-   * no Python.
+   * Loads the policy configuration to start with and applies it to the scheduler's state. Once,
+   * before {@link #start}; needs no Python.
    *
-   * @throws IOException when there is no set-up, or it cannot be read
+   * @throws IOException when there is no policy configuration, or it cannot be read
    */
-  public AppliedConfig load() throws IOException {
+  @Override
+  public void load() throws IOException {
     StateFolder.prepare(config.stateDir);
     AppliedConfig first = store.load();
     try {
-      books.apply(first.setup, first.version);
+      scheduler.apply(first.policyConfig, first.version);
     } catch (ConfigRefusedException e) {
       throw new IOException(e.getMessage(), e);
     }
     LOG.info("Starting with {}", first);
-    loop = new RoundLoop(config, clock, books, store, first, launcher, handshake);
-    return first;
+    loop = new RoundLoop(config, clock, scheduler, store, first, launcher, handshake);
   }
 
   /** Starts the policy process and the rounds. */
+  @Override
   public void start() {
     loop.start();
   }
 
   /** Ends the rounds and the policy process. */
+  @Override
   public void stop() throws InterruptedException {
     if (loop != null) {
       loop.stop();
@@ -96,23 +102,25 @@ public final class Bridge {
    * Something happened that the policy should see. From any thread; costs next to nothing. Before
    * {@link #load} it does nothing: the first round sees everything.
    */
+  @Override
   public void signal() {
     RoundLoop running = loop;
-    if (running != null) {
+    if (running != null && !onHeartbeatsOnly) {
       running.signal();
     }
   }
 
   /** As {@link #signal}, where an AM asked for something and waits for it. */
+  @Override
   public void signalDemand() {
     RoundLoop running = loop;
-    if (running != null) {
+    if (running != null && !onHeartbeatsOnly) {
       running.signalDemand();
     }
   }
 
   /**
-   * Replaces the set-up by what {@code yaml} says; waits for it, at most so long.
+   * Replaces the policy configuration by what {@code yaml} says; waits for it, at most so long.
    *
    * @param name the file's name, for messages
    */
@@ -128,14 +136,14 @@ public final class Bridge {
   public ConfigSwapResult swap(String yaml, String name, String user, long deadlineMs) {
     ConfigSwapResult result = ask(new ConfigSwap(yaml, name, user, deadlineMs));
     if (!result.isApplied()) {
-      LOG.warn("The set-up {} was not applied: {}", name, result);
+      LOG.warn("The policy configuration {} was not applied: {}", name, result);
     }
     return result;
   }
 
   /**
-   * What {@link #swap} would come to: compiled in a process of its own, checked by the books, its
-   * first round tried on an empty cluster. Nothing is changed or kept.
+   * What {@link #swap} would come to: compiled in a process of its own, checked by the scheduler's
+   * state, its first round tried on an empty cluster. Nothing is changed or kept.
    */
   public ConfigSwapResult dryRun(String yaml, String name, long deadlineMs) {
     return ask(new ConfigSwap(yaml, name, null, deadlineMs, true));
@@ -161,6 +169,7 @@ public final class Bridge {
   }
 
   /** Swaps to what the configured policy file says now, for {@code user}; for refreshQueues. */
+  @Override
   public ConfigSwapResult refresh(String user) {
     File file = config.policyFile;
     if (file == null) {
@@ -188,7 +197,8 @@ public final class Bridge {
    *
    * @return false: not within {@code ms}
    */
-  public boolean awaitQuiet(long ms) throws InterruptedException {
-    return loop.awaitQuiet(ms);
+  @Override
+  public boolean awaitDecisions(long ms) throws InterruptedException {
+    return loop.awaitDecisions(ms);
   }
 }

@@ -9,19 +9,19 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.PolicyConfigStore;
 import org.loomcard.yarn.process.Breaker;
 import org.loomcard.yarn.process.PolicyFailureException;
-import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.process.Supervisor;
 import org.loomcard.yarn.process.Watchdog;
 import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.rounds.OverdueFallback;
 import org.loomcard.yarn.rounds.PolicyRounds;
-import org.loomcard.yarn.rounds.RoundEnd;
+import org.loomcard.yarn.rounds.RoundResult;
 import org.loomcard.yarn.rounds.SchedulerState;
-import org.loomcard.yarn.rounds.Standby;
 import org.loomcard.yarn.swap.ConfigSwap;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.swap.DryRun;
-import org.loomcard.yarn.swap.SwapCourse;
-import org.loomcard.yarn.swap.SwapDesk;
+import org.loomcard.yarn.swap.SwapExecution;
+import org.loomcard.yarn.swap.SwapPreparation;
 import org.loomcard.yarn.swap.SwapTrial;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
@@ -29,9 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The round thread. It alone touches the books for the policy: rounds while the policy answers, the
- * fallback while there is none, the trial of a new configuration between rounds. While it waits for
- * something else for too long, {@link Standby} has the books.
+ * The round thread. It alone touches the scheduler's state for the policy: rounds while the policy
+ * answers, the fallback while there is none, the trial of a new configuration between rounds. While
+ * it waits for something else for too long, {@link OverdueFallback} has the scheduler's state.
  */
 final class RoundLoop implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
@@ -39,76 +39,77 @@ final class RoundLoop implements Runnable {
   private static final long FALLBACK_MS = 200;
   private final BridgeConfig config;
   private final EngineClock clock;
-  private final SchedulerState books;
+  private final SchedulerState scheduler;
   private final PolicyConfigStore store;
   private final Watchdog watchdog = new Watchdog();
   private final BridgeCounters counters = new BridgeCounters();
   private final Breaker breaker;
-  private final RoundThrottle pace;
-  private final Standby standby;
+  private final RoundThrottle throttle;
+  private final OverdueFallback overdueFallback;
   private final Supervisor supervisor;
-  private final SwapDesk swaps;
+  private final SwapPreparation swaps;
   private final PolicyRounds rounds;
-  private final SwapCourse swapping;
+  private final SwapExecution swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
-  private final RoundBarrier quiet = new RoundBarrier();
+  private final RoundBarrier barrier = new RoundBarrier();
   private final AtomicReference<Map<String, String>> unwritten = new AtomicReference<>();
   private volatile Supervisor.Started current;
+  private final BridgeMode mode;
   private boolean served;
   private long graceEndMs;
   private volatile AppliedConfig applied;
-  private volatile BridgeStatus.State state = BridgeStatus.State.STARTING;
-  private volatile long sinceMs;
-  private volatile String lastFailure = "";
-  private volatile String process = "starting";
 
-  RoundLoop(BridgeConfig config, EngineClock clock, SchedulerState books, PolicyConfigStore store,
-      AppliedConfig applied, PolicyLauncher launcher, Handshake handshake) {
+  RoundLoop(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
+      PolicyConfigStore store, AppliedConfig applied, RunningPolicy.Launcher launcher,
+      Handshake handshake) {
     this.config = config;
     this.clock = clock;
-    this.books = books;
+    this.scheduler = scheduler;
     this.store = store;
     this.applied = applied;
+    this.mode = new BridgeMode(clock);
     this.breaker = new Breaker(config);
-    this.pace = new RoundThrottle(config.roundHoldMs);
-    this.standby = new Standby(books, counters, this::overdue);
-    this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker, pace::signal);
-    this.swaps = new SwapDesk(supervisor, watchdog, new DryRun(config, books, watchdog,
-        handshake.resourceTypes()), this::applied, pace::signal);
-    this.rounds = new PolicyRounds(config, clock, books, watchdog, standby, counters);
-    this.swapping = new SwapCourse(new SwapTrial(books, store, rounds, supervisor, pace::signal),
-        supervisor, counters, new Seats());
+    this.throttle = new RoundThrottle(config.roundHoldMs);
+    this.overdueFallback = new OverdueFallback(scheduler, counters, this::overdue);
+    this.supervisor = new Supervisor(config, launcher, handshake, watchdog, breaker,
+        throttle::signal);
+    this.swaps = new SwapPreparation(supervisor, watchdog, new DryRun(config, scheduler, watchdog,
+        handshake.resourceTypes()), this::applied, throttle::signal);
+    this.rounds = new PolicyRounds(config, clock, scheduler, watchdog, overdueFallback, counters);
+    this.swapping =
+        new SwapExecution(new SwapTrial(scheduler, store, rounds, supervisor, throttle::signal),
+        supervisor, counters, new SwapHooks());
     thread.setDaemon(true);
   }
 
   void start() {
-    sinceMs = clock.nowMs();
-    graceEndMs = sinceMs + config.startGraceMs;
+    mode.start();
+    graceEndMs = mode.sinceMs() + config.startGraceMs;
     rounds.saved().putAll(store.loadSaved());
     supervisor.startAfter(0);
-    standby.start();
+    overdueFallback.start();
     swaps.start();
     thread.start();
   }
 
   void stop() throws InterruptedException {
-    turn(BridgeStatus.State.STOPPED);
-    pace.signal();
+    mode.set(BridgeStatus.State.STOPPED);
+    throttle.signal();
     swaps.stop();
     supervisor.stop();
     thread.join(TimeUnit.SECONDS.toMillis(10));
-    standby.stop();
+    overdueFallback.stop();
     watchdog.stop();
   }
 
   /** Something happened that the policy should see. From any thread; costs an increment. */
   void signal() {
-    pace.signal();
+    throttle.signal();
   }
 
   /** An AM asked for something. From any thread. */
   void signalDemand() {
-    pace.signalDemand();
+    throttle.signalDemand();
   }
 
   AppliedConfig applied() {
@@ -116,9 +117,10 @@ final class RoundLoop implements Runnable {
   }
 
   BridgeStatus status() {
-    String failure = lastFailure.isEmpty() ? supervisor.lastFailure() : lastFailure;
-    return new BridgeStatus(state, sinceMs, applied, counters, failure, process, rounds.reports(),
-        rounds.waits(), rounds.faults());
+    String failure = mode.lastFailure().isEmpty() ? supervisor.lastFailure()
+        : mode.lastFailure();
+    return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
+        mode.process(), rounds.reports(), rounds.waits(), rounds.faults());
   }
 
   ConfigSwapResult swap(ConfigSwap swap) {
@@ -126,13 +128,13 @@ final class RoundLoop implements Runnable {
   }
 
   /** Waits until all that happened before this call has been dealt with; false: not in time. */
-  boolean awaitQuiet(long ms) throws InterruptedException {
-    return quiet.await(ms, pace::signal);
+  boolean awaitDecisions(long ms) throws InterruptedException {
+    return barrier.await(ms, throttle::signal);
   }
 
   @Override
   public void run() {
-    while (state != BridgeStatus.State.STOPPED) {
+    while (!mode.is(BridgeStatus.State.STOPPED)) {
       try {
         turnOnce();
       } catch (Throwable e) { // without this thread nobody schedules: whatever it is, go on
@@ -143,28 +145,28 @@ final class RoundLoop implements Runnable {
   }
 
   private void turnOnce() {
-    long ticket = quiet.ticket();
-    pace.take();
+    long ticket = barrier.ticket();
+    throttle.take();
     try {
       step();
     } catch (RuntimeException | Error e) {
-      LOG.error("A round failed in the books; the policy gets a snapshot", e);
-      rounds.snapshotNext("the books failed: " + e);
+      LOG.error("A round failed in the scheduler's state; the policy gets a snapshot", e);
+      rounds.snapshotNext("the scheduler's state failed: " + e);
       if (breaker.bad() && current != null) {
-        fail("the books failed: " + e);
+        fail("the scheduler's state failed: " + e);
       } else if (current == null) {
-        pace.rest(Standby.PAUSE_MS); // what fails at once fills the log
+        throttle.rest(OverdueFallback.PAUSE_MS); // what fails at once fills the log
       }
     }
-    if (state != BridgeStatus.State.STARTING && !(current != null && rounds.isWanted())) {
-      quiet.reached(ticket);
+    if (!mode.is(BridgeStatus.State.STARTING) && !(current != null && rounds.isWanted())) {
+      barrier.reached(ticket);
     }
-    pace.await(waitMs());
+    throttle.await(waitMs());
   }
 
   /** YARN's own tests want decisions at a node's heartbeat and at no other time. */
   private boolean mayAct() {
-    return config.inlineWaitMs == 0 || quiet.isAsked();
+    return config.inlineWaitMs == 0 || barrier.isAsked();
   }
 
   private long waitMs() {
@@ -172,8 +174,8 @@ final class RoundLoop implements Runnable {
       return mayAct() && rounds.isWanted() ? 0
           : mayAct() ? rounds.toNextWakeUpMs(IDLE_MS) : IDLE_MS;
     }
-    return state == BridgeStatus.State.STARTING ? Math.max(0, graceEndMs - clock.nowMs())
-        : served && !books.isFallbackUnfinished() ? FALLBACK_MS : 0;
+    return mode.is(BridgeStatus.State.STARTING) ? Math.max(0, graceEndMs - clock.nowMs())
+        : served && !scheduler.isFallbackUnfinished() ? FALLBACK_MS : 0;
   }
 
   private void step() {
@@ -192,7 +194,7 @@ final class RoundLoop implements Runnable {
       serveWithout();
     } else if (mayAct() && rounds.isWanted()) {
       if (rounds.mayHold() && config.inlineWaitMs == 0) {
-        pace.hold(rounds.lastRecords(), books::hasDemand);
+        throttle.hold(rounds.lastRecords(), scheduler::hasDemand);
       }
       round();
     }
@@ -203,7 +205,7 @@ final class RoundLoop implements Runnable {
     counters.starts++;
     rounds.forgetFaults();
     rounds.snapshotNext(counters.starts == 1 ? "start" : "the policy process was started again");
-    if (state == BridgeStatus.State.FALLBACK) {
+    if (mode.is(BridgeStatus.State.FALLBACK)) {
       LOG.warn("The policy process is back; the fallback granted {} containers until now",
           counters.grantedByFallback());
     }
@@ -212,8 +214,8 @@ final class RoundLoop implements Runnable {
 
   private void round() {
     try {
-      RoundEnd end = rounds.run(current.policy(), swapping.inForce());
-      back();
+      RoundResult end = rounds.run(current.policy(), swapping.inForce());
+      mode.answered();
       if (end.bad == null) { // a fault is one queue's affair
         breaker.good();
       } else if (breaker.bad()) {
@@ -238,105 +240,84 @@ final class RoundLoop implements Runnable {
   private void fail(String reason) {
     Supervisor.Started gone = current;
     current = null;
-    if (state == BridgeStatus.State.STOPPED) {
+    if (mode.is(BridgeStatus.State.STOPPED)) {
       return;
     }
-    lastFailure = reason;
-    none();
+    mode.failed(reason);
+    serveByFallback();
     long waitMs = breaker.nextBackoffMs();
     LOG.warn("The FIFO in Java schedules now, since the policy failed: {}. The policy process is "
         + "started again in {} ms", reason, waitMs);
     supervisor.replace(gone, waitMs, traceback -> {
       if (!traceback.isEmpty()) {
-        lastFailure = reason + "\n" + traceback;
+        mode.failed(reason + "\n" + traceback);
         LOG.warn("The policy process says of its failure:\n{}", traceback);
       }
-      counters.failures++; // whoever sees it counted can read what it was
+      counters.failures++; // last: a reader of the count finds the reason
     });
   }
 
-  private void none() {
-    process = "none; being started again";
+  private void serveByFallback() {
     served = false;
-    turn(BridgeStatus.State.FALLBACK);
+    mode.fallback();
   }
 
   private void use(Supervisor.Started next) {
     current = next;
-    process = next.policy().describe();
-    if (state != BridgeStatus.State.UP) {
-      turn(BridgeStatus.State.UP);
-    }
+    mode.up(next.policy().describe());
   }
 
   private void serveWithout() {
-    if (state == BridgeStatus.State.STARTING) {
+    if (mode.is(BridgeStatus.State.STARTING)) {
       if (clock.nowMs() < graceEndMs) {
         return;
       }
       LOG.warn("The FIFO in Java schedules now: no policy process was ready within {} ms. {}",
           config.startGraceMs, supervisor.lastFailure());
-      turn(BridgeStatus.State.FALLBACK);
+      mode.set(BridgeStatus.State.FALLBACK);
     }
-    standby.served();
-    // First forget, then serve: news that comes meanwhile asks for another round.
-    books.clearNews();
-    counters.countFallback(books.fallbackRound());
-    if (served && !books.isFallbackUnfinished()) {
-      pace.rest(Standby.PAUSE_MS); // others want YARN's lock too
+    overdueFallback.served();
+    // First forget, then serve: an event that comes meanwhile asks for another round.
+    scheduler.clearPendingEvents();
+    counters.countFallback(scheduler.fallbackRound());
+    if (served && !scheduler.isFallbackUnfinished()) {
+      throttle.rest(OverdueFallback.PAUSE_MS); // others want YARN's lock too
     }
     served = true;
   }
 
-  private synchronized void turn(BridgeStatus.State next) {
-    if (state != BridgeStatus.State.STOPPED) {
-      state = next;
-      sinceMs = clock.nowMs();
-    }
-  }
-
-  /** On the standby's thread. */
+  /** On the thread of the overdue fallback. */
   private synchronized void overdue() {
     counters.overdue++;
-    if (state == BridgeStatus.State.UP) {
-      turn(BridgeStatus.State.OVERDUE);
-      LOG.warn("The policy process has not answered for {} ms; the FIFO in Java schedules until it "
-          + "does", config.roundDeadlineMs);
-    }
-  }
-
-  private synchronized void back() {
-    if (state == BridgeStatus.State.OVERDUE) {
-      turn(BridgeStatus.State.UP);
-    }
+    mode.overdue(config.roundDeadlineMs);
   }
 
   /** What a swap asks of the loop. */
-  private final class Seats implements SwapCourse.Loop {
+  private final class SwapHooks implements SwapExecution.Loop {
     @Override
     public AppliedConfig applied() {
       return applied;
     }
 
     @Override
-    public void govern(AppliedConfig next) {
+    public void setApplied(AppliedConfig next) {
       applied = next;
     }
 
     @Override
-    public Supervisor.Started deciding() {
+    public Supervisor.Started current() {
       return current;
     }
 
     @Override
-    public void decide(Supervisor.Started next) {
-      use(next);
+    public void use(Supervisor.Started next) {
+      RoundLoop.this.use(next);
     }
 
     @Override
-    public void leave() {
+    public void dropCurrent() {
       current = null;
-      none();
+      serveByFallback();
     }
 
     @Override
@@ -346,12 +327,12 @@ final class RoundLoop implements Runnable {
 
     @Override
     public boolean isStopping() {
-      return state == BridgeStatus.State.STOPPED;
+      return mode.is(BridgeStatus.State.STOPPED);
     }
 
     @Override
     public void answered() {
-      back();
+      mode.answered();
     }
   }
 }

@@ -15,14 +15,14 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.LabelUse;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.state.LoomcardNode;
 
 /**
- * One container of one ask on one node, checked against the books as they stand. Made, checked and
- * carried out under the scheduler's write lock, without letting it go in between: what was checked
- * is what is booked.
+ * One container of one ask on one node, checked against the scheduler's state as they stand. Made,
+ * checked and carried out under the scheduler's write lock, without letting it go in between: what
+ * was checked is what is granted.
  */
 final class ContainerGrant {
   private final LoomcardAttempt attempt;
@@ -57,30 +57,30 @@ final class ContainerGrant {
   private String refusal(Resource room, boolean now) {
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     if (attempt.isStopped()) {
-      return Reasons.ATTEMPT_GONE;
+      return ReasonCodes.ATTEMPT_GONE;
     }
     if (any == null || any.getNumContainers() <= 0) {
-      return Reasons.ASK_GONE;
+      return ReasonCodes.ASK_GONE;
     }
     size(any);
     String asked = label(any);
     label = new LabelUse(node.getPartition(), asked);
     if (!asked.equals(label.label) && !(asked.isEmpty() && node.isShared())) {
-      return Reasons.LABEL;
+      return ReasonCodes.LABEL;
     }
     if (attempt.isPlaceBlacklisted(node.getNodeName())
         || attempt.isPlaceBlacklisted(node.getRackName())) {
-      return Reasons.BLACKLISTED;
+      return ReasonCodes.BLACKLISTED;
     }
     type = placement(any);
     if (type == null) {
-      return Reasons.LOCALITY;
+      return ReasonCodes.LOCALITY;
     }
     if (!Resources.fitsIn(size, room)) {
-      return Reasons.NODE_FULL;
+      return ReasonCodes.NODE_FULL;
     }
-    if (now && node.isKeptFrom(attempt, key, amounts)) {
-      return Reasons.HELD;
+    if (now && node.isHeldForOther(attempt, key, amounts)) {
+      return ReasonCodes.HELD;
     }
     return attempt.loomcardQueue().refusal(attempt.getUser(), amounts, isAm, asked);
   }

@@ -24,8 +24,8 @@ import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * Serves the asks by which an AM lets a running container grow, or promotes an opportunistic one.
- * YARN books these as a second, short-lived container on the same node, which takes the room until
- * the AM fetches the change. The policy is told the outcome: a container of another size, or a new
+ * YARN enters these as a second, short-lived container on the same node, which takes the room until
+ * the AM fetches the change. The policy is sent the outcome: a container of another size, or a new
  * one.
  *
  * <p>Changes get their turn one after the other. What its node has no room for is passed over
@@ -36,7 +36,7 @@ public final class ContainerResizes {
   /** Tries under one hold of the lock: few enough that heartbeats get their turn in between. */
   public static final int SLICE = 32;
   public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final PlanCommitter committer;
   private final Lock writeLock;
   private final LongSupplier nanoTime;
@@ -47,15 +47,15 @@ public final class ContainerResizes {
   private volatile boolean fresh;
   /** How many changes are yet to be looked at since anything happened that may have made room. */
   private volatile int left;
-  /** How many news there had been when the last look began, and those that it wrote itself. */
+  /** How many events there were when the last look began, with those that it wrote itself. */
   private volatile long seen;
   private int looked;
   private long endNanos;
 
   /** @param writeLock the scheduler's */
-  public ContainerResizes(ClusterState ledger, PlanCommitter committer, Lock writeLock,
+  public ContainerResizes(ClusterState cluster, PlanCommitter committer, Lock writeLock,
       LongSupplier nanoTime) {
-    this.ledger = ledger;
+    this.cluster = cluster;
     this.committer = committer;
     this.writeLock = writeLock;
     this.nanoTime = nanoTime;
@@ -74,7 +74,7 @@ public final class ContainerResizes {
   private void replaced(LoomcardAttempt attempt, List<UpdateContainerRequest> requests) {
     for (UpdateContainerRequest request : requests) {
       RMContainer container = attempt.getRMContainer(request.getContainerId());
-      LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+      LoomcardNode node = container == null ? null : cluster.node(container.getNodeId());
       if (node != null && attempt.getOutstandingAsksCount(key(container)) > 0) {
         attempt.loomcardQueue().getMetrics().releaseResources(node.getPartition(),
             attempt.getUser(), 1,
@@ -107,7 +107,7 @@ public final class ContainerResizes {
   }
 
   /** Whether some change was asked for since the last round, or did not get its turn in it. */
-  public boolean areNews() {
+  public boolean hasPending() {
     return fresh || left > 0;
   }
 
@@ -118,31 +118,31 @@ public final class ContainerResizes {
 
   /** Serves what fits, as far as the time goes. The caller holds no lock of YARN's. */
   public synchronized void serve() {
-    seen = ledger.news().written(); // first: a node's room is free before that is news
+    seen = cluster.events().written(); // first: a node's room is free before its event
     looked = 0;
     endNanos = nanoTime.getAsLong() + BUDGET_NANOS;
-    if (fresh || left == 0 || !ledger.news().isEmpty()) {
+    if (fresh || left == 0 || !cluster.events().isEmpty()) {
       fresh = false;
       left = outstanding.size();
     }
     while (toNextCandidate()) {
       writeLock.lock();
-      long before = ledger.news().written();
+      long before = cluster.events().written();
       try {
         serveSlice();
       } finally {
-        seen += ledger.news().written() - before; // nobody else writes meanwhile
+        seen += cluster.events().written() - before; // nobody else writes meanwhile
         writeLock.unlock();
       }
     }
   }
 
   /**
-   * The news are about to be told, under the write lock. What was written since the look began may
-   * have made room, and nobody would look for it again: that is done in another round.
+   * The events are about to be sent, under the write lock. What was written since the look began
+   * may have made room, and nobody would look for it again: that is done in another round.
    */
-  void newsGo() {
-    if (ledger.news().written() != seen && !outstanding.isEmpty()) {
+  void eventsSent() {
+    if (cluster.events().written() != seen && !outstanding.isEmpty()) {
       fresh = true;
     }
   }
@@ -177,7 +177,7 @@ public final class ContainerResizes {
   private boolean mayFit(ContainerId id) {
     LoomcardAttempt attempt = outstanding.get(id);
     RMContainer container = attempt == null ? null : attempt.getRMContainer(id);
-    LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+    LoomcardNode node = container == null ? null : cluster.node(container.getNodeId());
     if (node == null || attempt.isStopped()) {
       return true;
     }
@@ -210,7 +210,7 @@ public final class ContainerResizes {
   /** Returns whether nothing of the change is outstanding any more. */
   private boolean serve(LoomcardAttempt attempt, ContainerId id) {
     RMContainer container = attempt.getRMContainer(id);
-    LoomcardNode node = container == null ? null : ledger.node(container.getNodeId());
+    LoomcardNode node = container == null ? null : cluster.node(container.getNodeId());
     if (node == null || attempt.isStopped()) {
       return true;
     }
@@ -224,9 +224,9 @@ public final class ContainerResizes {
       return false;
     }
     if (grows) {
-      ledger.containerGrew(id, more);
+      cluster.containerGrew(id, more);
     } else {
-      ledger.containerPromoted(attempt, node, container);
+      cluster.containerPromoted(attempt, node, container);
     }
     return true;
   }
@@ -240,7 +240,7 @@ public final class ContainerResizes {
 
   /**
    * The AM has fetched changes by which containers shrank, or became opportunistic. The policy is
-   * told when their room is free.
+   * sent it when their room is free.
    */
   public void shrunk(LoomcardAttempt attempt, List<Container> decreased, List<Container> demoted) {
     settle(attempt, decreased);

@@ -12,11 +12,11 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.commit.NodesWithRoom.Partition;
-import org.loomcard.yarn.commit.NodesWithRoom.Place;
-import org.loomcard.yarn.commit.NodesWithRoom.Sizes;
+import org.loomcard.yarn.commit.FitIndex.ExhaustedShapes;
+import org.loomcard.yarn.commit.FitIndex.FreeNode;
+import org.loomcard.yarn.commit.FitIndex.Partition;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.state.LoomcardAttempt;
@@ -35,7 +35,7 @@ public final class FifoFallback {
   public static final int SLICE = 32;
   public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final PlanCommitter committer;
   private final Resource least;
   private final Lock writeLock;
@@ -52,9 +52,9 @@ public final class FifoFallback {
    * @param least nodes with less room than this are passed over
    * @param writeLock the scheduler's
    */
-  public FifoFallback(ClusterState ledger, PlanCommitter committer, Resource least, Lock writeLock,
+  public FifoFallback(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
       LongSupplier nanoTime) {
-    this.ledger = ledger;
+    this.cluster = cluster;
     this.committer = committer;
     this.least = least;
     this.writeLock = writeLock;
@@ -75,10 +75,10 @@ public final class FifoFallback {
     long begin = nanoTime.getAsLong();
     endNanos = begin + BUDGET_NANOS;
     int granted = 0;
-    NodesWithRoom nodes = new NodesWithRoom(ledger.nodes(), least);
+    FitIndex nodes = new FitIndex(cluster.nodes(), least);
     unfinished = false;
     if (!nodes.isEmpty()) {
-      for (LoomcardApplication next : ledger.applications()) {
+      for (LoomcardApplication next : cluster.applications()) {
         if (next.number() < application) {
           continue;
         }
@@ -109,7 +109,7 @@ public final class FifoFallback {
     return nanoTime.getAsLong() - endNanos >= 0;
   }
 
-  private int serve(LoomcardApplication next, NodesWithRoom nodes) {
+  private int serve(LoomcardApplication next, FitIndex nodes) {
     LoomcardAttempt attempt = next.attempt();
     if (attempt == null || attempt.isStopped()) {
       return 0;
@@ -119,7 +119,7 @@ public final class FifoFallback {
       served = null;
     }
     int granted = 0;
-    Map<Partition, Sizes> nowhere = new HashMap<>();
+    Map<Partition, ExhaustedShapes> nowhere = new HashMap<>();
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       if (key.getContainerToUpdate() != null || served != null && key.compareTo(served) <= 0) {
         continue;
@@ -137,8 +137,8 @@ public final class FifoFallback {
     return granted;
   }
 
-  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, NodesWithRoom nodes,
-      Map<Partition, Sizes> nowhere) {
+  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, FitIndex nodes,
+      Map<Partition, ExhaustedShapes> nowhere) {
     ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
     if (any == null) {
       return 0;
@@ -161,13 +161,13 @@ public final class FifoFallback {
   }
 
   private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
-      Partition partition, Map<Partition, Sizes> nowhere) {
+      Partition partition, Map<Partition, ExhaustedShapes> nowhere) {
     Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     if (any == null || any.getNumContainers() <= 0) {
       return 0;
     }
-    Sizes own = nowhere.get(partition);
+    ExhaustedShapes own = nowhere.get(partition);
     if (own != null && own.cover(size)) {
       return 0;
     }
@@ -175,7 +175,7 @@ public final class FifoFallback {
     search.run();
     if (search.isExhausted() && any.getRelaxLocality()) {
       if (search.wasForbidden) {
-        nowhere.computeIfAbsent(partition, p -> new Sizes()).add(size);
+        nowhere.computeIfAbsent(partition, p -> new ExhaustedShapes()).add(size);
       } else {
         partition.fitsNowhere(size);
       }
@@ -184,13 +184,13 @@ public final class FifoFallback {
   }
 
   /** The nodes that the ask may use: its hosts, then its racks, then all when it allows them. */
-  private static List<Place> near(Map<String, ResourceRequest> rows, ResourceRequest any,
+  private static List<FreeNode> near(Map<String, ResourceRequest> rows, ResourceRequest any,
       Partition partition) {
     if (rows.size() <= 1) {
       return partition.all();
     }
-    List<Place> hosts = new ArrayList<>();
-    List<Place> racks = new ArrayList<>();
+    List<FreeNode> hosts = new ArrayList<>();
+    List<FreeNode> racks = new ArrayList<>();
     for (ResourceRequest row : rows.values()) {
       String name = row.getResourceName();
       if (row == any || row.getNumContainers() <= 0) {
@@ -214,7 +214,7 @@ public final class FifoFallback {
     private final LoomcardAttempt attempt;
     private final SchedulerRequestKey key;
     private final long[] size;
-    private final List<Place> places;
+    private final List<FreeNode> places;
     private int at;
     private int granted;
     private boolean done;
@@ -222,7 +222,7 @@ public final class FifoFallback {
     private boolean wasForbidden;
 
     private Search(LoomcardAttempt attempt, SchedulerRequestKey key, long[] size,
-        List<Place> places) {
+        List<FreeNode> places) {
       this.attempt = attempt;
       this.key = key;
       this.size = size;
@@ -256,7 +256,7 @@ public final class FifoFallback {
       return at < places.size();
     }
 
-    private boolean isCandidate(Place place) {
+    private boolean isCandidate(FreeNode place) {
       if (!place.mayFit(size)) {
         return false;
       }
@@ -268,7 +268,7 @@ public final class FifoFallback {
 
     private void grantSlice() {
       for (int i = 0; i < SLICE && at < places.size() && !done; i++) {
-        Place place = places.get(at);
+        FreeNode place = places.get(at);
         if (!place.mayFit(size)) {
           at++;
           continue;
@@ -283,17 +283,17 @@ public final class FifoFallback {
       }
     }
 
-    private void refused(Place place, String reason) {
+    private void refused(FreeNode place, String reason) {
       switch (reason) {
-        case Reasons.NODE_FULL:
-        case Reasons.NODE_GONE:
+        case ReasonCodes.NODE_FULL:
+        case ReasonCodes.NODE_GONE:
           place.readAgain();
           at++;
           break;
-        case Reasons.HELD:
-        case Reasons.LABEL:
-        case Reasons.BLACKLISTED:
-        case Reasons.LOCALITY:
+        case ReasonCodes.HELD:
+        case ReasonCodes.LABEL:
+        case ReasonCodes.BLACKLISTED:
+        case ReasonCodes.LOCALITY:
           wasForbidden = true;
           at++;
           break;

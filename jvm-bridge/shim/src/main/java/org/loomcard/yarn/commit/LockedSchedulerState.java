@@ -8,7 +8,7 @@ import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.queues.QueueTree;
-import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
 import org.loomcard.yarn.state.ClusterState;
@@ -17,11 +17,11 @@ import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * YARN's books as the rounds see them; every method takes the scheduler's write lock for what it
+ * YARN's state as the rounds see them; every method takes the scheduler's write lock for what it
  * reads or changes.
  */
 public final class LockedSchedulerState implements SchedulerState {
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final QueueTree tree;
   private final PlanCommitter committer;
   private final FifoFallback fallback;
@@ -35,10 +35,10 @@ public final class LockedSchedulerState implements SchedulerState {
   /**
    * @param ready whether containers may be granted yet: not in the first seconds after a recovery
    */
-  public LockedSchedulerState(ClusterState ledger, QueueTree tree, PlanCommitter committer,
+  public LockedSchedulerState(ClusterState cluster, QueueTree tree, PlanCommitter committer,
       FifoFallback fallback, ContainerResizes resizes,
       Lock writeLock, BooleanSupplier ready) {
-    this.ledger = ledger;
+    this.cluster = cluster;
     this.tree = tree;
     this.committer = committer;
     this.fallback = fallback;
@@ -48,13 +48,13 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   @Override
-  public boolean hasNews() {
-    return ready.getAsBoolean() && (resizes.areNews() || !ledger.news().isEmpty());
+  public boolean hasPendingEvents() {
+    return ready.getAsBoolean() && (resizes.hasPending() || !cluster.events().isEmpty());
   }
 
   @Override
   public boolean hasDemand() {
-    return resizes.areNews() || ledger.hasDemand();
+    return resizes.hasPending() || cluster.hasDemand();
   }
 
   @Override
@@ -67,12 +67,12 @@ public final class LockedSchedulerState implements SchedulerState {
     resizes.serve();
     writeLock.lock();
     try {
-      resizes.newsGo();
+      resizes.eventsSent();
       if (snapshot) {
-        ledger.writeSnapshot(out);
+        cluster.writeSnapshot(out);
       } else {
         writeOutcome(out);
-        ledger.writeNews(out);
+        cluster.writePendingEvents(out);
       }
       outcome = null;
       outcomeIsNews = false;
@@ -90,20 +90,20 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public CommitReport commit(PlanMessage plan, boolean late) {
-    String whyNot = late ? Reasons.LATE : ready.getAsBoolean() ? null : Reasons.STALE;
+    String whyNot = late ? ReasonCodes.LATE : ready.getAsBoolean() ? null : ReasonCodes.STALE;
     outcome = whyNot == null ? committer.commit(plan) : committer.refuse(plan, whyNot);
     outcomeIsNews = !outcome.refusals.isEmpty();
     if (!late) {
-      tellHeadroom(plan);
+      setPolicyHeadroom(plan);
     }
     return new CommitReport(outcome.granted, outcome.preempted, outcome.refused);
   }
 
-  private void tellHeadroom(PlanMessage plan) {
+  private void setPolicyHeadroom(PlanMessage plan) {
     for (PlanMessage.Headroom headroom : plan.headroom) {
-      LoomcardApplication application = ledger.application(headroom.application);
+      LoomcardApplication application = cluster.application(headroom.application);
       if (application != null) {
-        application.tellHeadroom(headroom.amounts);
+        application.setPolicyHeadroom(headroom.amounts);
       }
     }
   }
@@ -115,7 +115,7 @@ public final class LockedSchedulerState implements SchedulerState {
     }
     writeLock.lock();
     try {
-      ledger.holds().sweep(); // no batch does it meanwhile
+      cluster.holds().sweep(); // no batch does it meanwhile
     } finally {
       writeLock.unlock();
     }
@@ -129,18 +129,18 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   private void forgetHeadroom() {
-    for (LoomcardApplication application : ledger.applications()) {
-      application.tellHeadroom(null);
+    for (LoomcardApplication application : cluster.applications()) {
+      application.setPolicyHeadroom(null);
     }
   }
 
   @Override
-  public void apply(PolicyConfig setup, int version) throws ConfigRefusedException {
+  public void apply(PolicyConfig policyConfig, int version) throws ConfigRefusedException {
     writeLock.lock();
     try {
-      refuseIfInTheWay(setup);
-      tree.apply(setup);
-      ledger.holds().clear();
+      refuseIfInTheWay(policyConfig);
+      tree.apply(policyConfig);
+      cluster.holds().clear();
       forgetHeadroom();
     } finally {
       writeLock.unlock();
@@ -156,7 +156,7 @@ public final class LockedSchedulerState implements SchedulerState {
   public void beginTrial() {
     writeLock.lock();
     try {
-      gate.begin(tree.setup());
+      gate.begin(tree.policyConfig());
     } finally {
       writeLock.unlock();
     }
@@ -173,21 +173,21 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   @Override
-  public void check(PolicyConfig setup) throws ConfigRefusedException {
+  public void check(PolicyConfig policyConfig) throws ConfigRefusedException {
     writeLock.lock();
     try {
-      refuseIfInTheWay(setup);
+      refuseIfInTheWay(policyConfig);
     } finally {
       writeLock.unlock();
     }
   }
 
-  private void refuseIfInTheWay(PolicyConfig setup) throws ConfigRefusedException {
+  private void refuseIfInTheWay(PolicyConfig policyConfig) throws ConfigRefusedException {
     List<String> inTheWay = new ArrayList<>();
     List<String> queues = new ArrayList<>();
-    for (LoomcardApplication application : ledger.applications()) {
+    for (LoomcardApplication application : cluster.applications()) {
       String path = application.queue().path();
-      QueueSpec next = setup.queue(path);
+      QueueSpec next = policyConfig.queue(path);
       if (next == null || !next.leaf) {
         inTheWay.add(application.id().toString());
         if (!queues.contains(path)) {
@@ -196,7 +196,8 @@ public final class LockedSchedulerState implements SchedulerState {
       }
     }
     if (!inTheWay.isEmpty()) {
-      throw new ConfigRefusedException("The new set-up has no leaf queue " + String.join(", ",
+      throw new ConfigRefusedException("The new policy configuration has no leaf queue "
+          + String.join(", ",
           queues)
           + ", where applications live: " + String.join(", ", inTheWay)
           + ". Move or end them first.", inTheWay);
@@ -204,10 +205,10 @@ public final class LockedSchedulerState implements SchedulerState {
   }
 
   @Override
-  public void clearNews() {
+  public void clearPendingEvents() {
     writeLock.lock();
     try {
-      ledger.clearNews();
+      cluster.clearPendingEvents();
       forgetHeadroom();
       outcome = null;
       outcomeIsNews = false;

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.Lock;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.metrics.ShimMetrics;
-import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.ContainerEntry;
 import org.loomcard.yarn.state.LoomcardAttempt;
@@ -19,14 +19,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Carries out decisions: the only class that allocates or preempts. Each decision is checked again
- * under the scheduler's write lock against the books as they stand then, and refused with a reason
- * code if they have moved on.
+ * under the scheduler's write lock against the state as it is then, and refused with a reason code
+ * where it no longer holds.
  */
 public final class PlanCommitter {
   private static final Logger LOG = LoggerFactory.getLogger(PlanCommitter.class);
   /** Decisions under one hold of the lock: few enough that heartbeats get their turn in between. */
   private static final int SLICE = 128;
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final Lock writeLock;
   private final Preemption preemption;
   private final ShimMetrics metrics;
@@ -37,9 +37,9 @@ public final class PlanCommitter {
     void preempt(ContainerEntry container, long graceMs, String reason);
   }
 
-  public PlanCommitter(ClusterState ledger, Lock writeLock, Preemption preemption,
+  public PlanCommitter(ClusterState cluster, Lock writeLock, Preemption preemption,
       ShimMetrics metrics) {
-    this.ledger = ledger;
+    this.cluster = cluster;
     this.writeLock = writeLock;
     this.preemption = preemption;
     this.metrics = metrics;
@@ -76,7 +76,7 @@ public final class PlanCommitter {
   /** Carries out a plan, in order. Called without the lock. */
   Outcome commit(PlanMessage plan) {
     Outcome outcome = new Outcome(plan);
-    outcome.firstContainer = ledger.reserveContainerNumbers(wanted(plan));
+    outcome.firstContainer = cluster.reserveContainerNumbers(wanted(plan));
     List<PlanMessage.Decision> decisions = plan.decisions;
     for (int start = 0; start < decisions.size(); start += SLICE) {
       int end = Math.min(decisions.size(), start + SLICE);
@@ -89,7 +89,7 @@ public final class PlanCommitter {
         writeLock.unlock();
       }
     }
-    return told(plan, outcome);
+    return noteRefusals(plan, outcome);
   }
 
   /** Refuses a whole plan. */
@@ -98,16 +98,16 @@ public final class PlanCommitter {
     for (int i = 0; i < plan.decisions.size(); i++) {
       refuse(i, Math.max(1, count(plan.decisions.get(i))), reason, outcome);
     }
-    return told(plan, outcome);
+    return noteRefusals(plan, outcome);
   }
 
   /** The mirror took every decision for carried out, and the holds for what came of that. */
-  private Outcome told(PlanMessage plan, Outcome outcome) {
+  private Outcome noteRefusals(PlanMessage plan, Outcome outcome) {
     if (!outcome.refusals.isEmpty()) {
       writeLock.lock();
       try {
-        ledger.holds().refused(plan.decisions.stream()
-            .anyMatch(decision -> decision instanceof PlanMessage.Keep));
+        cluster.holds().refused(plan.decisions.stream()
+            .anyMatch(decision -> decision instanceof PlanMessage.Hold));
       } finally {
         writeLock.unlock();
       }
@@ -133,8 +133,8 @@ public final class PlanCommitter {
     } else if (decision instanceof PlanMessage.Preempt) {
       preempt(index, (PlanMessage.Preempt) decision, outcome);
     } else {
-      String reason = decision instanceof PlanMessage.Keep ? keep((PlanMessage.Keep) decision)
-          : release((PlanMessage.Release) decision);
+      String reason = decision instanceof PlanMessage.Hold ? keep((PlanMessage.Hold) decision)
+          : release((PlanMessage.ReleaseHold) decision);
       if (reason != null) {
         refuse(index, 1, reason, outcome);
       }
@@ -142,8 +142,8 @@ public final class PlanCommitter {
   }
 
   private void allocate(int index, PlanMessage.Allocate decision, Outcome outcome) {
-    LoomcardNode node = ledger.node(decision.node);
-    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    LoomcardNode node = cluster.node(decision.node);
+    LoomcardAttempt attempt = cluster.attempt(decision.attempt);
     String reason = missing(decision, node, attempt);
     if (reason != null) {
       refuse(index, Math.max(1, decision.count), reason, outcome);
@@ -151,7 +151,7 @@ public final class PlanCommitter {
     }
     SchedulerRequestKey key = keyOf(attempt, decision);
     if (key == null) {
-      refuse(index, decision.count, Reasons.ASK_GONE, outcome);
+      refuse(index, decision.count, ReasonCodes.ASK_GONE, outcome);
       return;
     }
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
@@ -159,46 +159,46 @@ public final class PlanCommitter {
       reason = grant.refusal();
       if (reason != null) {
         refuse(index, decision.count - done, reason, outcome);
-        attempt.retellAsk(key); // the refusal itself is what a round is for, after its pause
+        attempt.reportedAsks().sendAgain(key); // no round for it: the refusal brings one
         return;
       }
       RMContainer container = grant.carryOut();
-      ledger.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
+      cluster.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
           grant.isAm());
       outcome.granted(container);
       metrics.countPolicyGrant();
       LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
     }
     if (grant.isExhausted()) {
-      attempt.forgetAsk(key);
+      attempt.reportedAsks().forget(key);
     } else if (grant.hasLocalityRows()) {
-      attempt.retellAsk(key);
+      attempt.reportedAsks().sendAgain(key);
     }
   }
 
   private String missing(PlanMessage.Allocate decision, LoomcardNode node,
       LoomcardAttempt attempt) {
-    if (decision.count <= 0 || !ledger.wasNode(decision.node)
-        || !ledger.wasAttempt(decision.attempt)) {
-      return Reasons.INVALID;
+    if (decision.count <= 0 || !cluster.wasNode(decision.node)
+        || !cluster.wasAttempt(decision.attempt)) {
+      return ReasonCodes.INVALID;
     }
     if (node == null) {
-      return Reasons.NODE_GONE;
+      return ReasonCodes.NODE_GONE;
     }
-    return attempt == null ? Reasons.ATTEMPT_GONE : null;
+    return attempt == null ? ReasonCodes.ATTEMPT_GONE : null;
   }
 
   /** The key of the ask as the policy knows it; null when it is gone. */
   private static SchedulerRequestKey keyOf(LoomcardAttempt attempt,
       PlanMessage.AskDecision decision) {
-    return attempt.askTold(decision.priority, decision.allocationRequestId);
+    return attempt.reportedAsks().key(decision.priority, decision.allocationRequestId);
   }
 
   private void preempt(int index, PlanMessage.Preempt decision, Outcome outcome) {
-    ContainerEntry container = ledger.container(decision.container);
+    ContainerEntry container = cluster.container(decision.container);
     if (container == null || container.isEnding()) {
-      boolean known = decision.graceMs >= 0 && ledger.wasContainer(decision.container);
-      refuse(index, 1, known ? Reasons.STALE : Reasons.INVALID, outcome);
+      boolean known = decision.graceMs >= 0 && cluster.wasContainer(decision.container);
+      refuse(index, 1, known ? ReasonCodes.STALE : ReasonCodes.INVALID, outcome);
       return;
     }
     preemption.preempt(container, decision.graceMs, decision.reason);
@@ -206,37 +206,37 @@ public final class PlanCommitter {
     metrics.countPreemption();
   }
 
-  private String keep(PlanMessage.Keep decision) {
-    if (!ledger.wasNode(decision.node) || !ledger.wasAttempt(decision.attempt)) {
-      return Reasons.INVALID;
+  private String keep(PlanMessage.Hold decision) {
+    if (!cluster.wasNode(decision.node) || !cluster.wasAttempt(decision.attempt)) {
+      return ReasonCodes.INVALID;
     }
-    LoomcardNode node = ledger.node(decision.node);
-    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+    LoomcardNode node = cluster.node(decision.node);
+    LoomcardAttempt attempt = cluster.attempt(decision.attempt);
     if (node == null || attempt == null) {
-      return node == null ? Reasons.NODE_GONE : Reasons.ATTEMPT_GONE;
+      return node == null ? ReasonCodes.NODE_GONE : ReasonCodes.ATTEMPT_GONE;
     }
     SchedulerRequestKey key = keyOf(attempt, decision);
     if (key == null) {
-      return Reasons.ASK_GONE;
+      return ReasonCodes.ASK_GONE;
     }
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
     String reason = grant.refusalOnEmptyNode();
     if (reason == null) {
-      reason = ledger.holds().refusal(attempt, key, node, grant.amounts());
+      reason = cluster.holds().refusal(attempt, key, node, grant.amounts());
     }
     if (reason == null) {
-      ledger.holds().put(attempt, key, node, grant.amounts(), decision.untilMs);
+      cluster.holds().put(attempt, key, node, grant.amounts(), decision.untilMs);
     }
     return reason;
   }
 
-  private String release(PlanMessage.Release decision) {
-    LoomcardAttempt attempt = ledger.attempt(decision.attempt);
+  private String release(PlanMessage.ReleaseHold decision) {
+    LoomcardAttempt attempt = cluster.attempt(decision.attempt);
     if (attempt == null) {
-      return ledger.wasAttempt(decision.attempt) ? Reasons.ATTEMPT_GONE : Reasons.INVALID;
+      return cluster.wasAttempt(decision.attempt) ? ReasonCodes.ATTEMPT_GONE : ReasonCodes.INVALID;
     }
     SchedulerRequestKey key = keyOf(attempt, decision);
-    return key != null && ledger.holds().release(attempt, key) ? null : Reasons.STALE;
+    return key != null && cluster.holds().release(attempt, key) ? null : ReasonCodes.STALE;
   }
 
   private void refuse(int index, int count, String reason, Outcome outcome) {
@@ -252,8 +252,8 @@ public final class PlanCommitter {
    * @return null when it was granted, else the reason code
    */
   String grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-    if (ledger.node(node.number()) != node) {
-      return Reasons.NODE_GONE;
+    if (cluster.node(node.number()) != node) {
+      return ReasonCodes.NODE_GONE;
     }
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
     String reason = grant.refusal();
@@ -261,8 +261,8 @@ public final class PlanCommitter {
       return reason;
     }
     RMContainer container = grant.carryOut();
-    ledger.containerGivenByFallback(attempt, node, container, grant.isAm());
-    attempt.askChanged(key);
+    cluster.containerGivenByFallback(attempt, node, container, grant.isAm());
+    attempt.reportedAsks().changed(key);
     metrics.countFallbackGrant();
     return null;
   }

@@ -1,2 +1,6 @@
-/** What a plan changes in YARN: grants, resizes, and the FIFO that serves when no plan comes. */
+/**
+ * Carries plans out: checks each decision under the scheduler's write lock, grants, preempts,
+ * resizes and holds. Also holds the FIFO that serves while no policy does. The only package that
+ * changes an allocation.
+ */
 package org.loomcard.yarn.commit;

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What an application tells the policy of itself, and nothing else of its submission: an AM's
+ * What an application states for the policy, and nothing else of its submission: an AM's
  * environment holds secrets, and hints reach journals. Taken are the variable LOOMCARD_DAG and
  * scheduling properties whose names begin with {@code loomcard.}.
  */

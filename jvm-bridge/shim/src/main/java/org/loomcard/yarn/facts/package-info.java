@@ -1,2 +1,5 @@
-/** Plain values of applications, asks and containers: keys, hints, run times, pending updates. */
+/**
+ * Small values about asks, applications and containers: keys, hints, run times, kinds of ends,
+ * pending updates. Uses no other package of ours.
+ */
 package org.loomcard.yarn.facts;

@@ -3,28 +3,31 @@ package org.loomcard.yarn.hadoop;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractUsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.util.resource.Resources;
-import org.loomcard.yarn.state.ClusterState;
-import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * An attempt that takes what the metrics of its queue count for it along to another queue, its
  * containers that shrink just then included.
  */
 public abstract class MovableAttempt extends HadoopCompat.Attempt {
-  public final ClusterState ledger;
-
   public MovableAttempt(ApplicationAttemptId id, String user, Queue queue,
-      AbstractUsersManager users, ClusterState ledger, RMContext context) {
+      AbstractUsersManager users, RMContext context) {
     super(id, user, queue, users, context);
-    this.ledger = ledger;
   }
+
+  /** The live node of that id, or null. */
+  protected abstract SchedulerNode node(NodeId id);
+
+  /** {@code second} is there to change the container {@code id}. */
+  protected abstract void updateBegun(ContainerId id, RMContainer second);
 
   /**
    * In place of YARN's own, which takes opportunistic containers along too: no queue's metrics
@@ -60,7 +63,7 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
 
   /** Where the metrics count a container: its label is empty where YARN made it for a change. */
   private String partition(RMContainer container) {
-    LoomcardNode node = ledger.node(container.getContainer().getNodeId());
+    SchedulerNode node = node(container.getContainer().getNodeId());
     return node == null ? "" : node.getPartition();
   }
 
@@ -79,7 +82,7 @@ public abstract class MovableAttempt extends HadoopCompat.Attempt {
       queue.getMetrics().allocateResources(partition(second), getUser(), 1, Resources.none(),
           false);
     }
-    ledger.updateBegun(id, second); // last: from now on it ends with the first one
+    updateBegun(id, second); // last: from now on it ends with the first one
     super.addToNewlyDecreasedContainers(id, second);
   }
 }

@@ -1,2 +1,4 @@
-/** Reading and writing JSON text. */
+/**
+ * Reads and writes JSON text. Uses no other package of ours.
+ */
 package org.loomcard.yarn.json;

@@ -1,2 +1,4 @@
-/** What the shim counts, as Hadoop metrics. */
+/**
+ * What the shim counts, as Hadoop metrics. Reads the bridge's status and counters.
+ */
 package org.loomcard.yarn.metrics;

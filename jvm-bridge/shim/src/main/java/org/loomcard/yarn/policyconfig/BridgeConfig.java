@@ -45,15 +45,15 @@ public final class BridgeConfig {
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
   /**
-   * The first compiled set-up, used until one has been applied; null: there must be one in the
-   * state folder.
+   * The first compiled policy configuration, used until one has been applied; null: there must be
+   * one in the state folder.
    */
   public final File setupPath;
   /** Where an applied YAML text is written, and what refreshQueues reads; null: neither. */
   public final File policyFile;
   /** Folders with policies of the operator's own; empty: installed ones only. */
   public final List<String> policyPath;
-  /** Where the applied set-up is kept; made when absent. */
+  /** Where the applied policy configuration is kept; made when absent. */
   public final File stateDir;
   /** Whether the state folder, and a local state store, are seen by every ResourceManager. */
   public final boolean stateShared;
@@ -117,9 +117,11 @@ public final class BridgeConfig {
   public final long savedEveryMs;
   /** How long each step of a swap may take: start of its process, compilation, next round. */
   public final long swapDeadlineMs;
-  /** Whether set-ups are taken from anybody where {@code yarn.admin.acl} is {@code *}. */
+  /**
+   * Whether policy configurations are taken from anybody where {@code yarn.admin.acl} is {@code *}.
+   */
   public final boolean applyAnyAdmin;
-  /** Take set-ups from other hosts over HTTP that does not prove who calls. */
+  /** Take policy configurations from other hosts over HTTP that does not prove who calls. */
   public final boolean applyUnauthenticated;
   /**
    * For YARN's own tests, which expect decisions inline: how long a node update waits for its

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** A set-up cannot replace the present one while some applications live. */
+/** A policy configuration cannot replace the present one while some applications live. */
 public final class ConfigRefusedException extends Exception {
   private static final long serialVersionUID = 1L;
   private final ArrayList<String> applications;

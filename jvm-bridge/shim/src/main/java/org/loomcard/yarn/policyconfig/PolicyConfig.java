@@ -11,11 +11,11 @@ import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.MessageException;
 
 /**
- * A compiled set-up, immutable: what Python made of a YAML file. Java reads it and never changes a
- * byte of it.
+ * A compiled policy configuration, immutable: what Python made of a YAML file. Java reads it and
+ * never changes a byte of it.
  */
 public final class PolicyConfig {
-  /** The schema of set-ups and of all messages that this shim speaks. */
+  /** The schema of policy configurations and of all messages that this shim speaks. */
   public static final int SCHEMA = 1;
 
   /** The canonical text, as it came. */
@@ -42,7 +42,7 @@ public final class PolicyConfig {
     }
   }
 
-  /** Whether each heartbeat of a node is to be told. */
+  /** Whether the policies need an event for each heartbeat of a node. */
   public boolean needsHeartbeats() {
     return needs.contains("heartbeats");
   }
@@ -53,7 +53,7 @@ public final class PolicyConfig {
   }
 
   /**
-   * Reads a compiled set-up.
+   * Reads a compiled policy configuration.
    *
    * @throws MessageException when it is none of {@link #SCHEMA}, naming the place
    */
@@ -74,7 +74,7 @@ public final class PolicyConfig {
         case "files": in.rawValues("setup: files"); break; // of policies; Python's alone
         case "queues": readQueues(in, queues); break;
         default: throw new MessageException("setup: " + key
-            + ": unknown key; this shim reads set-ups of schema "
+            + ": unknown key; this shim reads policy configurations of schema "
             + SCHEMA);
       }
     }

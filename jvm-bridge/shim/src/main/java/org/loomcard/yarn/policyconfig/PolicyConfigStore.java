@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What must survive a restart of the ResourceManager: the configuration applied last, those before
- * it, and the policies' saved parts. A {@link StateKeeper} keeps the texts; no write takes longer
+ * it, and the policies' saved parts. A {@link StateStore} keeps the texts; no write takes longer
  * than {@code loomcard.state.deadline-ms}.
  */
 public final class PolicyConfigStore {
@@ -32,7 +32,7 @@ public final class PolicyConfigStore {
   private static final Pattern COPY = Pattern.compile("[0-9a-f]{64}\\.(py|draft)");
   private static final Pattern PAST = Pattern.compile("applied-(\\d{1,9})\\.json");
   private final BridgeConfig config;
-  private final StateKeeper keeper;
+  private final StateStore store;
   private final StateWriter writer;
   /** Newest first, the governing one at the head; empty before {@link #load}. */
   private volatile List<AppliedConfig> kept = Collections.emptyList();
@@ -42,32 +42,33 @@ public final class PolicyConfigStore {
 
   /** One that keeps all in the local folder of the settings. */
   public PolicyConfigStore(BridgeConfig config) {
-    this(config, new LocalKeeper(config.stateDir));
+    this(config, new LocalStateStore(config.stateDir));
   }
 
-  public PolicyConfigStore(BridgeConfig config, StateKeeper keeper) {
+  public PolicyConfigStore(BridgeConfig config, StateStore store) {
     this.config = config;
-    this.keeper = keeper;
+    this.store = store;
     this.writer = new StateWriter(config.stateDeadlineMs);
   }
 
   /**
-   * The set-up to start with: the one applied last, or else the configured one as version 1. Where
-   * the keeper is shared, the latter is written too: it governs whichever ResourceManager is next.
+   * The policy configuration to start with: the one applied last, or else the configured one as
+   * version 1. Where the keeper is shared, the latter is written too: it governs whichever
+   * ResourceManager is next.
    *
    * @throws IOException when there is neither, or it cannot be read; the message says what to do
    */
   public AppliedConfig load() throws IOException {
-    String text = keeper.read(APPLIED);
-    AppliedConfig last = text == null ? first() : parse(text, keeper.place(APPLIED));
+    String text = store.read(APPLIED);
+    AppliedConfig last = text == null ? first() : parse(text, store.place(APPLIED));
     List<AppliedConfig> all = new ArrayList<>(past(last.version));
     all.add(0, last);
-    if (text == null && keeper.isShared()) {
+    if (text == null && store.isShared()) {
       AppliedConfig first = last;
-      writer.run(() -> keeper.write(APPLIED, AppliedText.write(first)), () -> { });
+      writer.run(() -> store.write(APPLIED, first.json()), () -> { });
     }
     kept = Collections.unmodifiableList(all);
-    written = text != null || keeper.isShared();
+    written = text != null || store.isShared();
     compareFile(last);
     return last;
   }
@@ -79,15 +80,15 @@ public final class PolicyConfigStore {
 
   private List<AppliedConfig> past(int below) throws IOException {
     List<AppliedConfig> past = new ArrayList<>();
-    for (String name : keeper.names()) {
+    for (String name : store.names()) {
       Matcher match = PAST.matcher(name);
       if (!match.matches() || Integer.parseInt(match.group(1)) >= below) {
         continue;
       }
       try {
-        past.add(AppliedText.read(keeper.read(name)));
+        past.add(AppliedConfig.read(store.read(name)));
       } catch (IOException | MessageException e) {
-        LOG.warn("{} cannot be read and is left out of the history: {}", keeper.place(name),
+        LOG.warn("{} cannot be read and is left out of the history: {}", store.place(name),
             e.getMessage());
       }
     }
@@ -97,11 +98,12 @@ public final class PolicyConfigStore {
 
   /** What the policy file says may be older or newer than what governs. */
   private void compareFile(AppliedConfig last) throws IOException {
-    String text = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
+    String text = config.policyFile == null ? null
+        : LocalStateStore.read(config.policyFile.toPath());
     if (text == null || last.yaml == null || text.equals(last.yaml)) {
       return;
     }
-    if (keeper.isShared() && kept.stream().anyMatch(old -> text.equals(old.yaml))) {
+    if (store.isShared() && kept.stream().anyMatch(old -> text.equals(old.yaml))) {
       LOG.info("{} holds what another ResourceManager has replaced; it gets the text of {}",
           config.policyFile, last);
       writeFile(last.yaml);
@@ -112,9 +114,9 @@ public final class PolicyConfigStore {
   }
 
   private AppliedConfig first() throws IOException {
-    AppliedConfig local = keeper.isShared() ? local() : null;
+    AppliedConfig local = store.isShared() ? local() : null;
     if (local != null) {
-      LOG.info("{} of {} moves to {}", local, config.stateDir, keeper.place(APPLIED));
+      LOG.info("{} of {} moves to {}", local, config.stateDir, store.place(APPLIED));
       moved = true;
       return local;
     }
@@ -122,15 +124,16 @@ public final class PolicyConfigStore {
     String remedy = "; compile one with 'loomcard cluster render' and name it in "
         + BridgeConfig.SETUP_PATH;
     if (path == null) {
-      throw new IOException("no set-up was applied yet and " + BridgeConfig.SETUP_PATH
+      throw new IOException("no policy configuration was applied yet and " + BridgeConfig.SETUP_PATH
           + " is not set"
           + remedy);
     }
-    String text = LocalKeeper.read(path.toPath());
+    String text = LocalStateStore.read(path.toPath());
     if (text == null) {
       throw new IOException(BridgeConfig.SETUP_PATH + ": " + path + ": no such file" + remedy);
     }
-    String yaml = config.policyFile == null ? null : LocalKeeper.read(config.policyFile.toPath());
+    String yaml = config.policyFile == null ? null
+        : LocalStateStore.read(config.policyFile.toPath());
     try {
       return new AppliedConfig(PolicyConfig.read(text.trim()), 1, yaml, null,
           System.currentTimeMillis());
@@ -141,14 +144,14 @@ public final class PolicyConfigStore {
 
   /** What was applied while the state was kept in the local folder; null for nothing. */
   private AppliedConfig local() throws IOException {
-    StateKeeper before = new LocalKeeper(config.stateDir);
+    StateStore before = new LocalStateStore(config.stateDir);
     String text = before.read(APPLIED);
     return text == null ? null : parse(text, before.place(APPLIED));
   }
 
   private static AppliedConfig parse(String text, String place) throws IOException {
     try {
-      return AppliedText.read(text);
+      return AppliedConfig.read(text);
     } catch (MessageException e) {
       throw unreadable(place, e);
     }
@@ -192,7 +195,7 @@ public final class PolicyConfigStore {
         String[] found = copies.list((dir, name) -> COPY.matcher(name).matches());
         for (String name : found == null ? new String[0] : found) {
           String digest = name.substring(0, name.indexOf('.'));
-          if (named.stream().noneMatch(one -> one.setup.json.contains(digest))) {
+          if (named.stream().noneMatch(one -> one.policyConfig.json.contains(digest))) {
             Files.deleteIfExists(copies.toPath().resolve(name));
           }
         }
@@ -204,40 +207,40 @@ public final class PolicyConfigStore {
 
   /** Nothing is read or written any more. */
   public void close() {
-    keeper.close();
+    store.close();
   }
 
   private void put(AppliedConfig next, List<AppliedConfig> before) throws IOException {
     if (!before.isEmpty()) {
-      keeper.write(pastName(before.get(0)), AppliedText.write(before.get(0)));
+      store.write(pastName(before.get(0)), before.get(0).json());
     }
-    keeper.write(APPLIED, AppliedText.write(next));
+    store.write(APPLIED, next.json());
   }
 
   private void restore(List<AppliedConfig> before) throws IOException {
     if (written && !before.isEmpty()) {
-      keeper.write(APPLIED, AppliedText.write(before.get(0)));
+      store.write(APPLIED, before.get(0).json());
     } else {
-      keeper.delete(APPLIED);
+      store.delete(APPLIED);
     }
   }
 
   private void writeFile(String yaml) throws IOException {
     if (config.policyFile != null && yaml != null) {
       Path file = config.policyFile.toPath();
-      String old = LocalKeeper.read(file);
+      String old = LocalStateStore.read(file);
       if (old != null && !old.equals(yaml)) {
-        LocalKeeper.write(file.resolveSibling(file.getFileName() + ".previous"), old);
+        LocalStateStore.write(file.resolveSibling(file.getFileName() + ".previous"), old);
       }
-      LocalKeeper.write(file, yaml);
+      LocalStateStore.write(file, yaml);
     }
   }
 
   private void forget(AppliedConfig old) {
     try {
-      writer.run(() -> keeper.delete(pastName(old)), () -> { });
+      writer.run(() -> store.delete(pastName(old)), () -> { });
     } catch (IOException e) {
-      LOG.warn("{} cannot be removed: {}", keeper.place(pastName(old)), e.toString());
+      LOG.warn("{} cannot be removed: {}", store.place(pastName(old)), e.toString());
     }
   }
 
@@ -250,13 +253,13 @@ public final class PolicyConfigStore {
    */
   public Map<String, String> loadSaved() {
     try {
-      String text = keeper.read(SAVED);
+      String text = store.read(SAVED);
       if (text == null && moved) {
-        text = new LocalKeeper(config.stateDir).read(SAVED);
+        text = new LocalStateStore(config.stateDir).read(SAVED);
       }
       if (text != null) {
         JsonCursor in = new JsonCursor(text);
-        Map<String, String> read = in.rawValues(keeper.place(SAVED));
+        Map<String, String> read = in.rawValues(store.place(SAVED));
         in.end();
         return read;
       }
@@ -275,9 +278,9 @@ public final class PolicyConfigStore {
     }
     String whole = text.append('}').toString();
     try {
-      writer.run(() -> keeper.write(SAVED, whole), () -> { });
+      writer.run(() -> store.write(SAVED, whole), () -> { });
     } catch (IOException e) {
-      LOG.error("Cannot keep the policies' saved parts in {}: {}", keeper.place(SAVED),
+      LOG.error("Cannot keep the policies' saved parts in {}: {}", store.place(SAVED),
           e.toString());
     }
   }

@@ -7,7 +7,9 @@ import java.util.TreeMap;
 import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.MessageException;
 
-/** One queue of a compiled set-up, immutable; docs/wire.md says what each field means. */
+/**
+ * One queue of a compiled policy configuration, immutable; docs/wire.md says what each field means.
+ */
 public final class QueueSpec {
   /** Where a limit is absent. */
   public static final int NONE = -1;
@@ -20,7 +22,6 @@ public final class QueueSpec {
   public final boolean leaf;
   /** The policy that governs it; null on a queue that an ancestor's policy walks. */
   public final String policy;
-  public final boolean policyNamed;
   public final boolean walked;
   /** JSON text of the policy's options. */
   public final String options;
@@ -64,7 +65,6 @@ public final class QueueSpec {
     this.parent = read.parent;
     this.leaf = read.leaf;
     this.policy = read.policy;
-    this.policyNamed = read.policyNamed;
     this.walked = read.walked;
     this.options = read.options;
     this.weight = read.weight;
@@ -108,7 +108,6 @@ public final class QueueSpec {
     private int parent = -1;
     private boolean leaf;
     private String policy;
-    private boolean policyNamed;
     private boolean walked;
     private String options = "{}";
     private double weight = 1;
@@ -148,7 +147,7 @@ public final class QueueSpec {
         case "parent": parent = parentOf(in.numberOrNull(place)); break;
         case "leaf": leaf = in.bool(place); break;
         case "policy": policy = in.stringOrNull(place); break;
-        case "policy_named": policyNamed = in.bool(place); break;
+        case "policy_named": in.bool(place); break; // for the page, which reads the JSON
         case "walked": walked = in.bool(place); break;
         case "options": options = in.raw(); break;
         case "weight": weight = in.decimal(place); break;
@@ -171,7 +170,7 @@ public final class QueueSpec {
         case "label_maximum_ppm": labelMaximumPpm = amounts(in, place); break;
         case "label_guaranteed_ppm": labelGuaranteedPpm = amounts(in, place); break;
         default: throw new MessageException(place
-            + ": unknown key; this shim reads set-ups of schema "
+            + ": unknown key; this shim reads policy configurations of schema "
             + PolicyConfig.SCHEMA);
       }
     }

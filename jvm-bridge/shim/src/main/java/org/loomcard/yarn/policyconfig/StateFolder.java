@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The folder that holds what governs the cluster. Whoever can write there can put a configuration
- * or a policy of their own into force, so it is ours alone.
+ * The folder that holds what governs the cluster. A user who can write there can put a
+ * configuration or a policy of their own into force, so it is ours alone.
  */
 public final class StateFolder {
   private static final Logger LOG = LoggerFactory.getLogger(StateFolder.class);

@@ -115,7 +115,7 @@ public final class PolicyProcess implements RunningPolicy {
   }
 
   /** Starts such processes with the interpreter of the settings. */
-  public static final class Launcher implements PolicyLauncher {
+  public static final class Launcher implements RunningPolicy.Launcher {
     private final BridgeConfig config;
     private final String[] program;
     private final AtomicBoolean alone = new AtomicBoolean();
@@ -129,8 +129,8 @@ public final class PolicyProcess implements RunningPolicy {
     @Override
     public RunningPolicy launch(Runnable onEnd) throws IOException, InterruptedException {
       if (alone.compareAndSet(false, true)) {
-        LeftProcesses.end(config.stateDir);
-        LeftProcesses.end(SPARE);
+        OrphanProcesses.end(config.stateDir);
+        OrphanProcesses.end(SPARE);
       }
       PrivateFolder folder = PrivateFolder.in(config.stateDir, SPARE);
       PolicyProcess started = null;

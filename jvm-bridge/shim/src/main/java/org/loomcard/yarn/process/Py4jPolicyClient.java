@@ -35,7 +35,7 @@ final class Py4jPolicyClient implements PolicyClient {
   /** Kept here, since java.util.logging forgets levels of loggers that nobody holds. */
   private static final Logger PY4J_LOG =
       Logger.getLogger(CallbackClient.class.getPackage().getName());
-  private final OwnSockets sockets;
+  private final LoopbackSockets sockets;
   private final CallbackClient connections;
   private final EntryPoint entryPoint;
 
@@ -46,8 +46,8 @@ final class Py4jPolicyClient implements PolicyClient {
 
   /** @param maxReplyBytes a longer reply is a failure, and not read into memory */
   Py4jPolicyClient(int port, String secret, long maxReplyBytes) {
-    sockets = new OwnSockets(maxReplyBytes);
-    connections = new OnceOnlyClient(port, secret, sockets);
+    sockets = new LoopbackSockets(maxReplyBytes);
+    connections = new NoRetryClient(port, secret, sockets);
     Gateway gateway = new Gateway(null, connections);
     entryPoint = (EntryPoint) connections.getPythonServerEntryPoint(gateway,
         new Class<?>[] {EntryPoint.class});
@@ -95,8 +95,8 @@ final class Py4jPolicyClient implements PolicyClient {
   /**
    * Py4J sends a command again when the first sending failed; a batch must never be decided twice.
    */
-  private static final class OnceOnlyClient extends CallbackClient {
-    private OnceOnlyClient(int port, String secret, SocketFactory sockets) {
+  private static final class NoRetryClient extends CallbackClient {
+    private NoRetryClient(int port, String secret, SocketFactory sockets) {
       super(port, InetAddress.getLoopbackAddress(), secret, 0, TimeUnit.SECONDS, sockets, false, 0);
     }
 
@@ -111,12 +111,12 @@ final class Py4jPolicyClient implements PolicyClient {
    * Sockets with TCP_NODELAY, without which messages of 9 to 30 kB stall for 40 ms; at most one
    * open. A reply is counted as it comes: Py4J itself reads a line of any length.
    */
-  static final class OwnSockets extends SocketFactory {
+  static final class LoopbackSockets extends SocketFactory {
     private final long maxReplyBytes;
     private Socket open;
     private boolean closed;
 
-    OwnSockets(long maxReplyBytes) {
+    LoopbackSockets(long maxReplyBytes) {
       this.maxReplyBytes = maxReplyBytes;
     }
 
@@ -125,7 +125,7 @@ final class Py4jPolicyClient implements PolicyClient {
       if (closed) {
         throw new IOException("the connection to the policy process has been closed");
       }
-      Socket socket = new RepliesInBounds(maxReplyBytes);
+      Socket socket = new BoundedReplySocket(maxReplyBytes);
       open = socket;
       socket.setTcpNoDelay(true);
       socket.connect(new InetSocketAddress(address, port), CONNECT_TIMEOUT_MS);
@@ -163,11 +163,11 @@ final class Py4jPolicyClient implements PolicyClient {
   }
 
   /** A socket on which so many bytes may come after each time that something was sent. */
-  private static final class RepliesInBounds extends Socket {
+  private static final class BoundedReplySocket extends Socket {
     private final long most;
     private long left;
 
-    private RepliesInBounds(long most) {
+    private BoundedReplySocket(long most) {
       this.most = most;
       this.left = most;
     }

@@ -1,5 +1,7 @@
 package org.loomcard.yarn.process;
 
+import java.io.IOException;
+
 /** A policy that has been started and can be ended. */
 public interface RunningPolicy {
 
@@ -19,4 +21,15 @@ public interface RunningPolicy {
 
   /** For logs: what it is. */
   String describe();
+
+  /** Starts policies, one after the other. */
+  interface Launcher {
+    /**
+     * Starts one and waits until it can be talked to.
+     *
+     * @param onEnd called once, from any thread, when it ends for whatever reason
+     * @throws IOException when it does not get ready; nothing is left running then
+     */
+    RunningPolicy launch(Runnable onEnd) throws IOException, InterruptedException;
+  }
 }

@@ -44,11 +44,11 @@ public final class Supervisor {
   }
 
   private final BridgeConfig config;
-  private final PolicyLauncher launcher;
+  private final RunningPolicy.Launcher launcher;
   private final Handshake handshake;
   private final Watchdog watchdog;
   private final Breaker breaker;
-  private final Runnable onNews;
+  private final Runnable onChange;
   private final AtomicReference<Started> ready = new AtomicReference<>();
   /** Launched and not ended by us yet. */
   private final Set<RunningPolicy> live = ConcurrentHashMap.newKeySet();
@@ -60,15 +60,15 @@ public final class Supervisor {
   private volatile String lastFailure = "";
   private volatile boolean stopped;
 
-  /** @param onNews called when a policy is ready, or one has ended */
-  public Supervisor(BridgeConfig config, PolicyLauncher launcher, Handshake handshake,
-      Watchdog watchdog, Breaker breaker, Runnable onNews) {
+  /** @param onChange called when a policy is ready, or one has ended */
+  public Supervisor(BridgeConfig config, RunningPolicy.Launcher launcher, Handshake handshake,
+      Watchdog watchdog, Breaker breaker, Runnable onChange) {
     this.config = config;
     this.launcher = launcher;
     this.handshake = handshake;
     this.watchdog = watchdog;
     this.breaker = breaker;
-    this.onNews = onNews;
+    this.onChange = onChange;
     executor.prestartCoreThread(); // not when there may be no thread left to start
   }
 
@@ -199,7 +199,7 @@ public final class Supervisor {
   private void start() {
     try {
       ready.set(launch(false));
-      onNews.run();
+      onChange.run();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the bridge is stopping
     } catch (Throwable e) {
@@ -217,7 +217,7 @@ public final class Supervisor {
     Started started = new Started();
     started.policy = launcher.launch(() -> {
       started.ended = true;
-      onNews.run();
+      onChange.run();
     });
     live.add(started.policy);
     try {

@@ -17,7 +17,8 @@ public final class Entitlements {
   private final List<List<Integer>> children = new ArrayList<>();
 
   /**
-   * One row a queue, in the order of the set-up: each parent stands before its children.
+   * One row a queue, in the order of the policy configuration: each parent stands before its
+   * children.
    *
    * @param parents the row of each queue's parent; -1 for the root
    * @param wanted what the queue and those below it hold and ask for

@@ -3,7 +3,7 @@ package org.loomcard.yarn.queues;
 import java.util.Collection;
 import java.util.Collections;
 import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.amounts.Partitions;
+import org.loomcard.yarn.amounts.PartitionCapacities;
 
 /** What a queue still leaves to a user, on the nodes of some labels. */
 public final class Headroom {
@@ -15,7 +15,7 @@ public final class Headroom {
    * {@code user} in {@code leaf}; may be negative.
    */
   public static long[] of(LoomcardQueue leaf, String user, Collection<String> labels,
-      Partitions partitions) {
+      PartitionCapacities partitions) {
     long[] room = of(leaf, labels, partitions);
     if (leaf.userLimit() != null) {
       Amounts.narrow(room, leaf.userLimit(), leaf.usedBy(user));
@@ -23,12 +23,13 @@ public final class Headroom {
     return room;
   }
 
-  /** What is left to a queue, whoever uses it, on the nodes of one label; may be negative. */
-  static long[] on(String label, LoomcardQueue queue, Partitions partitions) {
+  /** What is left to a queue, for all its users, on the nodes of one label; may be negative. */
+  static long[] on(String label, LoomcardQueue queue, PartitionCapacities partitions) {
     return of(queue, Collections.singleton(label), partitions);
   }
 
-  private static long[] of(LoomcardQueue leaf, Collection<String> labels, Partitions partitions) {
+  private static long[] of(LoomcardQueue leaf, Collection<String> labels,
+      PartitionCapacities partitions) {
     long[] room = new long[leaf.maximum().length];
     for (String label : labels) {
       if (leaf.mayUse(label)) {

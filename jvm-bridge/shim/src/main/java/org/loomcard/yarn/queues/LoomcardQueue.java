@@ -21,17 +21,16 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ActiveUsersManage
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Queue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
-import org.apache.hadoop.yarn.util.Records;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.LabelShares;
 import org.loomcard.yarn.amounts.LabelUse;
-import org.loomcard.yarn.amounts.Partitions;
+import org.loomcard.yarn.amounts.PartitionCapacities;
 import org.loomcard.yarn.policyconfig.Limit;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
- * One queue. It keeps its use and its metrics while set-ups come and go, as long as each has a
- * queue of its path; a new set-up only replaces its {@link QueueSpec}.
+ * One queue. It keeps its use and its metrics while policy configurations come and go, as long as
+ * each has a queue of its path; a new policy configuration only replaces its {@link QueueSpec}.
  */
 public final class LoomcardQueue implements Queue {
   private static final int WHOLE = 1_000_000;
@@ -65,7 +64,7 @@ public final class LoomcardQueue implements Queue {
     this.maximum = new long[types];
   }
 
-  /** Takes over what a set-up says of this queue. */
+  /** Takes over what a policy configuration says of this queue. */
   void configure(QueueSpec newSpec, List<LoomcardQueue> newChildren) {
     spec = newSpec;
     children = Collections.unmodifiableList(new ArrayList<>(newChildren));
@@ -119,21 +118,21 @@ public final class LoomcardQueue implements Queue {
    */
   public String refusal(String user, long[] size, boolean isAm, String label) {
     if (!mayUse(label)) {
-      return Reasons.LABEL;
+      return ReasonCodes.LABEL;
     }
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       long[] labelCap = queue.labels.maximum(label);
       if (labelCap != null && !queue.usage.fitsLabel(label, size, labelCap)) {
-        return Reasons.QUEUE_MAX;
+        return ReasonCodes.QUEUE_MAX;
       }
       if (queue.cap != null && !queue.usage.fits(size, queue.cap)) {
-        return Reasons.QUEUE_MAX;
+        return ReasonCodes.QUEUE_MAX;
       }
     }
     if (userLimit != null && !usage.fitsUser(user, size, userLimit)) {
-      return Reasons.USER_LIMIT;
+      return ReasonCodes.USER_LIMIT;
     }
-    return isAm && amLimit != null && !usage.fitsAm(size, amLimit) ? Reasons.AM_LIMIT : null;
+    return isAm && amLimit != null && !usage.fitsAm(size, amLimit) ? ReasonCodes.AM_LIMIT : null;
   }
 
   /**
@@ -186,7 +185,7 @@ public final class LoomcardQueue implements Queue {
    * Tells the metrics what is left on the nodes of each label; called now and then, since it costs
    * more than a booking.
    */
-  void refreshMetrics(Partitions partitions, Set<String> labels) {
+  void refreshMetrics(PartitionCapacities partitions, Set<String> labels) {
     for (String label : labels) {
       metrics.setAvailableResourcesToQueue(label,
           Amounts.toResource(Headroom.on(label, this, partitions)));
@@ -217,7 +216,7 @@ public final class LoomcardQueue implements Queue {
     return spec;
   }
 
-  /** Its number in the set-up applied last. */
+  /** Its number in the policy configuration applied last. */
   public int number() {
     return spec.index;
   }
@@ -324,24 +323,7 @@ public final class LoomcardQueue implements Queue {
 
   @Override
   public QueueInfo getQueueInfo(boolean includeChildQueues, boolean recursive) {
-    QueueInfo info = Records.newRecord(QueueInfo.class);
-    info.setQueueName(path);
-    info.setCapacity(parent == null ? 1f : Amounts.dominantShare(guaranteed, parent.guaranteed));
-    info.setMaximumCapacity(parent == null ? 1f : Amounts.dominantShare(maximum, parent.maximum));
-    boolean promised = !Amounts.isZero(guaranteed);
-    info.setCurrentCapacity(Amounts.dominantShare(usage.used(), promised ? guaranteed : maximum));
-    info.setQueueState(state());
-    info.setAccessibleNodeLabels(getAccessibleNodeLabels());
-    info.setDefaultNodeLabelExpression(getDefaultNodeLabelExpression());
-    info.setQueueStatistics(QueueFigures.of(metrics));
-    List<QueueInfo> childInfos = new ArrayList<>();
-    if (includeChildQueues) {
-      for (LoomcardQueue child : children) {
-        childInfos.add(child.getQueueInfo(recursive, recursive));
-      }
-    }
-    info.setChildQueues(childInfos);
-    return info;
+    return QueueRecords.info(this, includeChildQueues, recursive);
   }
 
   @Override
@@ -359,7 +341,7 @@ public final class LoomcardQueue implements Queue {
     return users;
   }
 
-  /** Nothing: the attempt books the recovered container, AM or not, where it knows which it is. */
+  /** Nothing: the attempt charges the recovered container, as it knows whether that is the AM's. */
   @Override
   public void recoverContainer(Resource cluster, SchedulerApplicationAttempt attempt,
       RMContainer container) {

@@ -11,13 +11,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.LabelShares;
-import org.loomcard.yarn.amounts.Partitions;
+import org.loomcard.yarn.amounts.PartitionCapacities;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 
 /**
- * The queues of the set-up applied last. Changed under the scheduler's write lock only; read from
- * any thread.
+ * The queues of the policy configuration applied last. Changed under the scheduler's write lock
+ * only; read from any thread.
  */
 public final class QueueTree {
   private static final long METRICS_EVERY_MS = 1000;
@@ -25,10 +25,10 @@ public final class QueueTree {
   private final int types = Amounts.names().length;
   private volatile Map<String, LoomcardQueue> byPath = Collections.emptyMap();
   private volatile List<LoomcardQueue> byNumber = Collections.emptyList();
-  private volatile PolicyConfig setup;
+  private volatile PolicyConfig policyConfig;
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
-  private final Partitions partitions = new Partitions(types);
+  private final PartitionCapacities partitions = new PartitionCapacities(types);
 
   public QueueTree(Configuration conf) {
     this.conf = conf;
@@ -58,13 +58,13 @@ public final class QueueTree {
     }
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
-    setup = next;
+    policyConfig = next;
     resize();
   }
 
-  /** The set-up applied last. */
-  public PolicyConfig setup() {
-    return setup;
+  /** The policy configuration applied last. */
+  public PolicyConfig policyConfig() {
+    return policyConfig;
   }
 
   /** Computes all amounts anew for a cluster of that size. */
@@ -79,8 +79,8 @@ public final class QueueTree {
     root().refreshMetrics(partitions, labels.keySet());
   }
 
-  /** The capacity by node label; whoever changes it resizes the tree. */
-  public Partitions partitions() {
+  /** The capacity by node label; after a change the caller resizes the tree. */
+  public PartitionCapacities partitions() {
     return partitions;
   }
 

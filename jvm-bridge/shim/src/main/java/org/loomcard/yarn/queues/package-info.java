@@ -1,2 +1,5 @@
-/** The queue tree of the set-up applied last: limits, rights, use and metrics. */
+/**
+ * The queue tree of the policy configuration applied last: limits, access, use and metrics. May use
+ * {@code amounts} and {@code policyconfig}; knows no application.
+ */
 package org.loomcard.yarn.queues;

@@ -71,7 +71,7 @@ public final class BridgeCounters {
     return Math.max(0, starts - 1);
   }
 
-  /** Set-ups applied while running. */
+  /** Policy configurations applied while running. */
   public long swaps() {
     return swaps;
   }

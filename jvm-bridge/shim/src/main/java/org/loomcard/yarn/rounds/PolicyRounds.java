@@ -20,7 +20,6 @@ import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.PlanReader;
-import org.loomcard.yarn.wire.Refusals;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,11 +28,11 @@ public final class PolicyRounds {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
   private final BridgeConfig config;
   private final EngineClock clock;
-  private final SchedulerState books;
+  private final SchedulerState scheduler;
   private final Watchdog watchdog;
-  private final Standby standby;
+  private final OverdueFallback overdueFallback;
   private final BridgeCounters counters;
-  private final Refusals refusals;
+  private final RefusalBackoff refusals;
   private final Timers wakeUps = new Timers();
   private final Map<String, String> saved = new TreeMap<>();
   private boolean savedChanged;
@@ -47,14 +46,14 @@ public final class PolicyRounds {
   private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
   private boolean afterFault;
 
-  public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState books,
-      Watchdog watchdog, Standby standby, BridgeCounters counters) {
+  public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
+      Watchdog watchdog, OverdueFallback overdueFallback, BridgeCounters counters) {
     this.config = config;
     this.clock = clock;
-    this.books = books;
+    this.scheduler = scheduler;
     this.watchdog = watchdog;
-    this.standby = standby;
-    this.refusals = new Refusals(config.refusedRounds);
+    this.overdueFallback = overdueFallback;
+    this.refusals = new RefusalBackoff(config.refusedRounds);
     this.counters = counters;
   }
 
@@ -65,11 +64,12 @@ public final class PolicyRounds {
     waits.clear();
   }
 
-  /** Whether there is anything to tell or ask now. */
+  /** Whether a round is wanted now. */
   public boolean isWanted() {
     long now = clock.nowMs();
-    return snapshotReason != null || more || books.hasNews() || wakeUps.earliestMs() <= now
-        || books.hasRefusals() && refusals.untilMs() <= now;
+    return snapshotReason != null || more || scheduler.hasPendingEvents()
+        || wakeUps.earliestMs() <= now
+        || scheduler.hasRefusals() && refusals.untilMs() <= now;
   }
 
   /** Whether a round should wait a little for more to happen. */
@@ -80,7 +80,7 @@ public final class PolicyRounds {
   /** Milliseconds to the next wake-up or the end of a pause, at most {@code most}. */
   public long toNextWakeUpMs(long most) {
     long next = wakeUps.earliestMs();
-    if (books.hasRefusals()) {
+    if (scheduler.hasRefusals()) {
       next = Math.min(next, refusals.untilMs());
     }
     return next == Long.MAX_VALUE ? most : Math.max(0, Math.min(most, next - clock.nowMs()));
@@ -130,14 +130,14 @@ public final class PolicyRounds {
   }
 
   /**
-   * Drops what policies reported, and what was saved by those that the set-up has no longer; a
-   * policy that stays keeps its part.
+   * Drops what policies reported, and what was saved by those that the policy configuration has no
+   * longer; a policy that stays keeps its part.
    */
-  public void forgetOutside(PolicyConfig setup) {
+  public void forgetOutside(PolicyConfig policyConfig) {
     reports.clear();
     faults.clear();
     Set<String> kept = new HashSet<>();
-    for (QueueSpec queue : setup.queues) {
+    for (QueueSpec queue : policyConfig.queues) {
       kept.add(queue.path + ":" + queue.policy);
     }
     savedChanged |= saved.keySet().retainAll(kept);
@@ -149,7 +149,8 @@ public final class PolicyRounds {
    *
    * @throws PolicyFailureException when the policy is of no further use
    */
-  public RoundEnd run(RunningPolicy policy, AppliedConfig applied) throws PolicyFailureException {
+  public RoundResult run(RunningPolicy policy, AppliedConfig applied)
+      throws PolicyFailureException {
     boolean snapshot = snapshotReason != null;
     BatchWriter batch = close(applied);
     String text = batch.finish();
@@ -157,19 +158,19 @@ public final class PolicyRounds {
     long begin = System.nanoTime();
     String reply;
     int byFallback = 0;
-    standby.begin(config.roundDeadlineMs);
+    overdueFallback.begin(config.roundDeadlineMs);
     try {
       reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs,
           BridgeConfig.ROUND_HARD_DEADLINE_MS);
     } finally {
-      byFallback = standby.end();
+      byFallback = overdueFallback.end();
     }
     long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
     boolean slow = tookMs > config.roundDeadlineMs + extraMs;
     PlanMessage plan = read(reply);
     counters.rounds++;
-    RoundEnd end = plan.resync != null ? resync(plan.resync)
-        : carryOut(plan, slow, byFallback, applied.setup);
+    RoundResult end = plan.resync != null ? resync(plan.resync)
+        : carryOut(plan, slow, byFallback, applied.policyConfig);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
     counters.roundMicros += counters.lastRoundMicros;
     return end;
@@ -182,10 +183,10 @@ public final class PolicyRounds {
     boolean snapshot = snapshotReason != null;
     if (snapshot) {
       batch.snapshot(now, snapshotReason);
-      batch.setup(now, applied.version, applied.setup);
+      batch.setup(now, applied.version, applied.policyConfig);
       batch.saved(now, saved);
     }
-    books.close(batch, snapshot);
+    scheduler.close(batch, snapshot);
     for (int instance : wakeUps.takeDue(now)) {
       batch.timer(now, instance);
     }
@@ -208,17 +209,18 @@ public final class PolicyRounds {
     }
   }
 
-  private RoundEnd resync(String reason) {
+  private RoundResult resync(String reason) {
     counters.resyncs++;
     more = false;
     LOG.warn("Round {}: the policy's mirror is to be rebuilt: {}", round, reason);
     snapshotNext(reason);
-    return new RoundEnd("the policy's mirror was lost: " + reason, null);
+    return new RoundResult("the policy's mirror was lost: " + reason, null);
   }
 
-  private RoundEnd carryOut(PlanMessage plan, boolean slow, int byFallback, PolicyConfig setup) {
+  private RoundResult carryOut(PlanMessage plan, boolean slow, int byFallback,
+      PolicyConfig policyConfig) {
     boolean late = slow || byFallback > 0;
-    CommitReport report = books.commit(plan, late);
+    CommitReport report = scheduler.commit(plan, late);
     counters.granted += report.granted;
     counters.preempted += report.preempted;
     counters.refused += report.refused;
@@ -228,9 +230,9 @@ public final class PolicyRounds {
           + " the fallback granted {} meanwhile", round, config.roundDeadlineMs,
           plan.decisions.size(), byFallback);
     } else {
-      standby.served();
+      overdueFallback.served();
     }
-    String fault = note(plan.faults, setup);
+    String fault = note(plan.faults, policyConfig);
     // A plan as large as a plan may be: the policy was stopped, and has more to give. And a queue
     // whose policy raised is served by another one from the next round on.
     more = plan.containers() >= config.roundMaxContainers || fault != null && !afterFault;
@@ -241,16 +243,17 @@ public final class PolicyRounds {
     waits.update(plan.waits);
     reports.update(plan.reports);
     pauseAfter(report, late);
-    return new RoundEnd(slow ? "the plan came too late" : null, fault);
+    return new RoundResult(slow ? "the plan came too late" : null, fault);
   }
 
   /** The last fault as a sentence; null if there was none. */
-  private String note(List<PlanMessage.Fault> raised, PolicyConfig setup) {
+  private String note(List<PlanMessage.Fault> raised, PolicyConfig policyConfig) {
     String fault = null;
     for (PlanMessage.Fault each : raised) {
       counters.faults++;
-      boolean known = each.instance >= 0 && each.instance < setup.queues.size();
-      String queue = known ? setup.queues.get(each.instance).path : "number " + each.instance;
+      boolean known = each.instance >= 0 && each.instance < policyConfig.queues.size();
+      String queue = known ? policyConfig.queues.get(each.instance).path : "number "
+          + each.instance;
       fault = "the policy of queue " + queue + " raised: " + each.message;
       LOG.warn("Round {}: {}\n{}", round, fault, each.traceback);
       faults.put(queue, new PolicyFault(queue, clock.nowMs(), each.message, each.traceback));

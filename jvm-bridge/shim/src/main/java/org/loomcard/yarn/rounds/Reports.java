@@ -5,28 +5,28 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What policies tell about queues, by queue path, as JSON: the last that each plan told stands
- * until another one tells anew, or another set-up governs.
+ * What policies report about queues, by queue path, as JSON. The last report of a queue stands
+ * until a plan brings another one, or another policy configuration is in force.
  */
 final class Reports {
-  private volatile Map<String, String> told = Collections.emptyMap();
+  private volatile Map<String, String> reported = Collections.emptyMap();
 
-  /** Takes over what a plan told. */
+  /** Takes over the reports of a plan. */
   void update(Map<String, String> reports) {
     if (!reports.isEmpty()) {
-      Map<String, String> next = new TreeMap<>(told);
+      Map<String, String> next = new TreeMap<>(reported);
       next.putAll(reports);
-      told = Collections.unmodifiableMap(next);
+      reported = Collections.unmodifiableMap(next);
     }
   }
 
-  /** Another set-up governs: its policies have told nothing yet. */
+  /** Another policy configuration is in force: its policies have reported nothing yet. */
   void clear() {
-    told = Collections.emptyMap();
+    reported = Collections.emptyMap();
   }
 
   /** Everything that stands, for any thread. */
   Map<String, String> all() {
-    return told;
+    return reported;
   }
 }

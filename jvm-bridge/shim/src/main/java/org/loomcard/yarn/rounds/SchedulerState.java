@@ -6,19 +6,19 @@ import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * YARN's books as the rounds see them. The books take YARN's locks themselves. Every method is
- * called on the round thread, one at a time; but {@link #fallbackRound} also on another one, while
- * the round thread waits for something else.
+ * YARN's state as the rounds see them. The scheduler's state take YARN's locks themselves. Every
+ * method is called on the round thread, one at a time; but {@link #fallbackRound} also on another
+ * one, while the round thread waits for something else.
  */
 public interface SchedulerState {
 
   /** Whether anything happened, but for refusals, that is a reason to ask the policy. */
-  boolean hasNews();
+  boolean hasPendingEvents();
 
   /** Whether an ask waits for a container, so that the next batch should not be held for long. */
   boolean hasDemand();
 
-  /** Whether decisions of the last plan were refused, of which the policy has not been told. */
+  /** Whether decisions of the last plan were refused, which the policy does not know yet. */
   boolean hasRefusals();
 
   /**
@@ -28,8 +28,8 @@ public interface SchedulerState {
    * <p>With {@code snapshot} everything is written from scratch (nodes, applications, attempts,
    * containers, asks, blacklists) and what was kept for the next batch, outcomes and events, is
    * forgotten: the snapshot already holds it. The records {@code snapshot}, {@code setup} and
-   * {@code saved} were then written by the caller, and queues are numbered by the set-up applied
-   * last; a swap is always followed by a snapshot.
+   * {@code saved} were then written by the caller, and queues are numbered by the policy
+   * configuration applied last; a swap is always followed by a snapshot.
    */
   void close(BatchWriter out, boolean snapshot);
 
@@ -60,17 +60,19 @@ public interface SchedulerState {
    * @throws ConfigRefusedException when a queue with live applications would vanish or stop being a
    *     leaf; nothing has changed then
    */
-  void apply(PolicyConfig setup, int version) throws ConfigRefusedException;
+  void apply(PolicyConfig policyConfig, int version) throws ConfigRefusedException;
 
   /**
    * What {@link #apply} brings from now on is a trial: until {@link #endTrial} no application comes
-   * into a queue that only the new or only the old set-up has, so that either can govern
-   * afterwards.
+   * into a queue that only the new or only the old policy configuration has, so that either can
+   * govern afterwards.
    */
   default void beginTrial() {
   }
 
-  /** Old or new set-up governs for good; applications that waited for that come in. */
+  /**
+   * Old or new policy configuration governs for good; applications that waited for that come in.
+   */
   default void endTrial() {
   }
 
@@ -79,11 +81,11 @@ public interface SchedulerState {
    *
    * @throws ConfigRefusedException when it would not
    */
-  void check(PolicyConfig setup) throws ConfigRefusedException;
+  void check(PolicyConfig policyConfig) throws ConfigRefusedException;
 
   /**
-   * Forgets what was kept for the next batch, and what the policy told AMs as their headroom: the
+   * Forgets what was kept for the next batch, and the headroom that the policy set for AMs: the
    * fallback is serving, and a snapshot will follow.
    */
-  void clearNews();
+  void clearPendingEvents();
 }

@@ -8,16 +8,16 @@ import java.util.Map;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /**
- * Why asks wait, as the plans have told it. A plan names a reason only when it is another one than
- * before, so the last one told stands; who shows them looks up the asks that are still outstanding.
+ * Why asks wait, as the plans state it. A plan names a reason only when it is another one than
+ * before, so the last one stands; a reader looks up the asks that are still outstanding.
  */
 final class WaitReasons {
   /** Reasons of asks long gone are pushed out by newer ones. */
   private static final int KEPT = 20_000;
   private final Map<List<Long>, PlanMessage.Wait> reasons = new LinkedHashMap<>();
 
-  synchronized void update(List<PlanMessage.Wait> told) {
-    for (PlanMessage.Wait wait : told) {
+  synchronized void update(List<PlanMessage.Wait> reported) {
+    for (PlanMessage.Wait wait : reported) {
       List<Long> key =
           Arrays.asList((long) wait.attempt, (long) wait.priority, wait.allocationRequestId);
       reasons.remove(key);
@@ -28,7 +28,7 @@ final class WaitReasons {
     }
   }
 
-  /** A snapshot follows: the policy tells them all anew. */
+  /** A snapshot follows: the policy states them all again. */
   synchronized void clear() {
     reasons.clear();
   }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.wire.AskText;
+import org.loomcard.yarn.wire.AskRecord;
 
 /** The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. */
 public final class AskRows {
@@ -90,9 +90,9 @@ public final class AskRows {
     }
   }
 
-  /** The rows of one ask for hosts and racks, as the policy is told them. */
-  static AskText.Rows places(Map<String, ResourceRequest> rows) {
-    AskText.Rows places = new AskText.Rows();
+  /** The rows of one ask for hosts and racks, as the policy gets them. */
+  static AskRecord.Rows hostsAndRacks(Map<String, ResourceRequest> rows) {
+    AskRecord.Rows places = new AskRecord.Rows();
     for (ResourceRequest row : rows.values()) {
       String name = row.getResourceName();
       if (row.getNumContainers() <= 0 || name.equals(ResourceRequest.ANY)) {

@@ -14,21 +14,22 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.amounts.FreeCapacity;
 import org.loomcard.yarn.amounts.SharedLabels;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
 
 /**
- * Everything the policy knows of, by the number it is known under, and the news of what changed.
- * Numbers are never used twice.
+ * Everything the policy knows of, by the number it is known under, and the pending events of what
+ * changed. Numbers are never used twice.
  *
- * <p>A container is told as completed when its room on the node is free again, not when YARN stops
- * counting it: YARN frees the room of a killed container only when the node reports its end, and a
- * policy told before would be refused NODE_FULL until then. An application is told as removed after
- * its last container.
+ * <p>A container is reported as completed when its room on the node is free again, not when YARN
+ * stops counting it: YARN frees the room of a killed container only when the node reports its end,
+ * and a policy that knew it before would be refused NODE_FULL until then. An application is
+ * reported as removed after its last container.
  *
- * <p>Whoever calls a method that changes something holds the scheduler's lock, for reading or for
+ * <p>The caller of a method that changes something holds the scheduler's lock, for reading or for
  * writing; each thing is changed by one thread at a time, by YARN's own order of events.
  */
 public final class ClusterState extends ContainerTable {
@@ -42,7 +43,7 @@ public final class ClusterState extends ContainerTable {
       LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
   private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
-  private final FreeRoom free = new FreeRoom();
+  private final FreeCapacity<LoomcardNode> free = new FreeCapacity<>();
   private final Holds holds = new Holds(this);
 
   private final SharedLabels sharedLabels;
@@ -61,9 +62,9 @@ public final class ClusterState extends ContainerTable {
     nodes.put(node.number(), node);
     nodesById.put(node.getNodeID(), node);
     free.changed(node);
-    long at = news.now();
+    long at = events.now();
     long[] capacity = Amounts.of(node.getTotalResource());
-    news.add(out -> writeNode(out, at, node, capacity));
+    events.add(out -> writeNode(out, at, node, capacity));
     return node;
   }
 
@@ -84,15 +85,15 @@ public final class ClusterState extends ContainerTable {
     nodes.remove(node.number());
     free.removed(node);
     nodesById.remove(node.getNodeID(), node);
-    long at = news.now();
-    news.add(out -> out.nodeRemoved(at, node.number(), reason));
+    long at = events.now();
+    events.add(out -> out.nodeRemoved(at, node.number(), reason));
   }
 
   /** A node has another capacity. */
   public void nodeResized(LoomcardNode node) {
-    long at = news.now();
+    long at = events.now();
     long[] capacity = Amounts.of(node.getTotalResource());
-    news.add(out -> out.nodeResized(at, node.number(), capacity));
+    events.add(out -> out.nodeResized(at, node.number(), capacity));
   }
 
   /** A node gets other labels, and so may come to another partition. */
@@ -113,8 +114,8 @@ public final class ClusterState extends ContainerTable {
         attempt.movePartition(container, before, label);
       }
     }
-    long at = news.now();
-    news.add(out -> out.nodeRelabelled(at, node.number(), label, shared));
+    long at = events.now();
+    events.add(out -> out.nodeRelabelled(at, node.number(), label, shared));
   }
 
   /** Room on the node was taken or given back. */
@@ -124,8 +125,8 @@ public final class ClusterState extends ContainerTable {
 
   /** A heartbeat, for policies that need each. */
   public void heartbeat(LoomcardNode node) {
-    long at = news.now();
-    news.add(out -> out.nodeHeartbeat(at, node.number()));
+    long at = events.now();
+    events.add(out -> out.nodeHeartbeat(at, node.number()));
   }
 
   // Applications and attempts.
@@ -138,8 +139,8 @@ public final class ClusterState extends ContainerTable {
         new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority);
     applications.put(application.number(), application);
     applicationsById.put(id, application);
-    long at = news.now();
-    news.add(out -> application.writeTo(out, at, news.clock()));
+    long at = events.now();
+    events.add(out -> application.writeTo(out, at, events.clock()));
     return application;
   }
 
@@ -151,8 +152,8 @@ public final class ClusterState extends ContainerTable {
       holds.moved(application);
     }
     application.setPriority(priority);
-    long at = news.now();
-    news.add(out -> out.applicationChanged(at, application.number(), application.queue().number(),
+    long at = events.now();
+    events.add(out -> out.applicationChanged(at, application.number(), application.queue().number(),
         application.priority()));
   }
 
@@ -178,8 +179,8 @@ public final class ClusterState extends ContainerTable {
   @Override
   void forget(LoomcardApplication application) {
     if (applications.remove(application.number()) != null) {
-      long at = news.now();
-      news.add(out -> out.applicationRemoved(at, application.number(), application.finalState()));
+      long at = events.now();
+      events.add(out -> out.applicationRemoved(at, application.number(), application.finalState()));
     }
   }
 
@@ -190,8 +191,8 @@ public final class ClusterState extends ContainerTable {
         new LoomcardAttempt(lastAttempt.incrementAndGet(), application, id, this, context);
     application.setAttempt(attempt);
     attempts.put(attempt.number(), attempt);
-    long at = news.now();
-    news.add(out -> writeAttempt(out, at, attempt));
+    long at = events.now();
+    events.add(out -> writeAttempt(out, at, attempt));
     return attempt;
   }
 
@@ -200,7 +201,7 @@ public final class ClusterState extends ContainerTable {
         attempt.getApplicationAttemptId().getAttemptId(), attempt.getUnmanagedAM());
   }
 
-  /** An attempt that ended before this ledger began, or whose containers go on. */
+  /** An attempt that ended before this cluster state began, or whose containers go on. */
   static void writePastAttempt(BatchWriter out, long at, LoomcardApplication application,
       int ordinal) {
     int number = application.attemptNumber(ordinal);
@@ -211,8 +212,8 @@ public final class ClusterState extends ContainerTable {
   /** The AM called for the first time. */
   public void attemptCalled(LoomcardAttempt attempt) {
     if (attempt.register()) {
-      long at = news.now();
-      news.add(out -> out.attemptRegistered(at, attempt.number()));
+      long at = events.now();
+      events.add(out -> out.attemptRegistered(at, attempt.number()));
     }
   }
 
@@ -221,15 +222,15 @@ public final class ClusterState extends ContainerTable {
     if (attempts.remove(attempt.number()) != null) {
       uncounted.remove(attempt);
       pending += attempt.recount();
-      long at = news.now();
-      news.add(out -> out.attemptRemoved(at, attempt.number(), state));
+      long at = events.now();
+      events.add(out -> out.attemptRemoved(at, attempt.number(), state));
     }
   }
 
   void changed(LoomcardAttempt attempt) {
     if (attempts.get(attempt.number()) == attempt) {
       uncounted.add(attempt);
-      news.changed(attempt);
+      events.changed(attempt);
     }
   }
 
@@ -293,17 +294,17 @@ public final class ClusterState extends ContainerTable {
 
   // Batches; the caller holds the scheduler's write lock.
 
-  /** Writes the news and the counts that hold after them. */
-  public void writeNews(BatchWriter out) {
-    news.writeTo(out);
+  /** Writes the pending events and the counts that hold after them. */
+  public void writePendingEvents(BatchWriter out) {
+    events.writeTo(out);
     writeCheck(out);
     holds.writeTo(out);
   }
 
-  /** Writes everything there is, and forgets the news, which is part of it. */
+  /** Writes everything there is, and forgets the pending events, which is part of it. */
   public void writeSnapshot(BatchWriter out) {
-    news.clear();
-    free.snapshot(Snapshot.write(this, out, news.clock()), this::isLive);
+    events.clear();
+    free.snapshot(SnapshotWriter.write(this, out, events.clock()), this::isLive);
     writeCheck(out);
     holds.writeSnapshot(out);
   }
@@ -318,8 +319,8 @@ public final class ClusterState extends ContainerTable {
         free.total(this::isLive));
   }
 
-  /** Forgets the news: a snapshot will follow. */
-  public void clearNews() {
-    news.clear();
+  /** Forgets the pending events: a snapshot will follow. */
+  public void clearPendingEvents() {
+    events.clear();
   }
 }

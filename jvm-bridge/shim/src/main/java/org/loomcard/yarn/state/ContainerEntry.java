@@ -6,7 +6,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.facts.RunTimes;
-import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.EngineClock;
 
 /** A container as the policy knows it, from its grant until its room on the node is free again. */
@@ -58,7 +58,7 @@ public final class ContainerEntry {
     return next;
   }
 
-  /** Its AM is told that it will be taken back; the first time counts. */
+  /** Its preemption is announced to its AM; the first time counts. */
   public synchronized void announcePreemption(long nowMs) {
     if (preemptingSince == null) {
       preemptingSince = nowMs;
@@ -103,16 +103,16 @@ public final class ContainerEntry {
   }
 
   /** As a record; {@code clock} is the engine's. */
-  ContainerText text(EngineClock clock) {
+  ContainerRecord text(EngineClock clock) {
     Container granted = container.getContainer();
     ContainerId id = container.getContainerId();
     Long preempting;
     synchronized (this) {
       preempting = preemptingSince;
     }
-    return new ContainerText(number, application.attemptNumber(ordinal()), id.getContainerId(),
+    return new ContainerRecord(number, application.attemptNumber(ordinal()), id.getContainerId(),
         node.number(), size(), granted.getPriority().getPriority(),
-        granted.getAllocationRequestId(), isAm, origin, new ContainerText.Times(
+        granted.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
             clock.fromWallMs(container.getCreationTime()), times.startedMs(), preempting));
   }
 }

@@ -15,12 +15,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.LabelUse;
 import org.loomcard.yarn.facts.PendingUpdates;
-import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.PendingEvents;
 
-/** The ledger's containers. */
+/** the cluster state's containers. */
 public abstract class ContainerTable {
-  final PendingEvents news;
+  final PendingEvents events;
   /** The sum over all attempts; guarded by the scheduler's write lock. */
   volatile long pending;
   private final AtomicLong lastContainer = new AtomicLong();
@@ -29,7 +30,7 @@ public abstract class ContainerTable {
   private final PendingUpdates updates = new PendingUpdates();
 
   ContainerTable(EngineClock clock) {
-    this.news = new PendingEvents(clock);
+    this.events = new PendingEvents(clock);
   }
 
   /** Whether this node is one of the cluster's. */
@@ -41,8 +42,8 @@ public abstract class ContainerTable {
   /** An application has ended, and its last container is gone. */
   abstract void forget(LoomcardApplication application);
 
-  public PendingEvents news() {
-    return news;
+  public PendingEvents events() {
+    return events;
   }
 
   /** The first of {@code count} numbers that nothing else will get. */
@@ -50,7 +51,7 @@ public abstract class ContainerTable {
     return lastContainer.getAndAdd(count) + 1;
   }
 
-  /** A container that a plan placed: its outcome will tell it. */
+  /** A container that a plan placed: its outcome reports it. */
   public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container, boolean isAm) {
     attempt.countGrant();
@@ -64,7 +65,7 @@ public abstract class ContainerTable {
       boolean isAm) {
     attempt.countGrant();
     pending--;
-    return tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
+    return report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
         "fallback"));
   }
 
@@ -78,31 +79,32 @@ public abstract class ContainerTable {
         new LabelUse(node.getPartition(), node.getPartition())); // what it asked for is forgotten
     ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
         isAm, "recovered");
-    entry.times().recovered(news.clock().fromWallMs(container.getCreationTime()));
-    introduce(entry);
-    tell(entry);
+    entry.times().recovered(events.clock().fromWallMs(container.getCreationTime()));
+    reportPastAttempt(entry);
+    report(entry);
   }
 
   /** The attempt of a recovered container may have ended before the ResourceManager restarted. */
-  private void introduce(ContainerEntry entry) {
+  private void reportPastAttempt(ContainerEntry entry) {
     LoomcardApplication application = entry.application;
     int ordinal = entry.ordinal();
     if (application.attemptNumber(ordinal) == null) {
       application.nameAttempt(ordinal, newAttemptNumber());
-      long at = news.now();
-      news.add(out -> ClusterState.writePastAttempt(out, at, application, ordinal));
+      long at = events.now();
+      events.add(out -> ClusterState.writePastAttempt(out, at, application, ordinal));
     }
   }
 
   /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
   public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
-    tell(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false, "policy"));
+    report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false,
+        "policy"));
   }
 
-  private ContainerEntry tell(ContainerEntry entry) {
-    long at = news.now();
-    ContainerText text = entry.text(news.clock());
-    news.add(out -> out.containerAdded(at, text));
+  private ContainerEntry report(ContainerEntry entry) {
+    long at = events.now();
+    ContainerRecord text = entry.text(events.clock());
+    events.add(out -> out.containerAdded(at, text));
     return enter(entry);
   }
 
@@ -125,9 +127,9 @@ public abstract class ContainerTable {
   public void containerStarted(ContainerId id) {
     ContainerEntry entry = containers.get(id);
     if (entry != null && entry.isRunning()) {
-      long at = news.now();
+      long at = events.now();
       entry.times().started(entry.node.lastHeartbeatMs(), at);
-      news.add(out -> out.containerStarted(at, entry.number));
+      events.add(out -> out.containerStarted(at, entry.number));
     }
   }
 
@@ -135,9 +137,9 @@ public abstract class ContainerTable {
   public void containerGrew(ContainerId id, long[] more) {
     ContainerEntry entry = containers.get(id);
     if (entry != null) {
-      long at = news.now();
+      long at = events.now();
       long[] size = entry.grow(more);
-      news.add(out -> out.containerResized(at, entry.number, size));
+      events.add(out -> out.containerResized(at, entry.number, size));
     }
   }
 
@@ -152,16 +154,17 @@ public abstract class ContainerTable {
   }
 
   /**
-   * YARN ended a container; it is told when its room is free. The first end of a container counts.
+   * YARN ended a container; the policy learns it when its room is free. The first end of a
+   * container counts.
    */
   public void containerEnded(ContainerId id, String kind, int exitStatus) {
     ContainerEntry entry = containers.get(id);
     if (entry != null) {
       entry.end(kind, exitStatus);
       if (kind.equals("completed")) {
-        entry.times().ended(entry.node.lastHeartbeatMs(), news.now());
+        entry.times().ended(entry.node.lastHeartbeatMs(), events.now());
       } else {
-        entry.times().cut(news.now());
+        entry.times().cut(events.now());
       }
       if (!isLive(entry.node)) {
         forget(entry);
@@ -199,9 +202,9 @@ public abstract class ContainerTable {
   final void forget(ContainerEntry entry) {
     if (containers.remove(entry.container().getContainerId(), entry)) {
       containersByNumber.remove(entry.number);
-      long at = news.now();
+      long at = events.now();
       entry.times().cut(at);
-      news.add(out -> out.containerCompleted(at, entry.number, entry.endKind(),
+      events.add(out -> out.containerCompleted(at, entry.number, entry.endKind(),
           entry.exitStatus(), entry.times().launchedMs(), entry.times().endedMs()));
       if (entry.application.containerGone()) {
         forget(entry.application);

@@ -113,8 +113,8 @@ public final class Hold {
     private final AtomicInteger holds = new AtomicInteger();
 
     Holder(ApplicationAttemptId id, String user, Queue queue, AbstractUsersManager users,
-        ClusterState ledger, RMContext context) {
-      super(id, user, queue, users, ledger, context);
+        RMContext context) {
+      super(id, user, queue, users, context);
     }
 
     private void countHeld(String label, Resource amounts, boolean more) {

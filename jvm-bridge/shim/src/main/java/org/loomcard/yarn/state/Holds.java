@@ -9,9 +9,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.queues.Reasons;
+import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.wire.BatchWriter;
-import org.loomcard.yarn.wire.HoldText;
+import org.loomcard.yarn.wire.HoldRecord;
 
 /**
  * All holds: for one ask of an application, at most one a node, and of a queue no more than its
@@ -24,14 +24,14 @@ public final class Holds {
   /** The one that was placed first comes first. */
   private static final Comparator<Hold> BY_PLACING = Comparator
       .<Hold>comparingLong(hold -> hold.placedMs).thenComparingInt(hold -> hold.node.number());
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   /** Each list is never changed, never empty, of one ask, and by placing. */
   private final Map<LoomcardApplication, List<Hold>> byApplication = new ConcurrentHashMap<>();
   /** Whether the policy's mirror may have other holds. */
-  private boolean untold;
+  private boolean unreported;
 
-  Holds(ClusterState ledger) {
-    this.ledger = ledger;
+  Holds(ClusterState cluster) {
+    this.cluster = cluster;
   }
 
   /** All of them, by ask and then by placing. */
@@ -57,21 +57,21 @@ public final class Holds {
    */
   public String refusal(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node,
       long[] size) {
-    long now = ledger.news().now();
+    long now = cluster.events().now();
     Hold there = node.hold();
     if (there != null && !there.isFor(attempt, key) && !there.isOver(now)) {
-      return Reasons.HELD;
+      return ReasonCodes.HELD;
     }
     List<Hold> mine = of(attempt.application());
     for (Hold hold : mine) {
       if (!hold.isFor(attempt, key) && !hold.isOver(now)) {
-        return Reasons.HOLD_LIMIT;
+        return ReasonCodes.HOLD_LIMIT;
       }
     }
     Hold oldest = inTheWay(mine, attempt, node);
     for (LoomcardQueue queue = attempt.loomcardQueue(); queue != null; queue = queue.parent()) {
       if (!hasRoom(queue, size, oldest, now)) {
-        return Reasons.HOLD_LIMIT;
+        return ReasonCodes.HOLD_LIMIT;
       }
     }
     return null;
@@ -111,7 +111,7 @@ public final class Holds {
    */
   public void put(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node, long[] size,
       Long untilMs) {
-    long now = ledger.news().now();
+    long now = cluster.events().now();
     long since = now;
     for (Hold mine : of(attempt.application())) {
       if (mine.isFor(attempt, key) && !mine.isOver(now)) {
@@ -134,7 +134,7 @@ public final class Holds {
     byApplication.put(attempt.application(), more);
     node.keep(hold);
     hold.countIn(attempt.loomcardQueue());
-    untold = true;
+    unreported = true;
   }
 
   /** Gives up the holds of an ask; whether it had one. */
@@ -159,7 +159,7 @@ public final class Holds {
     if (hold.node.hold() == hold) {
       hold.node.keep(null);
     }
-    untold = true;
+    unreported = true;
   }
 
   /** A container of this ask was placed on the node: what was kept for it there is used. */
@@ -177,7 +177,7 @@ public final class Holds {
 
   /** Something of a plan was refused: the mirror may have other holds, if there are any. */
   public void refused(boolean aHold) {
-    untold |= aHold || !byApplication.isEmpty();
+    unreported |= aHold || !byApplication.isEmpty();
   }
 
   /** An application is in another queue: its holds go with it. */
@@ -187,9 +187,9 @@ public final class Holds {
 
   /** Ends those that are over. */
   public void sweep() {
-    long now = ledger.news().now();
+    long now = cluster.events().now();
     for (Hold hold : inAnyOrder()) {
-      if (ledger.node(hold.node.number()) != hold.node || hold.isOver(now)) {
+      if (cluster.node(hold.node.number()) != hold.node || hold.isOver(now)) {
         end(hold);
       }
     }
@@ -198,8 +198,8 @@ public final class Holds {
   /** Writes the whole list where the mirror may have another. */
   void writeTo(BatchWriter out) {
     sweep();
-    if (untold) {
-      untold = false;
+    if (unreported) {
+      unreported = false;
       write(out);
     }
   }
@@ -207,16 +207,16 @@ public final class Holds {
   /** Writes the whole list into a snapshot, which begins with none. */
   void writeSnapshot(BatchWriter out) {
     sweep();
-    untold = false;
+    unreported = false;
     if (!byApplication.isEmpty()) {
       write(out);
     }
   }
 
   private void write(BatchWriter out) {
-    List<HoldText> texts = new ArrayList<>();
+    List<HoldRecord> texts = new ArrayList<>();
     for (Hold hold : all()) {
-      texts.add(new HoldText(hold.attempt.number(), hold.priority(),
+      texts.add(new HoldRecord(hold.attempt.number(), hold.priority(),
           hold.allocationRequestId(), hold.node.number(), hold.untilMs, hold.sinceMs,
           hold.placedMs));
     }

@@ -10,7 +10,7 @@ import org.loomcard.yarn.facts.Hints;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Charges;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.wire.ApplicationText;
+import org.loomcard.yarn.wire.ApplicationRecord;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
 
@@ -29,7 +29,7 @@ public final class LoomcardApplication {
   private volatile LoomcardQueue queue;
   private volatile int priority;
   private volatile LoomcardAttempt attempt;
-  private volatile long[] toldHeadroom;
+  private volatile long[] policyHeadroom;
   private int containers;
   private String finalState;
 
@@ -74,13 +74,13 @@ public final class LoomcardApplication {
     return charges;
   }
 
-  /** The share that the policy wants its AM to be told; null for the shim's own figure. */
-  public long[] toldHeadroom() {
-    return toldHeadroom;
+  /** The headroom that the policy set for its AM; null for the shim's own figure. */
+  public long[] policyHeadroom() {
+    return policyHeadroom;
   }
 
-  public void tellHeadroom(long[] amounts) {
-    toldHeadroom = amounts;
+  public void setPolicyHeadroom(long[] amounts) {
+    policyHeadroom = amounts;
   }
 
   void setQueue(LoomcardQueue newQueue) {
@@ -127,7 +127,7 @@ public final class LoomcardApplication {
   }
 
   void writeTo(BatchWriter out, long at, EngineClock clock) {
-    out.applicationAdded(at, number, new ApplicationText(id.toString(), queue.number(), user,
+    out.applicationAdded(at, number, new ApplicationRecord(id.toString(), queue.number(), user,
         app.getName(),
         app.getApplicationType(), app.getApplicationTags(), priority,
         clock.fromWallMs(app.getSubmitTime()), hints()));

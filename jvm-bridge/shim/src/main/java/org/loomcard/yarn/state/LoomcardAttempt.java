@@ -1,10 +1,8 @@
 package org.loomcard.yarn.state;
 
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,6 +11,7 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
@@ -24,35 +23,29 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerFini
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
-import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.facts.AskKey;
 import org.loomcard.yarn.hadoop.HadoopCompat;
-import org.loomcard.yarn.hadoop.PreemptionCount;
+import org.loomcard.yarn.hadoop.PreemptionMetrics;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.wire.AskText;
 import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.PendingEvents;
 
 /**
- * One attempt: its asks, its live containers, and which of its asks the policy has to be told anew.
+ * One attempt: its asks, its blacklist and its live containers.
  */
-public final class LoomcardAttempt extends Hold.Holder {
+public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.Changed {
   private final int number;
   private final LoomcardApplication application;
+  private final ClusterState cluster;
   private final AskRows askRows = new AskRows(this);
-  private final Set<SchedulerRequestKey> changedAsks = ConcurrentHashMap.newKeySet();
+  private final ReportedAsks reportedAsks;
   /**
    * Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them.
    */
   private final Set<String> systemBlacklist = new TreeSet<>();
-  /**
-   * The outstanding asks that the policy was told, by their names there; guarded by the scheduler's
-   * write lock.
-   */
-  private final Map<AskKey, SchedulerRequestKey> told = new HashMap<>();
   private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
-  private volatile boolean blacklistChanged;
   private volatile boolean registered;
   /**
    * Outstanding containers of all asks when they were last counted; guarded by the scheduler's
@@ -61,11 +54,13 @@ public final class LoomcardAttempt extends Hold.Holder {
   private long pending;
 
   LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
-      ClusterState ledger, RMContext context) {
+      ClusterState cluster, RMContext context) {
     super(id, application.user(), application.queue(),
-        application.queue().getAbstractUsersManager(), ledger, context);
+        application.queue().getAbstractUsersManager(), context);
     this.number = number;
     this.application = application;
+    this.cluster = cluster;
+    this.reportedAsks = new ReportedAsks(this, cluster);
   }
 
   /** The ResourceManager's own view of this attempt; null for one that it does not know. */
@@ -76,6 +71,28 @@ public final class LoomcardAttempt extends Hold.Holder {
 
   public AskRows askRows() {
     return askRows;
+  }
+
+  /** What the policy knows of its asks. */
+  public ReportedAsks reportedAsks() {
+    return reportedAsks;
+  }
+
+  @Override
+  public void writeChanges(BatchWriter out) {
+    if (!isStopped()) {
+      reportedAsks.writeChanges(out);
+    }
+  }
+
+  @Override
+  protected SchedulerNode node(NodeId id) {
+    return cluster.node(id);
+  }
+
+  @Override
+  protected void updateBegun(ContainerId id, RMContainer second) {
+    cluster.updateBegun(id, second);
   }
 
   public int number() {
@@ -99,17 +116,16 @@ public final class LoomcardAttempt extends Hold.Holder {
     boolean first = !registered;
     registered = true;
     if (first && !systemBlacklist.isEmpty()) {
-      blacklistChanged = true;
-      ledger.changed(this);
+      reportedAsks.blacklistChanged();
     }
     return first;
   }
 
   @Override
   public boolean updateResourceRequests(List<ResourceRequest> requests) {
-    recordContainerRequestTime(ledger.news().now());
+    recordContainerRequestTime(cluster.events().now());
     for (ResourceRequest request : requests) {
-      changedAsks.add(SchedulerRequestKey.create(request));
+      reportedAsks.note(SchedulerRequestKey.create(request));
       if (request.getNodeLabelExpression() != null) {
         labels.add(request.getNodeLabelExpression());
       }
@@ -117,7 +133,7 @@ public final class LoomcardAttempt extends Hold.Holder {
     askRows.coming(requests);
     boolean updated = super.updateResourceRequests(requests);
     askRows.dropEmpty(requests);
-    ledger.changed(this);
+    cluster.changed(this);
     return updated;
   }
 
@@ -126,7 +142,7 @@ public final class LoomcardAttempt extends Hold.Holder {
   public List<Container> pullNewlyAllocatedContainers() {
     List<Container> pulled = super.pullNewlyAllocatedContainers();
     if (!pulled.isEmpty()) {
-      recordContainerAllocationTime(ledger.news().now());
+      recordContainerAllocationTime(cluster.events().now());
     }
     return pulled;
   }
@@ -136,7 +152,7 @@ public final class LoomcardAttempt extends Hold.Holder {
     askRows.coming(rows);
     if (!isStopped()) {
       for (ResourceRequest row : rows) {
-        askChanged(SchedulerRequestKey.create(row));
+        reportedAsks.changed(SchedulerRequestKey.create(row));
       }
     }
   }
@@ -153,8 +169,7 @@ public final class LoomcardAttempt extends Hold.Holder {
       }
     }
     super.updateBlacklist(additions, removals);
-    blacklistChanged = true;
-    ledger.changed(this);
+    reportedAsks.blacklistChanged();
   }
 
   private static boolean isEmpty(List<String> names) {
@@ -164,25 +179,6 @@ public final class LoomcardAttempt extends Hold.Holder {
   /** The labels of nodes that it has asked for; its queue's default before it has. */
   public Set<String> labels() {
     return labels.isEmpty() ? Collections.singleton(loomcardQueue().spec().defaultLabel) : labels;
-  }
-
-  /** The policy has to be told this ask anew. */
-  public void askChanged(SchedulerRequestKey key) {
-    changedAsks.add(key);
-    ledger.changed(this);
-  }
-
-  /**
-   * Nothing of this ask is outstanding, and the policy knows; it is told anew when that changes.
-   */
-  public void forgetAsk(SchedulerRequestKey key) {
-    told.remove(AskKey.of(key));
-  }
-
-  /** The same, where that alone is no reason for a round: it goes with the next batch. */
-  public void retellAsk(SchedulerRequestKey key) {
-    changedAsks.add(key);
-    ledger.touched(this);
   }
 
   /**
@@ -213,7 +209,7 @@ public final class LoomcardAttempt extends Hold.Holder {
           getUser(), rmContext, node.getPartition());
       granted.setQueueName(queue.getQueueName());
       if (key.getContainerToUpdate() != null) {
-        ledger.updateBegun(key.getContainerToUpdate(), granted);
+        cluster.updateBegun(key.getContainerToUpdate(), granted);
       }
       updateAMContainerDiagnostics(AMState.ASSIGNED, null);
       addToNewlyAllocatedContainers(node, granted);
@@ -247,7 +243,7 @@ public final class LoomcardAttempt extends Hold.Holder {
       container.handle(new RMContainerFinishedEvent(container.getContainerId(), status, event));
       queue.getMetrics().releaseResources(partition, getUser(), 1,
           container.getContainer().getResource());
-      PreemptionCount.ended(queue.getMetrics(), container, status);
+      PreemptionMetrics.ended(queue.getMetrics(), container, status);
       attemptResourceUsage.decUsed(partition, container.getContainer().getResource());
       lastMemoryAggregateAllocationUpdateTime = -1;
       return true;
@@ -268,25 +264,25 @@ public final class LoomcardAttempt extends Hold.Holder {
 
   @Override
   public synchronized void addToNewlyDemotedContainers(ContainerId id, RMContainer second) {
-    ledger.updateBegun(id, second);
+    cluster.updateBegun(id, second);
     super.addToNewlyDemotedContainers(id, second);
   }
 
   @Override
-  public void recovered(LoomcardNode node, RMContainer container) {
+  public void recovered(SchedulerNode node, RMContainer container) {
     if (container.getExecutionType() == ExecutionType.GUARANTEED) {
-      ledger.containerRecovered(this, node, container);
+      cluster.containerRecovered(this, (LoomcardNode) node, container);
     }
   }
 
-  /** The AM is to be told at its next heartbeat that this container will be taken. */
+  /** The preemption of this container is announced to the AM at its next heartbeat. */
   public void announcePreemption(ContainerId container) {
     toBePreempted.add(container);
   }
 
   /**
-   * The containers that the AM has not been told of yet, and that still live; null when there are
-   * none.
+   * The containers whose preemption is yet to be announced, and that still live; null when there
+   * are none.
    */
   public Set<ContainerId> pullPreemptions() {
     if (toBePreempted.isEmpty()) {
@@ -321,68 +317,13 @@ public final class LoomcardAttempt extends Hold.Holder {
     pending--;
   }
 
-  void writeChanges(BatchWriter out) {
-    if (isStopped()) {
-      return;
-    }
-    for (SchedulerRequestKey key : changedAsks) {
-      changedAsks.remove(key);
-      if (key.getContainerToUpdate() == null) {
-        out.ask(out.nowMs(), ask(key));
-      }
-    }
-    if (blacklistChanged) {
-      blacklistChanged = false;
-      out.blacklist(out.nowMs(), number, blacklist());
-    }
-  }
-
-  /** All asks that are outstanding, and the blacklist if it names anything. */
-  void writeAll(BatchWriter out) {
-    changedAsks.clear();
-    blacklistChanged = false;
-    for (SchedulerRequestKey key : getSchedulerKeys()) {
-      if (key.getContainerToUpdate() == null) {
-        out.ask(out.nowMs(), ask(key));
-      }
-    }
-    Set<String> names = blacklist();
-    if (!names.isEmpty()) {
-      out.blacklist(out.nowMs(), number, names);
-    }
-  }
-
-  private Set<String> blacklist() {
+  /** The names that the policy must avoid: of AMs' failures until the AM runs, then its own. */
+  Set<String> blacklist() {
     if (!isWaitingForAMContainer()) {
       return new TreeSet<>(getBlacklistedNodes());
     }
     synchronized (systemBlacklist) {
       return new TreeSet<>(systemBlacklist);
     }
-  }
-
-  /**
-   * YARN's key of an ask that the policy was told; null when it knows of none. Under the write
-   * lock.
-   */
-  public SchedulerRequestKey askTold(int priority, long allocationRequestId) {
-    return told.get(new AskKey(priority, allocationRequestId));
-  }
-
-  private AskText ask(SchedulerRequestKey key) {
-    Map<String, ResourceRequest> rows = HadoopCompat.rows(this, key);
-    ResourceRequest any = rows.get(ResourceRequest.ANY);
-    int priority = key.getPriority().getPriority();
-    if (any == null || any.getNumContainers() <= 0) {
-      told.remove(AskKey.of(key));
-      return new AskText(number, priority, key.getAllocationRequestId(), false,
-          new long[Amounts.names().length], 0, new AskText.Rows(), true, "");
-    }
-    told.put(AskKey.of(key), key);
-    String label = any.getNodeLabelExpression();
-    return new AskText(number, priority, key.getAllocationRequestId(), isAmAsk(),
-        Amounts.of(any.getCapability()),
-        any.getNumContainers(), AskRows.places(rows), any.getRelaxLocality(),
-        label == null ? "" : label);
   }
 }

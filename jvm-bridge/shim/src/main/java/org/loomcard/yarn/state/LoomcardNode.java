@@ -14,24 +14,24 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 
 /**
- * One node. It tells the ledger when the room of a container is free again, and remembers whom to
- * kill when.
+ * One node. It informs the cluster state when the room of a container is free again, and remembers
+ * whom to kill when.
  */
 public final class LoomcardNode extends SchedulerNode {
   private static final String NO_RESERVATION =
       "No container is reserved on a node: room is held there for an ask (see Holds).";
   private final int number;
-  private final ClusterState ledger;
+  private final ClusterState cluster;
   private final Map<RMContainer, Long> killAt = new HashMap<>();
   private volatile long lastHeartbeatMs;
   private volatile boolean shared;
   private volatile Hold hold;
 
-  LoomcardNode(int number, ClusterState ledger, RMNode node, boolean usePortForName) {
+  LoomcardNode(int number, ClusterState cluster, RMNode node, boolean usePortForName) {
     super(node, usePortForName, node.getNodeLabels());
     this.number = number;
-    this.ledger = ledger;
-    this.lastHeartbeatMs = ledger.news().now();
+    this.cluster = cluster;
+    this.lastHeartbeatMs = cluster.events().now();
   }
 
   public int number() {
@@ -60,20 +60,20 @@ public final class LoomcardNode extends SchedulerNode {
   @Override
   protected void allocateContainer(RMContainer container, boolean launchedOnNode) {
     super.allocateContainer(container, launchedOnNode);
-    ledger.roomChanged(this);
+    cluster.roomChanged(this);
   }
 
   @Override
   public void updateTotalResource(Resource resource) {
     super.updateTotalResource(resource);
-    ledger.roomChanged(this);
+    cluster.roomChanged(this);
   }
 
   @Override
   protected void updateResourceForReleasedContainer(Container container) {
     super.updateResourceForReleasedContainer(container);
-    ledger.roomChanged(this);
-    ledger.roomFreed(container);
+    cluster.roomChanged(this);
+    cluster.roomFreed(container);
   }
 
   /** What room is kept for here; null for nothing. */
@@ -86,17 +86,17 @@ public final class LoomcardNode extends SchedulerNode {
   }
 
   /** Whether {@code more} of this ask would take room that is kept for another. */
-  public boolean isKeptFrom(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
+  public boolean isHeldForOther(LoomcardAttempt attempt, SchedulerRequestKey key, long[] more) {
     Hold kept = hold;
     return kept != null && !kept.isFor(attempt, key)
         && !kept.leaves(Amounts.of(getUnallocatedResource()), more)
-        && !kept.isOver(ledger.news().now());
+        && !kept.isOver(cluster.events().now());
   }
 
   /** A container of this ask was placed here. */
   public void granted(LoomcardAttempt attempt, SchedulerRequestKey key) {
     if (hold != null) {
-      ledger.holds().granted(attempt, key, this);
+      cluster.holds().granted(attempt, key, this);
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * The state of the cluster: nodes, applications, attempts and containers, their numbers on the
- * wire, and the events that wait to be sent.
+ * The state of the cluster: nodes, applications, attempts, containers and holds, with their numbers
+ * on the wire. It notes every change as an event for the policy; it decides and grants nothing.
  */
 package org.loomcard.yarn.state;

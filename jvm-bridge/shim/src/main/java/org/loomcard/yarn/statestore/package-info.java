@@ -1,2 +1,5 @@
-/** Where applied configurations are kept: a file system or ZooKeeper, as YARN's own state is. */
+/**
+ * Keeps applied configurations where YARN keeps its own state: in ZooKeeper, a file system, or a
+ * local folder. Implements {@link org.loomcard.yarn.policyconfig.StateStore}.
+ */
 package org.loomcard.yarn.statestore;

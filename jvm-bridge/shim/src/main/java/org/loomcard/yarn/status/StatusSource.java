@@ -7,14 +7,17 @@ import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
- * What the scheduler tells about itself, and the one thing that can be asked of it over the web.
+ * What the scheduler shows of itself, and the one thing that can be asked of it over the web.
  * Called on web threads, any number at a time; every method answers at once, but {@link #apply} and
  * {@link #dryRun}.
  * Resources are amounts by name ({@code memory_mb}, {@code vcores}, ...).
  */
 public interface StatusSource {
 
-  /** The bridge to the policy process, with the set-up in force and what policies report. */
+  /**
+   * The bridge to the policy process, with the policy configuration in force and what policies
+   * report.
+   */
   BridgeStatus bridge();
 
   /** The zero of the engine's clock, in milliseconds since 1970. */
@@ -39,13 +42,13 @@ public interface StatusSource {
   Map<String, Long> smallest();
 
   /** What queues hold now, by path. */
-  Map<String, ShownQueue> queues();
+  Map<String, QueueStatus> queues();
 
   /** Asks that are not served, at most {@code limit} of each leaf queue listed. */
-  Waiting waiting(int limit);
+  WaitingStatus waiting(int limit);
 
   /** Room that is held on nodes, by ask. */
-  List<ShownHold> holds();
+  List<HoldStatus> holds();
 
   /** The configurations applied last that are still kept, newest first; the first one governs. */
   List<AppliedConfig> history();

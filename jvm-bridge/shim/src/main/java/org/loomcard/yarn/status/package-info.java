@@ -1,2 +1,5 @@
-/** What the web pages and documents show, as plain values. */
+/**
+ * What the page and the documents show, as immutable values, and the interface by which they get
+ * them. The web side uses this and nothing of the scheduler.
+ */
 package org.loomcard.yarn.status;

@@ -8,19 +8,20 @@ import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 
 /**
- * The reply to {@code compile}: a set-up, or what is wrong with the YAML, or an error of the
- * process.
+ * The reply to {@code compile}: a policy configuration, or what is wrong with the YAML, or an error
+ * of the process.
  */
 public final class CompileReply {
   /** Null unless it compiled. */
-  public final PolicyConfig setup;
+  public final PolicyConfig policyConfig;
   /** Empty unless the YAML has errors. */
   public final List<ConfigSwapResult.Finding> findings;
   /** Null unless the process could not answer. */
   final String error;
 
-  private CompileReply(PolicyConfig setup, List<ConfigSwapResult.Finding> findings, String error) {
-    this.setup = setup;
+  private CompileReply(PolicyConfig policyConfig, List<ConfigSwapResult.Finding> findings,
+      String error) {
+    this.policyConfig = policyConfig;
     this.findings = findings;
     this.error = error;
   }
@@ -37,17 +38,17 @@ public final class CompileReply {
     in.open("reply to compile");
     String tag = in.string("reply to compile: tag");
     List<ConfigSwapResult.Finding> findings = new ArrayList<>();
-    PolicyConfig setup = null;
+    PolicyConfig policyConfig = null;
     String error = null;
     switch (tag) {
-      case "compiled": setup = PolicyConfig.read(in.raw()); break;
+      case "compiled": policyConfig = PolicyConfig.read(in.raw()); break;
       case "findings": readFindings(in, findings); break;
       case "error": error = in.string("error"); break;
       default: throw new MessageException("reply to compile: unknown tag " + tag);
     }
     in.close("reply to compile");
     in.end();
-    return new CompileReply(setup, findings, error);
+    return new CompileReply(policyConfig, findings, error);
   }
 
   private static void readFindings(JsonCursor in, List<ConfigSwapResult.Finding> findings)

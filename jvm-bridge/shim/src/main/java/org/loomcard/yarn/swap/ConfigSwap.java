@@ -10,9 +10,9 @@ import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
- * One request to replace the set-up, from whoever asks to the round thread and back. Each of its
- * steps has the whole deadline: a process that starts slowly on a busy machine leaves no less time
- * for policies that take long to import.
+ * One request to replace the policy configuration, from the requester to the round thread and back.
+ * Each of its steps has the whole deadline: a process that starts slowly on a busy machine leaves
+ * no less time for policies that take long to import.
  */
 public final class ConfigSwap {
   /** How long the requester waits before it looks again whether the step's time is over. */

@@ -6,11 +6,11 @@ import java.util.List;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 
-/** How a swap ended. Unless it was applied, the old set-up governs as before. */
+/** How a swap ended. Unless it was applied, the old policy configuration governs as before. */
 public final class ConfigSwapResult {
   /** The kinds of end. */
   public enum Outcome {
-    /** The new set-up governs. */
+    /** The new policy configuration governs. */
     APPLIED,
     /** A dry run found nothing against it; version and hash are those that would govern. */
     WOULD_APPLY,
@@ -66,7 +66,7 @@ public final class ConfigSwapResult {
     this.outcome = outcome;
     this.message = message;
     this.version = governing == null ? 0 : governing.version;
-    this.hash = governing == null ? "" : governing.setup.hash;
+    this.hash = governing == null ? "" : governing.policyConfig.hash;
     this.findings = Collections.unmodifiableList(new ArrayList<>(findings));
     this.applications = Collections.unmodifiableList(new ArrayList<>(applications));
   }

@@ -17,19 +17,20 @@ import org.loomcard.yarn.wire.PlanReader;
 
 /**
  * Tries a compiled configuration and changes nothing: its policies decide one round of an empty
- * cluster in a process of their own, and the books say whether they would take its queues. On the
- * thread of the swaps; rounds go on meanwhile.
+ * cluster in a process of their own, and the scheduler's state say whether they would take its
+ * queues. On the thread of the swaps; rounds go on meanwhile.
  */
 public final class DryRun {
   private static final int ROUND = 1;
   private final BridgeConfig config;
-  private final SchedulerState books;
+  private final SchedulerState scheduler;
   private final Watchdog watchdog;
   private final int resourceTypes;
 
-  public DryRun(BridgeConfig config, SchedulerState books, Watchdog watchdog, int resourceTypes) {
+  public DryRun(BridgeConfig config, SchedulerState scheduler, Watchdog watchdog,
+      int resourceTypes) {
     this.config = config;
-    this.books = books;
+    this.scheduler = scheduler;
     this.watchdog = watchdog;
     this.resourceTypes = resourceTypes;
   }
@@ -38,7 +39,7 @@ public final class DryRun {
   ConfigSwapResult of(RunningPolicy candidate, AppliedConfig wanted, AppliedConfig governing) {
     String wrong = firstRound(candidate, wanted);
     try {
-      books.check(wanted.setup);
+      scheduler.check(wanted.policyConfig);
     } catch (ConfigRefusedException e) {
       return ConfigSwapResult.refused(wrong == null ? e : new ConfigRefusedException(e.getMessage()
           + " Besides, " + wrong, e.applications()), governing);
@@ -53,7 +54,7 @@ public final class DryRun {
   private String firstRound(RunningPolicy candidate, AppliedConfig wanted) {
     BatchWriter batch = new BatchWriter(ROUND, 1, 0);
     batch.snapshot(0, "dry run");
-    batch.setup(0, wanted.version, wanted.setup);
+    batch.setup(0, wanted.version, wanted.policyConfig);
     batch.saved(0, Collections.<String, String>emptyMap());
     batch.check(0, 0, 0, 0, new long[resourceTypes]);
     String failed = "the first round of the new configuration, on an empty cluster, failed: ";
@@ -61,20 +62,20 @@ public final class DryRun {
       PlanMessage plan = PlanReader.read(watchdog.ask(candidate, batch.finish(),
           config.roundHardDeadlineMs, BridgeConfig.ROUND_HARD_DEADLINE_MS));
       return plan.resync != null ? failed + plan.resync
-          : plan.faults.isEmpty() ? null : failed + told(plan.faults, wanted.setup);
+          : plan.faults.isEmpty() ? null : failed + reported(plan.faults, wanted.policyConfig);
     } catch (PolicyFailureException | MessageException e) {
       return failed + e.getMessage();
     }
   }
 
-  private static String told(List<PlanMessage.Fault> faults, PolicyConfig setup) {
-    StringBuilder told = new StringBuilder();
+  private static String reported(List<PlanMessage.Fault> faults, PolicyConfig policyConfig) {
+    StringBuilder reported = new StringBuilder();
     for (PlanMessage.Fault fault : faults) {
-      boolean known = fault.instance >= 0 && fault.instance < setup.queues.size();
-      told.append(told.length() == 0 ? "" : "; ").append("the policy of queue ")
-          .append(known ? setup.queues.get(fault.instance).path : "number " + fault.instance)
+      boolean known = fault.instance >= 0 && fault.instance < policyConfig.queues.size();
+      reported.append(reported.length() == 0 ? "" : "; ").append("the policy of queue ")
+          .append(known ? policyConfig.queues.get(fault.instance).path : "number " + fault.instance)
           .append(" raised: ").append(fault.message);
     }
-    return told.toString();
+    return reported.toString();
   }
 }

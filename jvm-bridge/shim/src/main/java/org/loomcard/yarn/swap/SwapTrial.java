@@ -12,7 +12,7 @@ import org.loomcard.yarn.process.PolicyFailureException;
 import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.process.Supervisor;
 import org.loomcard.yarn.rounds.PolicyRounds;
-import org.loomcard.yarn.rounds.RoundEnd;
+import org.loomcard.yarn.rounds.RoundResult;
 import org.loomcard.yarn.rounds.SchedulerState;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class SwapTrial {
   private static final Logger LOG = LoggerFactory.getLogger(SwapTrial.class);
-  private final SchedulerState books;
+  private final SchedulerState scheduler;
   private final PolicyConfigStore store;
   private final PolicyRounds rounds;
   private final Supervisor supervisor;
@@ -32,14 +32,14 @@ public final class SwapTrial {
 
   /** A configuration whose first round was good, while it is written. */
   static final class Pending {
-    final SwapDesk.Prepared next;
+    final SwapPreparation.Prepared next;
     final AppliedConfig wanted;
     /** The process that decided before, or null; it waits until this one is kept. */
     final Supervisor.Started before;
     final Map<String, String> saved;
     private final CompletableFuture<String> written = new CompletableFuture<>();
 
-    private Pending(SwapDesk.Prepared next, AppliedConfig wanted, Supervisor.Started before,
+    private Pending(SwapPreparation.Prepared next, AppliedConfig wanted, Supervisor.Started before,
         Map<String, String> saved) {
       this.next = next;
       this.wanted = wanted;
@@ -66,9 +66,9 @@ public final class SwapTrial {
   }
 
   /** @param onWritten called when a configuration is written, or could not be */
-  public SwapTrial(SchedulerState books, PolicyConfigStore store, PolicyRounds rounds,
+  public SwapTrial(SchedulerState scheduler, PolicyConfigStore store, PolicyRounds rounds,
       Supervisor supervisor, Runnable onWritten) {
-    this.books = books;
+    this.scheduler = scheduler;
     this.store = store;
     this.rounds = rounds;
     this.supervisor = supervisor;
@@ -81,23 +81,24 @@ public final class SwapTrial {
   }
 
   /**
-   * Gives the books the new tree and lets the candidate decide one round.
+   * Gives the scheduler's state the new tree and lets the candidate decide one round.
    *
-   * @return null, or why it is no good; the books and the saved parts are then to be taken back
+   * @return null, or why it is no good; the scheduler's state and the saved parts are then to be
+   *     taken back
    * @throws ConfigRefusedException when nothing has changed yet
    */
   String run(RunningPolicy candidate, AppliedConfig wanted) throws ConfigRefusedException {
-    books.beginTrial();
+    scheduler.beginTrial();
     try {
-      books.apply(wanted.setup, wanted.version);
+      scheduler.apply(wanted.policyConfig, wanted.version);
     } catch (ConfigRefusedException e) {
-      books.endTrial();
+      scheduler.endTrial();
       throw e;
     }
-    rounds.forgetOutside(wanted.setup);
+    rounds.forgetOutside(wanted.policyConfig);
     rounds.snapshotNext("swap to version " + wanted.version);
     try {
-      RoundEnd end = rounds.run(candidate, wanted);
+      RoundResult end = rounds.run(candidate, wanted);
       return end.bad != null ? end.bad : end.fault;
     } catch (PolicyFailureException e) {
       return e.getMessage();
@@ -105,7 +106,7 @@ public final class SwapTrial {
   }
 
   /** Has it written; rounds go on meanwhile. */
-  Pending keep(SwapDesk.Prepared next, AppliedConfig wanted, Supervisor.Started before,
+  Pending keep(SwapPreparation.Prepared next, AppliedConfig wanted, Supervisor.Started before,
       Map<String, String> saved) {
     Pending pending = new Pending(next, wanted, before, saved);
     supervisor.runLater(() -> {
@@ -125,28 +126,28 @@ public final class SwapTrial {
 
   /** It is written, and governs for good. */
   void end() {
-    books.endTrial();
+    scheduler.endTrial();
   }
 
   /**
    * The old tree and what was saved under it.
    *
    * @return what governs now: {@code old}, as no application came meanwhile into a queue that only
-   *     the new tree has; the tried one only where the books refuse all the same
+   *     the new tree has; the tried one only where the scheduler's state refuse all the same
    */
   AppliedConfig takeBack(AppliedConfig wanted, AppliedConfig old, Map<String, String> saved,
       String wrong) {
     rounds.restore(saved);
     rounds.snapshotNext("the configuration of version " + old.version + " governs again");
     try {
-      books.apply(old.setup, old.version);
+      scheduler.apply(old.policyConfig, old.version);
       LOG.warn("{} was tried and taken back: {}", wanted, wrong);
       return old;
     } catch (ConfigRefusedException e) {
       LOG.error("{} was tried and cannot be taken back; a restart brings back {}", wanted, old, e);
       return wanted;
     } finally {
-      books.endTrial();
+      scheduler.endTrial();
     }
   }
 }

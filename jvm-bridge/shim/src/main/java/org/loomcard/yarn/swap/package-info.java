@@ -1,2 +1,5 @@
-/** The swap of a running configuration for another one, tried first in a process of its own. */
+/**
+ * Replaces the running policy configuration: it is compiled and tried in a process of its own, then
+ * written, or rolled back. Knows nothing of YARN.
+ */
 package org.loomcard.yarn.swap;

@@ -25,7 +25,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.webapp.RMWebServices;
 import org.apache.hadoop.yarn.server.resourcemanager.webapp.dao.SchedulerTypeInfo;
-import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
@@ -141,8 +141,8 @@ public final class LoomcardWebServices extends RMWebServices {
 
   private StatusSource status() {
     ResourceScheduler scheduler = rm.getResourceScheduler();
-    if (scheduler instanceof StatusHolder) {
-      return ((StatusHolder) scheduler).status();
+    if (scheduler instanceof StatusProvider) {
+      return ((StatusProvider) scheduler).status();
     }
     ObjectNode document = PolicyUpload.problem("The scheduler is " + scheduler.getClass().getName()
         + ", not Loomcard's.", "Set yarn.resourcemanager.scheduler.class,"

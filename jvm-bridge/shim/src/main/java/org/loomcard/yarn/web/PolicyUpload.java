@@ -129,7 +129,7 @@ final class PolicyUpload {
           + " no YAML text is kept: the cluster started with its compiled form.",
           "Apply its file instead."));
     }
-    ConfigSwapResult answer = source.apply(target.yaml, target.setup.source, caller.user);
+    ConfigSwapResult answer = source.apply(target.yaml, target.policyConfig.source, caller.user);
     LOG.info("Policy version {} again, for {}: {} ({})", target.version,
         printable(caller.user), answer.outcome, printable(answer.message));
     return reply(answer);

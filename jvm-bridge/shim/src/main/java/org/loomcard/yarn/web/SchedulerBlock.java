@@ -10,19 +10,19 @@ import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TD;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.view.HtmlBlock;
-import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.status.StatusProvider;
+import org.loomcard.yarn.web.tables.AmountText;
 import org.loomcard.yarn.web.tables.HoldTable;
 import org.loomcard.yarn.web.tables.LabelTable;
 import org.loomcard.yarn.web.tables.LimitTable;
 import org.loomcard.yarn.web.tables.ReportTables;
-import org.loomcard.yarn.web.tables.ShownAmounts;
 
 /** The content of the page: {@link SchedulerDocument} as tiles and tables. */
 public final class SchedulerBlock extends HtmlBlock {
@@ -42,12 +42,12 @@ public final class SchedulerBlock extends HtmlBlock {
 
   @Override
   protected void render(Block html) {
-    if (!(scheduler instanceof StatusHolder)) {
+    if (!(scheduler instanceof StatusProvider)) {
       html.p().__("The scheduler is " + scheduler.getClass().getName()
           + ", which this page cannot show.").__();
       return;
     }
-    JsonNode document = SchedulerDocument.of(((StatusHolder) scheduler).status(),
+    JsonNode document = SchedulerDocument.of(((StatusProvider) scheduler).status(),
         SchedulerDocument.USUAL_LIMIT);
     DIV<Hamlet> page = html.div(".lc");
     tiles(page, document);
@@ -61,13 +61,14 @@ public final class SchedulerBlock extends HtmlBlock {
   }
 
   private static void tiles(DIV<Hamlet> page, JsonNode document) {
-    JsonNode setup = document.path("setup");
+    JsonNode policyConfig = document.path("setup");
     JsonNode bridge = document.path("bridge");
     JsonNode grants = document.path("grants");
     DIV<DIV<Hamlet>> tiles = page.div(".tiles");
-    String hash = setup.path("hash").asText("");
-    tile(tiles, "up", "Policy", setup.path("policy").asText("none"),
-        "version " + setup.path("version").asInt() + ", " + setup.path("source").asText("?"),
+    String hash = policyConfig.path("hash").asText("");
+    tile(tiles, "up", "Policy", policyConfig.path("policy").asText("none"),
+        "version " + policyConfig.path("version").asInt() + ", "
+        + policyConfig.path("source").asText("?"),
         "hash " + hash.substring(0, Math.min(HASH_SHOWN, hash.length())));
     String state = bridge.path("state").asText();
     JsonNode failure = bridge.path("last_failure");
@@ -86,7 +87,7 @@ public final class SchedulerBlock extends HtmlBlock {
         list(document.path("refusals")), "");
     JsonNode cluster = document.path("cluster");
     tile(tiles, "up", "Nodes", number(cluster.path("nodes").asLong()),
-        ShownAmounts.text(cluster.path("capacity")), "");
+        AmountText.text(cluster.path("capacity")), "");
     tiles.__();
   }
 
@@ -148,7 +149,7 @@ public final class SchedulerBlock extends HtmlBlock {
 
   private static void amounts(TR<TBODY<TABLE<DIV<Hamlet>>>> row, JsonNode amounts) {
     TD<TR<TBODY<TABLE<DIV<Hamlet>>>>> cell = row.td().$class("amount");
-    for (String line : ShownAmounts.lines(amounts)) {
+    for (String line : AmountText.lines(amounts)) {
       cell.div().__(line).__();
     }
     cell.__();
@@ -158,11 +159,11 @@ public final class SchedulerBlock extends HtmlBlock {
   private static void bar(TR<TBODY<TABLE<DIV<Hamlet>>>> row, JsonNode queue,
       JsonNode capacity) {
     JsonNode limit = queue.path("maximum");
-    double used = Math.min(1, ShownAmounts.share(queue.path("used"), limit, capacity));
+    double used = Math.min(1, AmountText.share(queue.path("used"), limit, capacity));
     double pending = Math.min(1 - used,
-        ShownAmounts.share(queue.path("pending"), limit, capacity));
+        AmountText.share(queue.path("pending"), limit, capacity));
     double guaranteed = Math.min(1,
-        ShownAmounts.share(queue.path("guaranteed"), limit, capacity));
+        AmountText.share(queue.path("guaranteed"), limit, capacity));
     DIV<TD<TR<TBODY<TABLE<DIV<Hamlet>>>>>> bar = row.td().div(".bar")
         .div().$class("used").$style("width:" + percent(used)).__()
         .div().$class("pending")
@@ -194,7 +195,7 @@ public final class SchedulerBlock extends HtmlBlock {
             .td(application.path("queue").asText())
             .td(".number", ask.path("priority").asText())
             .td(".number", ask.path("count").asText())
-            .td(ShownAmounts.text(ask.path("resource")))
+            .td(AmountText.text(ask.path("resource")))
             .td(ask.path("reason").isNull() ? "none given" : ask.path("reason").asText())
             .__();
       }

@@ -10,11 +10,11 @@ import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.rounds.PolicyFault;
-import org.loomcard.yarn.status.ShownHold;
-import org.loomcard.yarn.status.ShownQueue;
+import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
-import org.loomcard.yarn.status.Waiting;
 import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.status.WaitingStatus;
 
 /**
  * The one document about the scheduler; docs/rest.md describes it. The page and the REST call show
@@ -29,11 +29,13 @@ public final class SchedulerDocument {
   /** A longer text of a policy is left out, as a reader's page would not hold it. */
   private static final int LONGEST_REPORT = 256 * 1024;
   private static final int LONGEST_FAILURE = 16 * 1024;
-  /** What a queue of the document takes over from the compiled set-up as it stands. */
+  /**
+   * What a queue of the document takes over from the compiled policy configuration as it stands.
+   */
   private static final String[] QUEUE_KEYS = {"leaf", "policy", "policy_named", "walked",
       "options", "weight", "user_limit_ppm", "am_share_ppm", "submit", "administer"};
 
-  /** Limits that a queue of the compiled set-up has only where they are stated. */
+  /** Limits that a queue of the compiled policy configuration has only where they are stated. */
   private static final String[] LIMIT_KEYS = {"hold_share_ppm", "hold_nodes",
       "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
       "maximum_lifetime_s", "default_lifetime_s", "labels", "default_label",
@@ -49,11 +51,11 @@ public final class SchedulerDocument {
    */
   public static ObjectNode of(StatusSource source, int limit) {
     BridgeStatus status = source.bridge();
-    JsonNode setup = parse(status.applied.setup.json);
+    JsonNode policyConfig = parse(status.applied.policyConfig.json);
     ObjectNode document = JSON.createObjectNode();
     document.put("type", "loomcard");
     document.put("schedulerName", "LoomcardScheduler");
-    document.set("setup", setup(status.applied, setup));
+    document.set("setup", policyConfig(status.applied, policyConfig));
     document.set("bridge", bridge(status, source.startedAtMs()));
     document.set("grants", JSON.createObjectNode()
         .put("policy", source.grantedByPolicy())
@@ -63,9 +65,9 @@ public final class SchedulerDocument {
     cluster.set("capacity", amounts(source.capacity()));
     cluster.set("minimum_allocation", amounts(source.smallest()));
     document.set("cluster", cluster);
-    document.set("queues", queues(source.queues(), status.reports, setup.path("queues")));
+    document.set("queues", queues(source.queues(), status.reports, policyConfig.path("queues")));
     document.set("holds", holds(source));
-    Waiting waiting = source.waiting(limit);
+    WaitingStatus waiting = source.waiting(limit);
     document.set("waiting_total", JSON.createObjectNode()
         .put("applications", waiting.applications)
         .put("asks", waiting.asks)
@@ -92,20 +94,20 @@ public final class SchedulerDocument {
     return document;
   }
 
-  /** Version, hash and source of a set-up. */
+  /** Version, hash and source of a policy configuration. */
   static ObjectNode applied(AppliedConfig applied) {
     return JSON.createObjectNode()
         .put("version", applied.version)
-        .put("hash", applied.setup.hash)
-        .put("source", applied.setup.source);
+        .put("hash", applied.policyConfig.hash)
+        .put("source", applied.policyConfig.source);
   }
 
-  private static ObjectNode setup(AppliedConfig applied, JsonNode setup) {
+  private static ObjectNode policyConfig(AppliedConfig applied, JsonNode policyConfig) {
     ObjectNode document = JSON.createObjectNode();
-    document.set("policy", value(fileQueue(setup.path("queues")), "policy"));
+    document.set("policy", value(fileQueue(policyConfig.path("queues")), "policy"));
     document.setAll(applied(applied));
-    document.set("schema", value(setup, "schema"));
-    document.set("needs", value(setup, "needs"));
+    document.set("schema", value(policyConfig, "schema"));
+    document.set("needs", value(policyConfig, "needs"));
     return document;
   }
 
@@ -138,7 +140,7 @@ public final class SchedulerDocument {
     return document;
   }
 
-  private static ArrayNode queues(Map<String, ShownQueue> usages, Map<String, String> reports,
+  private static ArrayNode queues(Map<String, QueueStatus> usages, Map<String, String> reports,
       JsonNode specs) {
     ArrayNode documents = JSON.createArrayNode();
     for (JsonNode spec : specs) {
@@ -155,7 +157,7 @@ public final class SchedulerDocument {
           limits.set(key, spec.get(key));
         }
       }
-      ShownQueue usage = usages.get(path);
+      QueueStatus usage = usages.get(path);
       if (usage != null) {
         fillUsage(document, usage);
       }
@@ -178,7 +180,7 @@ public final class SchedulerDocument {
     return text == null ? null : parse(text);
   }
 
-  private static void fillUsage(ObjectNode document, ShownQueue usage) {
+  private static void fillUsage(ObjectNode document, QueueStatus usage) {
     document.set("guaranteed", amounts(usage.guaranteed));
     document.set("maximum", amounts(usage.maximum));
     document.set("used", amounts(usage.used));
@@ -201,7 +203,7 @@ public final class SchedulerDocument {
 
   private static ArrayNode holds(StatusSource source) {
     ArrayNode documents = JSON.createArrayNode();
-    for (ShownHold hold : source.holds()) {
+    for (HoldStatus hold : source.holds()) {
       documents.addObject()
           .put("application", hold.application)
           .put("queue", hold.queue)
@@ -214,7 +216,7 @@ public final class SchedulerDocument {
     return documents;
   }
 
-  private static ArrayNode listed(Waiting waiting) {
+  private static ArrayNode listed(WaitingStatus waiting) {
     ArrayNode documents = JSON.createArrayNode();
     for (WaitingApplication application : waiting.listed) {
       ArrayNode asks = documents.addObject()

@@ -1,5 +1,6 @@
 /**
- * The ResourceManager's web side: a page, a document and the call that puts a new policy in. All
- * three read one {@link org.loomcard.yarn.status.StatusSource}; nothing here keeps state.
+ * The ResourceManager's web side: a page, a document and the call that applies a policy. All read
+ * one {@link org.loomcard.yarn.status.StatusSource}; nothing here keeps state or reaches the
+ * scheduler.
  */
 package org.loomcard.yarn.web;

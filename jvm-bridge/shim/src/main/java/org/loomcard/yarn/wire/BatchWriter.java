@@ -79,8 +79,8 @@ public final class BatchWriter {
     string(reason).append(']');
   }
 
-  public void setup(long at, int version, PolicyConfig setup) {
-    open("setup", at).append(',').append(version).append(',').append(setup.json).append(']');
+  public void setup(long at, int version, PolicyConfig policyConfig) {
+    open("setup", at).append(',').append(version).append(',').append(policyConfig.json).append(']');
   }
 
   /** @param saved JSON texts by {@code path:policy} */
@@ -129,7 +129,7 @@ public final class BatchWriter {
     open("node_heartbeat", at).append(',').append(node).append(']');
   }
 
-  public void applicationAdded(long at, int application, ApplicationText text) {
+  public void applicationAdded(long at, int application, ApplicationRecord text) {
     open("application_added", at).append(',').append(application);
     string(text.id).append(',').append(text.queue);
     string(text.user);
@@ -173,7 +173,7 @@ public final class BatchWriter {
     string(state).append(']');
   }
 
-  public void ask(long at, AskText ask) {
+  public void ask(long at, AskRecord ask) {
     open("ask", at).append(',').append(ask.attempt).append(',').append(ask.priority).append(',')
         .append(ask.allocationRequestId).append(',').append(ask.isAm);
     integers(ask.size);
@@ -191,10 +191,10 @@ public final class BatchWriter {
   }
 
   /** The whole list of holds. */
-  public void holds(long at, Collection<HoldText> holds) {
+  public void holds(long at, Collection<HoldRecord> holds) {
     open("holds", at).append(",[");
     String comma = "";
-    for (HoldText hold : holds) {
+    for (HoldRecord hold : holds) {
       out.append(comma).append('[').append(hold.attempt).append(',').append(hold.priority)
           .append(',').append(hold.allocationRequestId).append(',').append(hold.node).append(',')
           .append(hold.untilMs).append(',').append(hold.sinceMs).append(',').append(hold.placedMs)
@@ -204,7 +204,7 @@ public final class BatchWriter {
     out.append("]]");
   }
 
-  public void containerAdded(long at, ContainerText container) {
+  public void containerAdded(long at, ContainerRecord container) {
     open("container_added",
         at).append(',').append(container.container).append(',').append(container.attempt)
         .append(',').append(container.number).append(',').append(container.node);

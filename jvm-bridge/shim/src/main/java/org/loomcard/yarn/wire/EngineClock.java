@@ -28,7 +28,7 @@ public final class EngineClock {
    * cluster timestamp, which a ResourceManager keeps when it becomes active again, or else now. The
    * zero names the journal's files and the policy's numbers.
    */
-  public static EngineClock ofALife(long clusterTimestampMs) {
+  public static EngineClock forScheduler(long clusterTimestampMs) {
     return new EngineClock(LAST_ZERO.updateAndGet(last -> last < clusterTimestampMs
         ? clusterTimestampMs : Math.max(last + 1, System.currentTimeMillis())));
   }

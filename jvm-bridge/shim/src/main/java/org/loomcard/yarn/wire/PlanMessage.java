@@ -81,7 +81,7 @@ public final class PlanMessage {
     }
   }
 
-  /** Take one container back: tell the AM, kill after {@code graceMs}. */
+  /** Take one container back: announce it to the AM, kill it after {@code graceMs}. */
   public static final class Preempt extends Decision {
     public final long container;
     public final long graceMs;
@@ -99,12 +99,12 @@ public final class PlanMessage {
    * Keep room on a node for one container of an ask. Where it has as many holds as it may have, the
    * one that was placed first ends.
    */
-  public static final class Keep extends AskDecision {
+  public static final class Hold extends AskDecision {
     public final int node;
     /** Null: as long as the ask waits. */
     public final Long untilMs;
 
-    public Keep(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
+    public Hold(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
         int instance) {
       super(attempt, priority, allocationRequestId, instance);
       this.node = node;
@@ -113,8 +113,8 @@ public final class PlanMessage {
   }
 
   /** Give up the holds of an ask. */
-  public static final class Release extends AskDecision {
-    public Release(int attempt, int priority, long allocationRequestId, int instance) {
+  public static final class ReleaseHold extends AskDecision {
+    public ReleaseHold(int attempt, int priority, long allocationRequestId, int instance) {
       super(attempt, priority, allocationRequestId, instance);
     }
   }
@@ -159,7 +159,7 @@ public final class PlanMessage {
     }
   }
 
-  /** The share to tell an AM in place of the shim's own figure. */
+  /** The headroom for an AM, in place of the shim's own figure. */
   public static final class Headroom {
     public final int application;
     public final long[] amounts;

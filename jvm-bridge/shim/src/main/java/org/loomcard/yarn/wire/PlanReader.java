@@ -16,7 +16,8 @@ public final class PlanReader {
   /**
    * Reads the reply to a batch.
    *
-   * @throws MessageException when it is not a plan of schema 1; an {@code error} reply is told with
+   * @throws MessageException when it is not a plan of schema 1; an {@code error} reply is thrown
+   *     with
    *     its own message
    */
   public static PlanMessage read(String text) throws MessageException {
@@ -54,12 +55,12 @@ public final class PlanReader {
             in.number("preempt: grace_ms"),
             in.string("preempt: reason"), in.integer("preempt: instance")));
       } else if (tag.equals("hold")) {
-        decisions.add(new PlanMessage.Keep(in.integer("hold: attempt"),
+        decisions.add(new PlanMessage.Hold(in.integer("hold: attempt"),
             in.integer("hold: priority"), in.number("hold: allocation_request_id"),
             in.integer("hold: node"), in.numberOrNull("hold: until_ms"),
             in.integer("hold: instance")));
       } else if (tag.equals("release_hold")) {
-        decisions.add(new PlanMessage.Release(in.integer("release_hold: attempt"),
+        decisions.add(new PlanMessage.ReleaseHold(in.integer("release_hold: attempt"),
             in.integer("release_hold: priority"),
             in.number("release_hold: allocation_request_id"),
             in.integer("release_hold: instance")));

@@ -32,7 +32,7 @@ public class BridgeTest extends BridgeTestBase {
     bridge.load();
     bridge.start();
     ask(1);
-    Until.waitUntil("it works all the same", () -> books.running("policy") == 1);
+    Until.waitUntil("it works all the same", () -> scheduler.running("policy") == 1);
   }
 
   /** A healthy start: the policy grants everything, the fallback nothing. */
@@ -41,8 +41,9 @@ public class BridgeTest extends BridgeTestBase {
     start(false);
     for (int i = 0; i < 5; i++) {
       ask(TinySchedulerState.SLOTS);
-      Until.waitUntil("all slots run", () -> books.running("policy") == TinySchedulerState.SLOTS);
-      books.endAll();
+      Until.waitUntil("all slots run", () -> scheduler.running("policy") ==
+          TinySchedulerState.SLOTS);
+      scheduler.endAll();
       bridge.signal();
     }
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
@@ -50,7 +51,7 @@ public class BridgeTest extends BridgeTestBase {
         () -> bridge.status().counters.granted() == 5 * TinySchedulerState.SLOTS);
     assertEquals(0, bridge.status().counters.grantedByFallback());
     assertEquals(0, bridge.status().counters.resyncs());
-    assertEquals("one snapshot, at the start", 1, books.snapshots());
+    assertEquals("one snapshot, at the start", 1, scheduler.snapshots());
   }
 
   /** kill -9 of the process: the fallback serves at once, then the policy takes over again. */
@@ -58,7 +59,7 @@ public class BridgeTest extends BridgeTestBase {
   public void aKilledProcessIsReplaced() throws Exception {
     start(false);
     ask(2);
-    Until.waitUntil("the policy granted", () -> books.running("policy") == 2);
+    Until.waitUntil("the policy granted", () -> scheduler.running("policy") == 2);
     fallsBackAndComesBack("KILL");
     assertEquals(1, bridge.status().counters.restarts());
   }
@@ -84,7 +85,7 @@ public class BridgeTest extends BridgeTestBase {
   /** An error reply opens the breaker, and the process's own traceback is kept. */
   @Test
   public void anErrorOpensTheBreakerWithItsTraceback() throws Exception {
-    misbehaves("error", "the wayward process's own words");
+    misbehaves("error", "the misbehaving process's own words");
   }
 
   /** A plan for another round is not this round's. */
@@ -107,7 +108,7 @@ public class BridgeTest extends BridgeTestBase {
     Until.waitUntil("up", () -> bridge.status().counters.rounds() > 0);
     write("orders", "fault");
     ask(2);
-    Until.waitUntil("the rest of the plan stands", () -> books.running("policy") == 2);
+    Until.waitUntil("the rest of the plan stands", () -> scheduler.running("policy") == 2);
     Until.waitUntil("it is counted", () -> bridge.status().counters.faults() > 0);
     Until.waitUntil("it is shown", () -> !bridge.status().faults.isEmpty());
     assertEquals("root.default", bridge.status().faults.get(0).queue);
@@ -123,7 +124,7 @@ public class BridgeTest extends BridgeTestBase {
     write("orders", "schema");
     start(true);
     ask(2);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 2);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 2);
     Until.waitUntil("the reason is told",
         () -> bridge.status().lastFailure.contains("speaks schema 9"));
     assertEquals(0, bridge.status().counters.rounds());
@@ -140,14 +141,14 @@ public class BridgeTest extends BridgeTestBase {
     long late = bridge.status().counters.late();
     write("orders", "gated once");
     ask(3);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
     write("orders.gate", "");
     Until.waitUntil("late", () -> bridge.status().counters.late() == late + 1);
-    assertEquals(3, books.running("fallback"));
+    assertEquals(3, scheduler.running("fallback"));
     assertEquals("refused", 3, bridge.status().counters.refused());
     ask(1);
-    Until.waitUntil("the policy decides again", () -> books.running("policy") == 1);
-    assertEquals("nothing is granted twice", 3, books.running("fallback"));
+    Until.waitUntil("the policy decides again", () -> scheduler.running("policy") == 1);
+    assertEquals("nothing is granted twice", 3, scheduler.running("fallback"));
     assertEquals(0, bridge.status().counters.failures());
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
   }
@@ -202,5 +203,34 @@ public class BridgeTest extends BridgeTestBase {
     bridge.stop();
     Until.waitUntil("the process is gone", () -> !process.exists());
     assertEquals(0, privateFolders());
+  }
+
+  /** 200 MB on standard output without a line's end harm nobody, not even the policy. */
+  @Test
+  public void aPolicyThatPrintsALotGoesOn() throws Exception {
+    start(true);
+    granted(2);
+    write("orders", "flood once");
+    ask(3);
+    Until.waitUntil("it printed and granted", () -> !orders.exists()
+        && scheduler.running("policy") + scheduler.running("fallback") == 5);
+    ask(1);
+    Until.waitUntil("and grants on", () -> scheduler.wanted() == 0
+        && bridge.status().state == BridgeStatus.State.UP);
+    assertEquals(0, bridge.status().counters.failures());
+  }
+
+  /** A reply beyond the limit opens the breaker, with the setting's name. */
+  @Test
+  public void aHugeReplyOpensTheBreaker() throws Exception {
+    conf.setInt(BridgeConfig.PROCESS_MAX_REPLY_MB, 1);
+    misbehaves("huge", "the reply is longer than 1 MiB (loomcard.process.max-reply-mb)");
+  }
+
+  /** A policy that wants more memory than it may have fails alone; another process follows. */
+  @Test
+  public void aGluttonOpensTheBreaker() throws Exception {
+    conf.setInt(BridgeConfig.PROCESS_MAX_MEMORY_MB, 1024);
+    misbehaves("glutton", "MemoryError");
   }
 }

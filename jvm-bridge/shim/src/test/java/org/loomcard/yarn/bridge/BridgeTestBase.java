@@ -19,11 +19,11 @@ import org.junit.Before;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
-import org.loomcard.yarn.policyconfig.LocalKeeper;
+import org.loomcard.yarn.policyconfig.LocalStateStore;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.policyconfig.StateKeeper;
-import org.loomcard.yarn.process.PolicyLauncher;
+import org.loomcard.yarn.policyconfig.StateStore;
 import org.loomcard.yarn.process.PolicyProcess;
+import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
@@ -31,11 +31,12 @@ import org.loomcard.yarn.wire.Handshake;
 /** A bridge with a real Python process and tiny books in place of YARN's. */
 public abstract class BridgeTestBase {
   static final String FIFO = "version: 1\nkind: policy\npolicy: fifo\n";
+  static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
   static final String DRF = "version: 1\nkind: policy\npolicy: drf\n";
 
   @Rule
   public final TemporaryFolder folder = new TemporaryFolder();
-  final TinySchedulerState books = new TinySchedulerState();
+  final TinySchedulerState scheduler = new TinySchedulerState();
   final Configuration conf = new Configuration(false);
   /** Held while no policy process may be started. */
   final Semaphore starts = new Semaphore(1);
@@ -74,7 +75,7 @@ public abstract class BridgeTestBase {
         .list((dir, name) -> name.startsWith("policy-process-")).length;
   }
 
-  /** How often the wayward process was told this. */
+  /** How often the misbehaving process was told this. */
   final int heard(String what) {
     File heard = new File(folder.getRoot(), "orders.heard");
     try {
@@ -91,9 +92,9 @@ public abstract class BridgeTestBase {
     long failures = bridge.status().counters.failures();
     ask(1);
     Until.waitUntil("the breaker opened", () -> bridge.status().counters.failures() > failures);
-    String told = bridge.status().lastFailure;
-    assertTrue(told, told.contains(reason));
-    Until.waitUntil("somebody serves", () -> books.wanted() == 0);
+    String reported = bridge.status().lastFailure;
+    assertTrue(reported, reported.contains(reason));
+    Until.waitUntil("somebody serves", () -> scheduler.wanted() == 0);
     Files.deleteIfExists(orders.toPath());
     comesBack();
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
@@ -107,7 +108,7 @@ public abstract class BridgeTestBase {
     // The signal is on its way: until it has arrived, the process may well answer another round.
     Until.waitUntil("the process does nothing more", () -> doesNothing(process));
     ask(1);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 1);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 1);
     Until.waitUntil("it is counted", () -> bridge.status().counters.grantedByFallback() == 1);
     starts.release();
     comesBack();
@@ -143,18 +144,18 @@ public abstract class BridgeTestBase {
   final void granted(int count) throws Exception {
     Until.waitUntil("the first round", () -> bridge.status().counters.rounds() > 0);
     ask(count);
-    Until.waitUntil("the policy granted", () -> books.running("policy") == count);
+    Until.waitUntil("the policy granted", () -> scheduler.running("policy") == count);
   }
 
   final void comesBack() throws Exception {
-    int before = books.running("policy");
+    int before = scheduler.running("policy");
     Until.waitUntil("the policy grants again", () -> {
       // A process may still misbehave that was told to a moment ago; then the fallback grants.
-      if (bridge.status().state == BridgeStatus.State.UP && books.wanted() == 0
-          && books.running("policy") == before) {
+      if (bridge.status().state == BridgeStatus.State.UP && scheduler.wanted() == 0
+          && scheduler.running("policy") == before) {
         ask(1);
       }
-      return books.running("policy") > before;
+      return scheduler.running("policy") > before;
     });
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
   }
@@ -162,47 +163,47 @@ public abstract class BridgeTestBase {
   final PolicyConfig refreshed() {
     ConfigSwapResult result = bridge.refresh("tester");
     assertTrue(result.toString(), result.isApplied());
-    return books.setup();
+    return scheduler.policyConfig();
   }
 
   final void assertUnchanged(ConfigSwapResult result) throws IOException {
     assertFalse(result.isApplied());
     assertEquals(1, result.version);
-    assertEquals("fifo", books.setup().queue("root.default").policy);
+    assertEquals("fifo", scheduler.policyConfig().queue("root.default").policy);
     assertEquals(FIFO, read("policy.yml"));
     assertFalse(new File(folder.getRoot(), "state/applied.json").exists());
   }
 
   final void ask(int count) {
-    books.ask(count);
+    scheduler.ask(count);
     bridge.signal();
   }
 
-  final void start(boolean wayward) throws Exception {
-    bridge = bridge(wayward);
+  final void start(boolean misbehaving) throws Exception {
+    bridge = bridge(misbehaving);
     bridge.load();
     bridge.start();
   }
 
-  final Bridge bridge(boolean wayward) {
-    return bridge(wayward, new LocalKeeper(new BridgeConfig(conf).stateDir));
+  final Bridge bridge(boolean misbehaving) {
+    return bridge(misbehaving, new LocalStateStore(new BridgeConfig(conf).stateDir));
   }
 
-  final Bridge bridge(boolean wayward, StateKeeper keeper) {
+  final Bridge bridge(boolean misbehaving, StateStore store) {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis());
-    String script = PythonForTests.script("wayward.py");
-    PolicyLauncher python = wayward
+    String script = PythonForTests.script("misbehaving.py");
+    RunningPolicy.Launcher python = misbehaving
         ? new PolicyProcess.Launcher(config, "-P", script, orders.getPath())
             : Bridge.python(config);
-    PolicyLauncher launcher = onEnd -> {
+    RunningPolicy.Launcher launcher = onEnd -> {
       starts.acquire();
       starts.release();
       return python.launch(onEnd);
     };
-    return new Bridge(config, clock, books, launcher,
+    return new Bridge(config, clock, scheduler, launcher,
         new Handshake(config, clock.epochMs(), "test", "3.4.2", Arrays.asList("memory_mb",
-            "vcores")), keeper);
+            "vcores")), store);
   }
 
   final String pid() {
@@ -222,5 +223,26 @@ public abstract class BridgeTestBase {
   final String read(String name) throws IOException {
     return new String(Files.readAllBytes(folder.getRoot().toPath().resolve(name)),
         StandardCharsets.UTF_8);
+  }
+
+  final void goesOnAsBefore() throws Exception {
+    assertEquals(1, bridge.status().applied.version);
+    assertEquals("fifo", scheduler.policyConfig().queue("root.default").policy);
+    int before = scheduler.running("policy");
+    ask(1);
+    Until.waitUntil("the old policy grants", () -> scheduler.running("policy") == before + 1);
+    assertEquals(BridgeStatus.State.UP, bridge.status().state);
+    assertEquals(0, bridge.status().counters.failures());
+    assertEquals(0, bridge.status().counters.resyncs());
+  }
+
+  /** A policy of the operator's own, in own.py. */
+  final void policyFile(String head, String body) throws Exception {
+    File path = folder.newFolder("policies");
+    conf.set(BridgeConfig.POLICY_PATH, path.getPath());
+    write("policies/own.py", head + "from dataclasses import dataclass\n"
+        + "from loomcard import ClusterView, Plan\n"
+        + "@dataclass(frozen=True)\nclass Own:\n"
+        + "    def decide(self, view: ClusterView) -> Plan:\n        " + body + "\n");
   }
 }

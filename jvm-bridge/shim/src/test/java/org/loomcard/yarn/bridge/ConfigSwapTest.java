@@ -1,13 +1,9 @@
 package org.loomcard.yarn.bridge;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,33 +14,34 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.swap.ConfigSwap;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
-/** Swaps of the set-up while the bridge runs, against a real Python process. */
+/** Swaps of the policy configuration while the bridge runs, against a real Python process. */
 public class ConfigSwapTest extends BridgeTestBase {
   /** Of each step of a swap, where a test is not about it. */
   private static final int DEADLINE_MS = 80_000;
-  private static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
 
   /** A swap governs at once, is kept beside the YAML, and survives a restart. */
   @Test
   public void aSwapIsAppliedAndSurvivesARestart() throws Exception {
     start(false);
     ask(2);
-    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
     ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(2, result.version);
-    assertEquals("drf", books.setup().queue("root.default").policy);
+    assertEquals("drf", scheduler.policyConfig().queue("root.default").policy);
     assertEquals(DRF, read("policy.yml"));
     assertEquals(FIFO, read("policy.yml.previous"));
-    assertEquals("the running containers are still there", 2, books.running("policy"));
+    assertEquals("the running containers are still there", 2, scheduler.running("policy"));
     ask(2);
-    Until.waitUntil("granted after the swap", () -> books.running("policy") == 4);
+    Until.waitUntil("granted after the swap", () -> scheduler.running("policy") == 4);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals(0, bridge.status().counters.grantedByFallback());
     bridge.stop();
     write("policy.yml", FIFO);
     bridge = bridge(false);
-    assertEquals("the edited file is not applied by itself", result.hash, bridge.load().setup.hash);
+    bridge.load();
+    assertEquals("the edited file is not applied by itself", result.hash,
+        bridge.status().applied.policyConfig.hash);
     bridge.start();
     Until.waitUntil("up again", () -> bridge.status().state == BridgeStatus.State.UP);
     assertEquals("refresh reads the file", "fifo", refreshed().queue("root.default").policy);
@@ -63,11 +60,11 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertUnchanged(result);
   }
 
-  /** Books that refuse keep the old set-up, on disk too. */
+  /** Books that refuse keep the old policy configuration, on disk too. */
   @Test
   public void aRefusedSwapChangesNothing() throws Exception {
     start(false);
-    books.refuseSetups();
+    scheduler.refuseConfigurations();
     ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.REFUSED, result.outcome);
     assertEquals(Arrays.asList("application_1_0001"), result.applications);
@@ -102,7 +99,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertTrue(result.toString(), result.isApplied());
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     ask(2);
-    Until.waitUntil("the policy grants", () -> books.running("policy") == 2);
+    Until.waitUntil("the policy grants", () -> scheduler.running("policy") == 2);
   }
 
   /** A module that takes long to import stops nothing: the old policies decide meanwhile. */
@@ -114,7 +111,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     new Thread(() -> result.set(bridge.swap(OWN, "own.yml", DEADLINE_MS))).start();
     Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
     ask(3);
-    Until.waitUntil("the old policy grants", () -> books.running("policy") == 3);
+    Until.waitUntil("the old policy grants", () -> scheduler.running("policy") == 3);
     assertEquals(1, bridge.status().applied.version);
     assertTrue(gate.createNewFile());
     Until.waitUntil("the swap has ended", () -> result.get() != null);
@@ -192,7 +189,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     policyFile("", "return Plan(view)");
     start(false);
     ask(2);
-    Until.waitUntil("granted", () -> books.running("policy") == 2);
+    Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
     assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.FAILED, result.outcome);
@@ -209,7 +206,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     ask(3);
-    Until.waitUntil("granted all the same", () -> books.running("policy") == 3);
+    Until.waitUntil("granted all the same", () -> scheduler.running("policy") == 3);
     assertTrue(bridge.status().faults.get(0).message.endsWith("ValueError: not with asks"));
     assertTrue(bridge.status().faults.get(0).traceback.contains("own.py"));
     assertEquals(0, bridge.status().counters.failures());
@@ -234,78 +231,6 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertEquals("one process alone has failed", 1, bridge.status().counters.failures());
   }
 
-  /** A dry run says what would govern, and changes and keeps nothing. */
-  @Test
-  public void aDryRunChangesNothing() throws Exception {
-    conf.set(BridgeConfig.JOURNAL_DIR, new File(folder.getRoot(), "journal").getPath());
-    policyFile("", "return Plan(view)");
-    start(false);
-    ask(1);
-    Until.waitUntil("granted", () -> books.running("policy") == 1);
-    Until.waitUntil("the journal is written, which is done behind the rounds",
-        () -> lines() == 1 + 2 * bridge.status().counters.rounds());
-    String journal = journal();
-    ConfigSwapResult tried = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
-    assertEquals(tried.toString(), ConfigSwapResult.Outcome.WOULD_APPLY, tried.outcome);
-    assertEquals(2, tried.version);
-    assertTrue(tried.message, tried.message.contains("nothing was changed"));
-    assertEquals("no round of the trial is in it", journal, journal());
-    File kept = new File(folder.getRoot(), "state/applied-policies");
-    assertFalse("the policy's text is not kept", kept.exists());
-    goesOnAsBefore();
-    ConfigSwapResult applied = bridge.swap(OWN, "own.yml", DEADLINE_MS);
-    assertEquals("it governs as was said", tried.hash, applied.hash);
-    assertTrue(kept.exists());
-    assertEquals(2, applied.version);
-  }
-
-  /** It finds what an apply would: errors in the file, a first round that raises, queues in use. */
-  @Test
-  public void aDryRunFindsWhatAnApplyWould() throws Exception {
-    policyFile("", "raise ValueError('not today')");
-    start(false);
-    ConfigSwapResult wrong = bridge.dryRun("version: 1\nkind: policy\npolicy: drv\n", "bad.yml",
-        DEADLINE_MS);
-    assertEquals(ConfigSwapResult.Outcome.FINDINGS, wrong.outcome);
-    assertUnchanged(wrong);
-    ConfigSwapResult raising = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
-    assertEquals(ConfigSwapResult.Outcome.FAILED, raising.outcome);
-    assertTrue(raising.message, raising.message.contains("root") && raising.message.contains(
-        "ValueError: not today; nothing was changed"));
-    assertUnchanged(raising);
-    books.refuseSetups();
-    ConfigSwapResult inUse = bridge.dryRun(OWN, "own.yml", DEADLINE_MS);
-    assertEquals(ConfigSwapResult.Outcome.REFUSED, inUse.outcome);
-    assertEquals(Arrays.asList("application_1_0001"), inUse.applications);
-    assertTrue(inUse.message, inUse.message.contains("ValueError: not today"));
-    assertUnchanged(inUse);
-    goesOnAsBefore();
-  }
-
-  /** The journal as it is now: its segments and how long they are. */
-  private String journal() {
-    StringBuilder text = new StringBuilder();
-    File[] segments = new File(folder.getRoot(), "journal").listFiles();
-    for (File segment : segments == null ? new File[0] : segments) {
-      text.append(segment.getName()).append(' ').append(segment.length()).append('\n');
-    }
-    return text.toString();
-  }
-
-  /** How many lines the journal has: one that opens a segment, and two a round. */
-  private long lines() {
-    long lines = 0;
-    File[] segments = new File(folder.getRoot(), "journal").listFiles();
-    for (File segment : segments == null ? new File[0] : segments) {
-      try {
-        lines += Files.readAllLines(segment.toPath()).size();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
-    }
-    return lines;
-  }
-
   private void takesBack(String reason) throws Exception {
     start(false);
     granted(2);
@@ -316,17 +241,6 @@ public class ConfigSwapTest extends BridgeTestBase {
     goesOnAsBefore();
   }
 
-  private void goesOnAsBefore() throws Exception {
-    assertEquals(1, bridge.status().applied.version);
-    assertEquals("fifo", books.setup().queue("root.default").policy);
-    int before = books.running("policy");
-    ask(1);
-    Until.waitUntil("the old policy grants", () -> books.running("policy") == before + 1);
-    assertEquals(BridgeStatus.State.UP, bridge.status().state);
-    assertEquals(0, bridge.status().counters.failures());
-    assertEquals(0, bridge.status().counters.resyncs());
-  }
-
   /** A policy whose import says that it has begun and waits for a file, which is returned. */
   private File gatedPolicy() throws Exception {
     File gate = new File(folder.getRoot(), "gate");
@@ -335,14 +249,5 @@ public class ConfigSwapTest extends BridgeTestBase {
         + "while not pathlib.Path('" + gate + "').exists():\n    time.sleep(0.01)\n",
         "return Plan(view)");
     return gate;
-  }
-
-  private void policyFile(String head, String body) throws Exception {
-    File path = folder.newFolder("policies");
-    conf.set(BridgeConfig.POLICY_PATH, path.getPath());
-    write("policies/own.py", head + "from dataclasses import dataclass\n"
-        + "from loomcard import ClusterView, Plan\n"
-        + "@dataclass(frozen=True)\nclass Own:\n"
-        + "    def decide(self, view: ClusterView) -> Plan:\n        " + body + "\n");
   }
 }

@@ -17,6 +17,7 @@ import org.loomcard.yarn.process.PolicyClient;
 import org.loomcard.yarn.process.RunningPolicy;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.Golden;
 import org.loomcard.yarn.wire.Handshake;
 
 /** Many swaps in a row leave nothing behind. */
@@ -74,7 +75,7 @@ public class ManySwapsTest extends BridgeTestBase {
   public void nothingIsLeftBehind() throws Exception {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis());
-    bridge = new Bridge(config, clock, books, onEnd -> {
+    bridge = new Bridge(config, clock, scheduler, onEnd -> {
       Fake fake = new Fake();
       live.add(fake);
       return fake;

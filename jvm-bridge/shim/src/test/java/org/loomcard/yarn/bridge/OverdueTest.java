@@ -15,7 +15,7 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.process.PolicyClient;
 import org.loomcard.yarn.process.PolicyFailureException;
 import org.loomcard.yarn.process.RunningPolicy;
-import org.loomcard.yarn.rounds.Standby;
+import org.loomcard.yarn.rounds.OverdueFallback;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
 
@@ -41,20 +41,20 @@ public class OverdueTest extends BridgeTestBase {
     signalProcess("STOP");
     Until.waitUntil("the process does nothing more", this::processDoesNothing);
     ask(3);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
     assertEquals(BridgeStatus.State.OVERDUE, bridge.status().state);
     ask(1);
-    Until.waitUntil("what came later too", () -> books.running("fallback") == 4);
+    Until.waitUntil("what came later too", () -> scheduler.running("fallback") == 4);
     signalProcess("CONT");
     Until.waitUntil("the policy is back",
         () -> bridge.status().state == BridgeStatus.State.UP);
     ask(1);
-    Until.waitUntil("the policy grants", () -> books.running("policy") == 3);
+    Until.waitUntil("the policy grants", () -> scheduler.running("policy") == 3);
     assertTrue(bridge.status().counters.late() >= 1);
     assertTrue(bridge.status().counters.overdue() >= 1);
     assertEquals(0, bridge.status().counters.failures());
     assertEquals("its mirror was right", 0, bridge.status().counters.resyncs());
-    assertEquals("one snapshot, at the start", 1, books.snapshots());
+    assertEquals("one snapshot, at the start", 1, scheduler.snapshots());
   }
 
   /** A process that answers nonsense and then nothing, and does not die, holds nobody up. */
@@ -62,7 +62,7 @@ public class OverdueTest extends BridgeTestBase {
   public void aTracebackIsNotWaitedForLong() throws Exception {
     bridge = bridge(() -> text -> "garbage");
     ask(3);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
     Until.waitUntil("and another process is tried",
         () -> bridge.status().counters.restarts() > 0);
     assertTrue(bridge.status().lastFailure, bridge.status().lastFailure.contains("not JSON"));
@@ -81,7 +81,7 @@ public class OverdueTest extends BridgeTestBase {
       return "[\"plan\"," + text.split(",")[1] + ",[],[],[],{},{},[],[],\"nothing is right\"]";
     });
     ask(3);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 3);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);
     assertEquals("the breaker is closed", 0, bridge.status().counters.failures());
     assertTrue(bridge.status().counters.resyncs() >= 1);
   }
@@ -106,7 +106,7 @@ public class OverdueTest extends BridgeTestBase {
     });
     ask(1);
     Until.waitUntil("the third try comes", () -> tries.get() >= 3);
-    Until.waitUntil("the cluster is served", () -> books.running("fallback") == 1);
+    Until.waitUntil("the cluster is served", () -> scheduler.running("fallback") == 1);
   }
 
   /** By default the cluster does not wait for a first process that does not come. */
@@ -116,7 +116,7 @@ public class OverdueTest extends BridgeTestBase {
     starts.acquire();
     start(false);
     ask(2);
-    Until.waitUntil("the fallback granted", () -> books.running("fallback") == 2);
+    Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 2);
     assertEquals(0, bridge.status().counters.rounds());
     starts.release();
     comesBack();
@@ -128,8 +128,8 @@ public class OverdueTest extends BridgeTestBase {
     conf.unset(BridgeConfig.START_GRACE_MS);
     conf.unset(BridgeConfig.ROUND_DEADLINE_MS);
     BridgeConfig config = new BridgeConfig(conf);
-    assertTrue(config.startGraceMs + Standby.PAUSE_MS < 2000);
-    assertTrue(config.roundDeadlineMs + Standby.PAUSE_MS < 2000);
+    assertTrue(config.startGraceMs + OverdueFallback.PAUSE_MS < 2000);
+    assertTrue(config.roundDeadlineMs + OverdueFallback.PAUSE_MS < 2000);
   }
 
   /** Refused rounds are not repeated at once, and after some of them the mirror is rebuilt. */
@@ -138,14 +138,14 @@ public class OverdueTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.ROUND_REFUSED, 4);
     start(false);
     Until.waitUntil("up", () -> bridge.status().counters.rounds() > 0);
-    books.refuseAll(true);
+    scheduler.refuseAll(true);
     ask(2);
-    Until.waitUntil("the mirror is rebuilt", () -> books.snapshots() >= 2);
-    int rounds = books.batchesBeforeSnapshot(2);
+    Until.waitUntil("the mirror is rebuilt", () -> scheduler.snapshots() >= 2);
+    int rounds = scheduler.batchesBeforeSnapshot(2);
     assertTrue("rounds " + rounds, rounds >= 4 && rounds <= 6);
-    books.refuseAll(false);
+    scheduler.refuseAll(false);
     bridge.signal();
-    Until.waitUntil("granted after all", () -> books.running("policy") == 2);
+    Until.waitUntil("granted after all", () -> scheduler.running("policy") == 2);
     assertEquals(0, bridge.status().counters.resyncs());
     assertEquals(0, bridge.status().counters.failures());
   }
@@ -153,7 +153,7 @@ public class OverdueTest extends BridgeTestBase {
   private Bridge bridge(Supplier<Function<String, String>> start) throws Exception {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis());
-    Bridge made = new Bridge(config, clock, books, onEnd -> new Immortal(start.get()),
+    Bridge made = new Bridge(config, clock, scheduler, onEnd -> new Immortal(start.get()),
         new Handshake(config, clock.epochMs(), "test", "3.4.2",
             Arrays.asList("memory_mb", "vcores")));
     made.load();

@@ -1,6 +1,7 @@
 package org.loomcard.yarn.bridge;
 
 import java.io.File;
+import org.loomcard.yarn.wire.Golden;
 
 /** The interpreter that has the package; a missing one fails tests rather than skipping them. */
 public final class PythonForTests {

@@ -13,9 +13,9 @@ import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.process.Breaker;
+import org.loomcard.yarn.rounds.RefusalBackoff;
 import org.loomcard.yarn.rounds.Timers;
 import org.loomcard.yarn.wire.PlanMessage;
-import org.loomcard.yarn.wire.Refusals;
 
 /** When rounds run: signals, holding back, wake-ups, and the waits of the breaker. */
 public class RoundThrottleTest {
@@ -25,30 +25,30 @@ public class RoundThrottleTest {
   /** A signal that came before the wait ends it at once: none is lost in between. */
   @Test
   public void aSignalBeforeTheWaitIsNotLost() throws Exception {
-    RoundThrottle pace = new RoundThrottle(0);
-    pace.take();
-    pace.signal();
-    awaitEnd(started(() -> pace.await(FOR_EVER_MS)));
+    RoundThrottle throttle = new RoundThrottle(0);
+    throttle.take();
+    throttle.signal();
+    awaitEnd(started(() -> throttle.await(FOR_EVER_MS)));
   }
 
   /** A signal from another thread ends the wait. */
   @Test
   public void aSignalEndsTheWait() throws Exception {
-    RoundThrottle pace = new RoundThrottle(0);
-    Thread waiting = started(() -> pace.await(FOR_EVER_MS));
-    pace.signal();
+    RoundThrottle throttle = new RoundThrottle(0);
+    Thread waiting = started(() -> throttle.await(FOR_EVER_MS));
+    throttle.signal();
     awaitEnd(waiting);
   }
 
   /** A small batch is held back until many signals came; a large one is not held at all. */
   @Test
   public void holdsSmallBatchesOnly() throws Exception {
-    RoundThrottle pace = new RoundThrottle(FOR_EVER_MS);
-    pace.signal();
-    Thread held = started(() -> pace.hold(3, () -> true));
+    RoundThrottle throttle = new RoundThrottle(FOR_EVER_MS);
+    throttle.signal();
+    Thread held = started(() -> throttle.hold(3, () -> true));
     Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
     for (int i = 0; i < 100; i++) {
-      pace.signal();
+      throttle.signal();
     }
     awaitEnd(held);
     awaitEnd(started(() -> new RoundThrottle(FOR_EVER_MS).hold(500, () -> true)));
@@ -58,23 +58,23 @@ public class RoundThrottleTest {
   /** The hold counts from the batch before: after a quiet time an ask is sent at once. */
   @Test
   public void anAskAfterAQuietTimeIsNotHeld() throws Exception {
-    RoundThrottle pace = new RoundThrottle(SHORT_MS);
+    RoundThrottle throttle = new RoundThrottle(SHORT_MS);
     long after = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SHORT_MS);
     Until.waitUntil("the hold is over", () -> System.nanoTime() > after);
     AtomicInteger looks = new AtomicInteger();
-    pace.hold(3, () -> looks.getAndIncrement() == 0);
+    throttle.hold(3, () -> looks.getAndIncrement() == 0);
     assertEquals("it looks once and does not wait", 1, looks.get());
   }
 
   /** What nobody waits for is held for longer, until somebody asks. */
   @Test
   public void demandEndsALongHold() throws Exception {
-    RoundThrottle pace = new RoundThrottle(0, FOR_EVER_MS);
+    RoundThrottle throttle = new RoundThrottle(0, FOR_EVER_MS);
     AtomicBoolean asked = new AtomicBoolean();
-    Thread held = started(() -> pace.hold(3, asked::get));
+    Thread held = started(() -> throttle.hold(3, asked::get));
     Until.waitUntil("the batch is held", () -> held.getState() == Thread.State.TIMED_WAITING);
     asked.set(true);
-    pace.signalDemand();
+    throttle.signalDemand();
     awaitEnd(held);
   }
 
@@ -122,7 +122,7 @@ public class RoundThrottleTest {
   /** Each refused round makes the pause twice as long, and a good one starts anew. */
   @Test
   public void pausesLongerAfterEachRefusedRound() {
-    Refusals refusals = new Refusals(3);
+    RefusalBackoff refusals = new RefusalBackoff(3);
     long[] pauses = new long[10];
     boolean[] rebuilds = new boolean[10];
     for (int i = 0; i < pauses.length; i++) {

@@ -8,10 +8,10 @@ import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
-import org.loomcard.yarn.wire.ApplicationText;
-import org.loomcard.yarn.wire.AskText;
+import org.loomcard.yarn.wire.ApplicationRecord;
+import org.loomcard.yarn.wire.AskRecord;
 import org.loomcard.yarn.wire.BatchWriter;
-import org.loomcard.yarn.wire.ContainerText;
+import org.loomcard.yarn.wire.ContainerRecord;
 import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.Refusal;
 
@@ -34,8 +34,8 @@ public final class TinySchedulerState implements SchedulerState {
   private int wanted;
   private boolean askChanged;
   private boolean planHadDecisions;
-  private PolicyConfig setup;
-  private boolean refuseSetups;
+  private PolicyConfig policyConfig;
+  private boolean refuseConfigurations;
   private boolean refusesAll;
   private int doubleGrants;
   private int batches;
@@ -62,8 +62,8 @@ public final class TinySchedulerState implements SchedulerState {
     return wanted;
   }
 
-  synchronized void refuseSetups() {
-    refuseSetups = true;
+  synchronized void refuseConfigurations() {
+    refuseConfigurations = true;
   }
 
   /** From now on every decision is refused. */
@@ -72,7 +72,7 @@ public final class TinySchedulerState implements SchedulerState {
   }
 
   @Override
-  public synchronized boolean hasNews() {
+  public synchronized boolean hasPendingEvents() {
     return askChanged || !ended.isEmpty() || !given.isEmpty();
   }
 
@@ -109,7 +109,7 @@ public final class TinySchedulerState implements SchedulerState {
         writeAsk(out, now);
       }
     }
-    clearNews();
+    clearPendingEvents();
     batches++;
     int left = SLOTS - running.size();
     out.check(1, 1, running.size(), wanted, new long[] {left * 1024, left});
@@ -118,11 +118,11 @@ public final class TinySchedulerState implements SchedulerState {
   private void scratch(BatchWriter out, long now) {
     batchesBefore.add(batches);
     int leaf = 0;
-    while (!setup.queues.get(leaf).leaf) {
+    while (!policyConfig.queues.get(leaf).leaf) {
       leaf++;
     }
     out.nodeAdded(now, 1, "n1:1", "/r1", new long[] {SLOTS * 1024, SLOTS}, "", "n1", false);
-    out.applicationAdded(now, 1, new ApplicationText("application_1_0001", leaf, "alice", "tiny",
+    out.applicationAdded(now, 1, new ApplicationRecord("application_1_0001", leaf, "alice", "tiny",
         "TEST",
         Collections.<String>emptyList(), 0, 0, Collections.<String, String>emptyMap()));
     out.attemptAdded(now, 1, 1, 1, true);
@@ -134,12 +134,12 @@ public final class TinySchedulerState implements SchedulerState {
   }
 
   private static void writeContainer(BatchWriter out, long now, long container, String origin) {
-    out.containerAdded(now, new ContainerText(container, 1, container, 1, SIZE, 20, -1, false,
-        origin, new ContainerText.Times(now, now, null)));
+    out.containerAdded(now, new ContainerRecord(container, 1, container, 1, SIZE, 20, -1, false,
+        origin, new ContainerRecord.Times(now, now, null)));
   }
 
   private void writeAsk(BatchWriter out, long now) {
-    out.ask(now, new AskText(1, 20, -1, false, SIZE, wanted, new AskText.Rows(), true, ""));
+    out.ask(now, new AskRecord(1, 20, -1, false, SIZE, wanted, new AskRecord.Rows(), true, ""));
   }
 
   @Override
@@ -186,7 +186,7 @@ public final class TinySchedulerState implements SchedulerState {
 
   @Override
   public synchronized void check(PolicyConfig next) throws ConfigRefusedException {
-    if (refuseSetups) {
+    if (refuseConfigurations) {
       throw new ConfigRefusedException("queue root.default has live applications",
           Collections.singletonList("application_1_0001"));
     }
@@ -195,7 +195,7 @@ public final class TinySchedulerState implements SchedulerState {
   @Override
   public synchronized void apply(PolicyConfig next, int version) throws ConfigRefusedException {
     check(next);
-    setup = next;
+    policyConfig = next;
   }
 
   @Override
@@ -214,7 +214,7 @@ public final class TinySchedulerState implements SchedulerState {
   }
 
   @Override
-  public synchronized void clearNews() {
+  public synchronized void clearPendingEvents() {
     numbers.clear();
     refusals.clear();
     ended.clear();
@@ -233,7 +233,7 @@ public final class TinySchedulerState implements SchedulerState {
     return batchesBefore.get(number - 1);
   }
 
-  synchronized PolicyConfig setup() {
-    return setup;
+  synchronized PolicyConfig policyConfig() {
+    return policyConfig;
   }
 }

@@ -20,8 +20,8 @@ import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.bridge.Golden;
 import org.loomcard.yarn.bridge.Until;
+import org.loomcard.yarn.wire.Golden;
 
 /** The versions that are kept, on one machine and for a pair, and what a failed write leaves. */
 public class AppliedHistoryTest {
@@ -30,7 +30,7 @@ public class AppliedHistoryTest {
   private final Configuration conf = new Configuration(false);
 
   /** Texts in memory that a pair shares, and that can fail or hang. */
-  private static final class SharedTexts implements StateKeeper {
+  private static final class SharedTexts implements StateStore {
     private final Map<String, String> texts = new ConcurrentSkipListMap<>();
     private volatile CountDownLatch hangs = new CountDownLatch(0);
     private volatile String failing = "";
@@ -83,19 +83,20 @@ public class AppliedHistoryTest {
     conf.set(BridgeConfig.STATE_DIR, file("state").getPath());
     conf.set(BridgeConfig.SETUP_PATH, file("setup.json").getPath());
     conf.set(BridgeConfig.POLICY_FILE, file("policy.yml").getPath());
-    LocalKeeper.write(file("setup.json").toPath(), Golden.setup().json);
+    LocalStateStore.write(file("setup.json").toPath(), Golden.policyConfig().json);
   }
 
   private PolicyConfigStore store() {
     return new PolicyConfigStore(new BridgeConfig(conf));
   }
 
-  private PolicyConfigStore store(StateKeeper keeper) {
-    return new PolicyConfigStore(new BridgeConfig(conf), keeper);
+  private PolicyConfigStore store(StateStore store) {
+    return new PolicyConfigStore(new BridgeConfig(conf), store);
   }
 
   private static AppliedConfig version(int version) throws Exception {
-    return new AppliedConfig(Golden.setup(), version, "# " + version + "\n", "alice", version);
+    return new AppliedConfig(Golden.policyConfig(), version, "# " + version + "\n", "alice",
+        version);
   }
 
   private static List<Integer> versions(PolicyConfigStore store) {
@@ -107,7 +108,7 @@ public class AppliedHistoryTest {
   /** The last ten are kept, with who and when, over a restart too. */
   @Test
   public void theLastTenAreKept() throws Exception {
-    LocalKeeper.write(file("policy.yml").toPath(), "# 1\n");
+    LocalStateStore.write(file("policy.yml").toPath(), "# 1\n");
     PolicyConfigStore store = store();
     store.load();
     for (int i = 2; i <= 13; i++) {
@@ -132,15 +133,16 @@ public class AppliedHistoryTest {
     File copies = file("state/applied-policies");
     for (int i = 2; i <= 13; i++) {
       String digest = String.format("%064x", i);
-      String json = Golden.setup().json;
+      String json = Golden.policyConfig().json;
       AppliedConfig next = new AppliedConfig(PolicyConfig.read("{\"files\":{\"own.py:Own\":\""
           + digest
           + "\"}," + json.substring(1)), i, "# " + i + "\n");
-      LocalKeeper.write(new File(copies, digest + ".py").toPath(), "# " + i);
+      LocalStateStore.write(new File(copies, digest + ".py").toPath(), "# " + i);
       store.apply(next);
     }
-    LocalKeeper.write(new File(copies, String.format("%064x.draft", 99)).toPath(), "# a swap died");
-    LocalKeeper.write(new File(copies, "notes.txt").toPath(), "somebody's own");
+    LocalStateStore.write(new File(copies, String.format("%064x.draft", 99)).toPath(),
+        "# a swap died");
+    LocalStateStore.write(new File(copies, "notes.txt").toPath(), "somebody's own");
     store.apply(version(14));
     List<String> left = new ArrayList<>(Arrays.asList(copies.list()));
     assertTrue("not ours to delete", left.remove("notes.txt"));
@@ -156,7 +158,7 @@ public class AppliedHistoryTest {
     store.load();
     store.apply(version(2));
     store.apply(version(3));
-    LocalKeeper.write(file("state/applied-2.json").toPath(), "{\"ver");
+    LocalStateStore.write(file("state/applied-2.json").toPath(), "{\"ver");
     PolicyConfigStore next = store();
     next.load();
     assertEquals("[3, 1]", versions(next).toString());
@@ -166,9 +168,9 @@ public class AppliedHistoryTest {
   @Test
   public void aPairStartsWithTheSame() throws Exception {
     SharedTexts shared = new SharedTexts();
-    LocalKeeper.write(file("policy.yml").toPath(), "# first\n");
+    LocalStateStore.write(file("policy.yml").toPath(), "# first\n");
     store(shared).load();
-    LocalKeeper.write(file("setup.json").toPath(), "something else");
+    LocalStateStore.write(file("setup.json").toPath(), "something else");
     assertEquals("# first\n", store(shared).load().yaml);
   }
 
@@ -176,16 +178,16 @@ public class AppliedHistoryTest {
   @Test
   public void theFileOfTheOtherFollows() throws Exception {
     SharedTexts shared = new SharedTexts();
-    LocalKeeper.write(file("policy.yml").toPath(), "# 1\n");
+    LocalStateStore.write(file("policy.yml").toPath(), "# 1\n");
     PolicyConfigStore active = store(shared);
     active.load();
     active.apply(version(2));
-    LocalKeeper.write(file("policy.yml").toPath(), "# 1\n");
+    LocalStateStore.write(file("policy.yml").toPath(), "# 1\n");
     store(shared).load();
-    assertEquals("# 2\n", LocalKeeper.read(file("policy.yml").toPath()));
-    LocalKeeper.write(file("policy.yml").toPath(), "# mine\n");
+    assertEquals("# 2\n", LocalStateStore.read(file("policy.yml").toPath()));
+    LocalStateStore.write(file("policy.yml").toPath(), "# mine\n");
     store(shared).load();
-    assertEquals("# mine\n", LocalKeeper.read(file("policy.yml").toPath()));
+    assertEquals("# mine\n", LocalStateStore.read(file("policy.yml").toPath()));
   }
 
   /** What was kept on this machine moves to the pair's store, once. */
@@ -209,7 +211,7 @@ public class AppliedHistoryTest {
   public void aFailedWriteChangesNothing() throws Exception {
     for (String step : new String[] {"applied-1.json", "applied.json"}) {
       SharedTexts shared = new SharedTexts();
-      LocalKeeper.write(file("policy.yml").toPath(), "# 1\n");
+      LocalStateStore.write(file("policy.yml").toPath(), "# 1\n");
       PolicyConfigStore store = store(shared);
       store.load();
       shared.failing = step;
@@ -217,7 +219,7 @@ public class AppliedHistoryTest {
       shared.failing = "";
       assertEquals(1, store(shared).load().version);
       assertEquals("[1]", versions(store).toString());
-      assertEquals("# 1\n", LocalKeeper.read(file("policy.yml").toPath()));
+      assertEquals("# 1\n", LocalStateStore.read(file("policy.yml").toPath()));
     }
   }
 
@@ -249,7 +251,7 @@ public class AppliedHistoryTest {
       return shared.read("saved.json") != null;
     });
     assertEquals(before, shared.read("applied.json"));
-    assertNull(LocalKeeper.read(file("policy.yml").toPath()));
+    assertNull(LocalStateStore.read(file("policy.yml").toPath()));
     assertEquals("[1]", versions(store).toString());
   }
 

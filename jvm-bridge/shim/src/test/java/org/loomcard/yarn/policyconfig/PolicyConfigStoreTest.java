@@ -16,7 +16,7 @@ import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
-import org.loomcard.yarn.bridge.Golden;
+import org.loomcard.yarn.wire.Golden;
 
 /** What survives a restart of the ResourceManager, and what is said when it cannot be read. */
 public class PolicyConfigStoreTest {
@@ -31,24 +31,24 @@ public class PolicyConfigStoreTest {
     conf.set(BridgeConfig.POLICY_FILE, file("policy.yml").getPath());
   }
 
-  /** The configured set-up is version 1, until one is applied. */
+  /** The configured policy configuration is version 1, until one is applied. */
   @Test
   public void startsWithTheConfiguredSetup() throws Exception {
-    write("setup.json", Golden.setup().json + "\n");
+    write("setup.json", Golden.policyConfig().json + "\n");
     AppliedConfig first = store().load();
     assertEquals(1, first.version);
-    assertEquals(Golden.setup().json, first.setup.json);
+    assertEquals(Golden.policyConfig().json, first.policyConfig.json);
   }
 
-  /** The set-up applied last wins over the configured one, byte for byte. */
+  /** The policy configuration applied last wins over the configured one, byte for byte. */
   @Test
   public void startsWithTheSetupAppliedLast() throws Exception {
     write("setup.json", "not even JSON");
-    store().apply(new AppliedConfig(Golden.setup(), 7, "policy: \"drf\"\n"));
+    store().apply(new AppliedConfig(Golden.policyConfig(), 7, "policy: \"drf\"\n"));
     AppliedConfig last = store().load();
     assertEquals(7, last.version);
     assertEquals("policy: \"drf\"\n", last.yaml);
-    assertEquals(Golden.setup().json, last.setup.json);
+    assertEquals(Golden.policyConfig().json, last.policyConfig.json);
     assertEquals("policy: \"drf\"\n", read("policy.yml"));
   }
 
@@ -56,14 +56,14 @@ public class PolicyConfigStoreTest {
   @Test
   public void keepsThePreviousYaml() throws Exception {
     write("policy.yml", "old");
-    store().apply(new AppliedConfig(Golden.setup(), 2, "new"));
+    store().apply(new AppliedConfig(Golden.policyConfig(), 2, "new"));
     assertEquals("new", read("policy.yml"));
     assertEquals("old", read("policy.yml.previous"));
-    store().apply(new AppliedConfig(Golden.setup(), 3, "new"));
+    store().apply(new AppliedConfig(Golden.policyConfig(), 3, "new"));
     assertEquals("the same text again does not bury it", "old", read("policy.yml.previous"));
   }
 
-  /** No set-up at all: the error names key and command. */
+  /** No policy configuration at all: the error names key and command. */
   @Test
   public void saysWhatToDoWithoutASetup() throws Exception {
     refused("setup.json: no such file; compile one with 'loomcard cluster render'");
@@ -98,7 +98,7 @@ public class PolicyConfigStoreTest {
     assertTrue(file("policy.yml").mkdir());
     assertTrue(file("policy.yml/x").mkdir());
     try {
-      store().apply(new AppliedConfig(Golden.setup(), 2, "new"));
+      store().apply(new AppliedConfig(Golden.policyConfig(), 2, "new"));
       fail("written over a folder");
     } catch (IOException e) {
       assertFalse(file("state/applied.json").exists());

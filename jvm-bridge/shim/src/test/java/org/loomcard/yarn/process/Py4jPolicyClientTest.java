@@ -60,7 +60,7 @@ public class Py4jPolicyClientTest {
   public void socketsDoNotDelay() throws Exception {
     InetAddress loopback = InetAddress.getLoopbackAddress();
     try (ServerSocket server = new ServerSocket(0, 1, loopback);
-        Socket socket = new Py4jPolicyClient.OwnSockets(1 << 20).createSocket(loopback,
+        Socket socket = new Py4jPolicyClient.LoopbackSockets(1 << 20).createSocket(loopback,
             server.getLocalPort())) {
       assertTrue(socket.getTcpNoDelay());
     }

@@ -26,7 +26,7 @@ public class SupervisorTest {
     CountDownLatch disk = new CountDownLatch(1);
     CountDownLatch hangs = new CountDownLatch(1);
     CountDownLatch launched = new CountDownLatch(1);
-    PolicyLauncher launcher = onEnd -> {
+    RunningPolicy.Launcher launcher = onEnd -> {
       launched.countDown();
       throw new IOException("there is no process in this test");
     };
@@ -51,7 +51,7 @@ public class SupervisorTest {
   public void aStopDoesWhatIsStillToBeWritten() throws Exception {
     BridgeConfig config = new BridgeConfig(new Configuration(false));
     CountDownLatch busy = new CountDownLatch(1);
-    PolicyLauncher endless = onEnd -> {
+    RunningPolicy.Launcher endless = onEnd -> {
       busy.countDown();
       new CountDownLatch(1).await();
       throw new AssertionError("nobody counts it down");

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.junit.Test;
 import org.loomcard.yarn.amounts.Amounts;
-import org.loomcard.yarn.bridge.Golden;
+import org.loomcard.yarn.wire.Golden;
 
 /** What queues are shown to be entitled to is what the policy process gives them. */
 public class EntitlementsTest {

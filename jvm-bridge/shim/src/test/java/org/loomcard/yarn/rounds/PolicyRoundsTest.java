@@ -33,7 +33,7 @@ public class PolicyRoundsTest {
   private static final long FOR_EVER_MS = 3_600_000;
   private static final String ONE = "[\"allocate\",1,20,-1,1,1,0]";
   private final Configuration conf = new Configuration(false);
-  private final TinySchedulerState books = new TinySchedulerState();
+  private final TinySchedulerState scheduler = new TinySchedulerState();
   private final BridgeCounters counters = new BridgeCounters();
   private final Watchdog watchdog = new Watchdog();
   private final AtomicLong nanos = new AtomicLong();
@@ -43,9 +43,10 @@ public class PolicyRoundsTest {
   @Before
   public void apply() throws Exception {
     try (InputStream first = BridgeTest.class.getResourceAsStream("first-setup.json")) {
-      PolicyConfig setup = PolicyConfig.read(IOUtils.toString(first, StandardCharsets.UTF_8));
-      applied = new AppliedConfig(setup, 1, null);
-      books.apply(setup, 1);
+      PolicyConfig policyConfig =
+          PolicyConfig.read(IOUtils.toString(first, StandardCharsets.UTF_8));
+      applied = new AppliedConfig(policyConfig, 1, null);
+      scheduler.apply(policyConfig, 1);
     }
   }
 
@@ -57,8 +58,8 @@ public class PolicyRoundsTest {
   private void make() {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis(), nanos::get);
-    rounds = new PolicyRounds(config, clock, books, watchdog,
-        new Standby(books, counters, () -> { }), counters);
+    rounds = new PolicyRounds(config, clock, scheduler, watchdog,
+        new OverdueFallback(scheduler, counters, () -> { }), counters);
   }
 
   /** A policy that does not answer is ended later by what the snapshot's records add. */
@@ -73,8 +74,8 @@ public class PolicyRoundsTest {
     assertTrue("records " + records, records > 1);
     assertEquals(50 + 10 * records, deadlineOf(ended));
     assertEquals("another round has no more", 50, deadlineOf(ended()));
-    books.ask(8);
-    assertEquals(8, books.fallbackRound());
+    scheduler.ask(8);
+    assertEquals(8, scheduler.fallbackRound());
     rounds.snapshotNext("test");
     assertEquals(50 + 10 * (records + 8), deadlineOf(ended()));
   }
@@ -97,8 +98,8 @@ public class PolicyRoundsTest {
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
     conf.setInt(BridgeConfig.ROUND_SNAPSHOT_MICROS, 1_000_000);
     make();
-    books.ask(8);
-    assertEquals(8, books.fallbackRound());
+    scheduler.ask(8);
+    assertEquals(8, scheduler.fallbackRound());
     assertNull(rounds.run(new Answering(NOTHING, 5), applied).bad);
     assertTrue("seconds enough", rounds.lastRecords() > 12);
     assertEquals("the plan came too late", rounds.run(new Answering(NOTHING, 5), applied).bad);
@@ -110,8 +111,8 @@ public class PolicyRoundsTest {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
     conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
     make();
-    books.ask(2);
-    books.refuseAll(true);
+    scheduler.ask(2);
+    scheduler.refuseAll(true);
     for (int pauseMs : new int[] {10, 20, 40}) {
       assertTrue(rounds.isWanted());
       rounds.run(new Answering(ONE, 0), applied);
@@ -119,14 +120,14 @@ public class PolicyRoundsTest {
     }
     rounds.run(new Answering(ONE, 0), applied);
     assertFalse(rounds.isWanted());
-    books.ask(1);
+    scheduler.ask(1);
     assertTrue("news ends a pause", rounds.isWanted());
-    books.refuseAll(false);
+    scheduler.refuseAll(false);
     rounds.run(new Answering(ONE, 0), applied);
-    assertEquals(1, books.running("policy"));
+    assertEquals(1, scheduler.running("policy"));
     assertFalse("nothing is left to tell", rounds.isWanted());
-    books.refuseAll(true);
-    books.ask(1);
+    scheduler.refuseAll(true);
+    scheduler.ask(1);
     rounds.run(new Answering(ONE, 0), applied);
     pass(10);
   }

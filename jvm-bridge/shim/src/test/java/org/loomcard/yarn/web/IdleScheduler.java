@@ -28,7 +28,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
-import org.loomcard.yarn.status.StatusHolder;
+import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
@@ -36,7 +36,7 @@ import org.loomcard.yarn.status.StatusSource;
  * web side would take another path.
  */
 public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaSchedulerNode>
-    implements StatusHolder {
+    implements StatusProvider {
   static final SampleStatus STATUS = new SampleStatus();
 
   public IdleScheduler() {

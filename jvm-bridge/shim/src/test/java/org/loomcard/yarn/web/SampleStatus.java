@@ -11,13 +11,13 @@ import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
-import org.loomcard.yarn.status.ShownHold;
-import org.loomcard.yarn.status.ShownLabel;
-import org.loomcard.yarn.status.ShownQueue;
-import org.loomcard.yarn.status.ShownState;
+import org.loomcard.yarn.status.HoldStatus;
+import org.loomcard.yarn.status.LabelStatus;
+import org.loomcard.yarn.status.QueueLimitStatus;
+import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
-import org.loomcard.yarn.status.Waiting;
 import org.loomcard.yarn.status.WaitingApplication;
+import org.loomcard.yarn.status.WaitingStatus;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /** A status with one of everything, and an answer to {@code apply} that the test chooses. */
@@ -103,24 +103,24 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public Map<String, ShownQueue> queues() {
-    Map<String, ShownQueue> queues = new LinkedHashMap<>();
-    queues.put("root", new ShownQueue(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
-        amounts(4096, 4), 1, 3, new ShownState("running", amounts(24576, 24), amounts(0, 0),
-            Collections.<String, Integer>emptyMap(), Collections.<String, ShownLabel>emptyMap())));
-    queues.put("root.a", new ShownQueue(amounts(12288, 12), amounts(24576, 24),
-        amounts(6144, 3), amounts(4096, 4), 1, 3, new ShownState("draining",
+  public Map<String, QueueStatus> queues() {
+    Map<String, QueueStatus> queues = new LinkedHashMap<>();
+    queues.put("root", new QueueStatus(amounts(24576, 24), amounts(24576, 24), amounts(6144, 3),
+        amounts(4096, 4), 1, 3, new QueueLimitStatus("running", amounts(24576, 24), amounts(0, 0),
+            Collections.<String, Integer>emptyMap(), Collections.<String, LabelStatus>emptyMap())));
+    queues.put("root.a", new QueueStatus(amounts(12288, 12), amounts(24576, 24),
+        amounts(6144, 3), amounts(4096, 4), 1, 3, new QueueLimitStatus("draining",
             amounts(10240, 7), amounts(1024, 1), Collections.singletonMap("alice", 2),
             Collections.singletonMap("gpu",
-                new ShownLabel(amounts(1024, 1), amounts(512, 1),
+                new LabelStatus(amounts(1024, 1), amounts(512, 1),
                     amounts(256, 0), amounts(2048, 2))))));
     return queues;
   }
 
   @Override
-  public Waiting waiting(int limit) {
+  public WaitingStatus waiting(int limit) {
     limits.add(limit);
-    return new Waiting(7, 2_000_000, 3_000_000,
+    return new WaitingStatus(7, 2_000_000, 3_000_000,
         Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
         "count <words>", "alice", "root.a", Arrays.asList(
             new WaitingApplication.WaitingAsk(20, 0, 4, amounts(1024, 1), "NODE_FULL"),
@@ -128,16 +128,16 @@ final class SampleStatus implements StatusSource {
   }
 
   @Override
-  public List<ShownHold> holds() {
-    return Collections.singletonList(new ShownHold("application_1790000000000_0001", "root.a",
+  public List<HoldStatus> holds() {
+    return Collections.singletonList(new HoldStatus("application_1790000000000_0001", "root.a",
         "n1:45454", 10, 7, amounts(2048, 1), 1_790_000_000_250L));
   }
 
   @Override
   public List<AppliedConfig> history() {
     return Arrays.asList(GOVERNING,
-        new AppliedConfig(GOVERNING.setup, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),
-        new AppliedConfig(GOVERNING.setup, 1, null));
+        new AppliedConfig(GOVERNING.policyConfig, 2, "policy: fifo\n", "alice", 1_790_000_000_500L),
+        new AppliedConfig(GOVERNING.policyConfig, 1, null));
   }
 
   @Override

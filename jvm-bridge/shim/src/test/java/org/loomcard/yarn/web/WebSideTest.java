@@ -306,7 +306,10 @@ public final class WebSideTest {
     assertFalse(document.path("hint").asText().isEmpty());
   }
 
-  /** A set-up that would take live applications their queue is a conflict that names them. */
+  /**
+   * A policy configuration that would take live applications their queue is a conflict that names
+   * them.
+   */
   @Test
   public void queuesInUseAreAConflict() throws Exception {
     STATUS.answer = BridgeSamples.refused("root.a has live applications.",

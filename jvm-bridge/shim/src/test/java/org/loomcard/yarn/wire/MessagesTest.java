@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.Golden;
 import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
@@ -28,14 +27,14 @@ public class MessagesTest {
     out.outcomes(10, 6, 41, new long[] {2, 3},
         Arrays.asList(new Refusal(1, 2, "NODE_FULL"), new Refusal(3, 1, "USER_LIMIT")));
     out.snapshot(11, "start");
-    out.setup(11, 2, Golden.setup());
+    out.setup(11, 2, Golden.policyConfig());
     out.saved(11, Collections.singletonMap("root.a:dress", "{\"delta\":0.25}"));
     out.nodeAdded(12, 1, "n1:45454", "/rack1", new long[] {20480, 20, 4}, "", "n1", false);
     out.nodeRemoved(13, 2, "lost");
     out.nodeResized(14, 1, new long[] {10240, 10, 4});
     out.nodeRelabelled(14, 1, "ssd", true);
     out.nodeHeartbeat(15, 1);
-    out.applicationAdded(16, 1, new ApplicationText("application_1763769600000_0001", 1, "alice",
+    out.applicationAdded(16, 1, new ApplicationRecord("application_1763769600000_0001", 1, "alice",
         "word \"count\" \\ \u00e9\t\u0001\u007f \ud834\udd1e", "MAPREDUCE",
         Arrays.asList("small", "nightly"), 0, 15, Collections.singletonMap("LOOMCARD_DAG", "{}")));
     out.applicationChanged(17, 1, 1, 5);
@@ -43,17 +42,17 @@ public class MessagesTest {
     out.attemptAdded(19, 1, 1, 1, false);
     out.attemptRegistered(20, 1);
     out.attemptRemoved(21, 1, "FAILED");
-    out.ask(22, new AskText(1, 20, -1, false, new long[] {1024, 1, 0}, 3, new AskText.Rows()
+    out.ask(22, new AskRecord(1, 20, -1, false, new long[] {1024, 1, 0}, 3, new AskRecord.Rows()
         .host("n2", 1).host("n1", 2).rack("/rack1", 2, true).rack("/rack2", 1, false), true, ""));
     out.blacklist(23, 1, Arrays.asList("/rack2", "n9"));
-    out.containerAdded(24, new ContainerText(40, 1, 1, 1, new long[] {1024, 1, 0}, 0, -1, true,
-        "recovered", new ContainerText.Times(-7, 24L, null)));
+    out.containerAdded(24, new ContainerRecord(40, 1, 1, 1, new long[] {1024, 1, 0}, 0, -1, true,
+        "recovered", new ContainerRecord.Times(-7, 24L, null)));
     out.containerStarted(25, 41);
     out.containerResized(26, 41, new long[] {2048, 1, 0});
     out.containerCompleted(27, 41, "completed", -1000, 25L, 26);
     out.timer(28, 1);
-    out.holds(29, Arrays.asList(new HoldText(1, 20, -1, 1, 9000L, 20, 29),
-        new HoldText(2, 21, 5, 2, null, 21, 29)));
+    out.holds(29, Arrays.asList(new HoldRecord(1, 20, -1, 1, 9000L, 20, 29),
+        new HoldRecord(2, 21, 5, 2, null, 21, 29)));
     out.check(1, 1, 1, 3, new long[] {8192, 9, 4});
     assertEquals(Golden.message("batch"), out.finish());
     assertEquals(23, out.count());
@@ -90,11 +89,11 @@ public class MessagesTest {
     PlanMessage.Preempt preempt = (PlanMessage.Preempt) plan.decisions.get(1);
     assertEquals("40 15000 over its share 0", preempt.container + " " + preempt.graceMs + " "
         + preempt.reason + " " + preempt.instance);
-    PlanMessage.Keep keep = (PlanMessage.Keep) plan.decisions.get(2);
+    PlanMessage.Hold keep = (PlanMessage.Hold) plan.decisions.get(2);
     assertEquals("1 20 -1 1 9000 1", keep.attempt + " " + keep.priority + " "
         + keep.allocationRequestId + " " + keep.node + " " + keep.untilMs + " " + keep.instance);
-    assertNull(((PlanMessage.Keep) plan.decisions.get(3)).untilMs);
-    PlanMessage.Release release = (PlanMessage.Release) plan.decisions.get(4);
+    assertNull(((PlanMessage.Hold) plan.decisions.get(3)).untilMs);
+    PlanMessage.ReleaseHold release = (PlanMessage.ReleaseHold) plan.decisions.get(4);
     assertEquals("1 20 -1 1", release.attempt + " " + release.priority + " "
         + release.allocationRequestId + " " + release.instance);
     assertEquals(Long.valueOf(5029), plan.timers.get(0).atMs);
@@ -115,13 +114,13 @@ public class MessagesTest {
     assertEquals("nodes: counted 1, told 2", PlanReader.read(Golden.message("plan_resync")).resync);
   }
 
-  /** A compiled set-up is read whole, and its text kept as it came. */
+  /** A compiled policy configuration is read whole, and its text kept as it came. */
   @Test
   public void readsTheGoldenSetup() throws Exception {
-    PolicyConfig setup = Golden.setup();
-    assertEquals("[\"compiled\"," + setup.json + "]", Golden.message("compiled"));
-    assertTrue(setup.needsHeartbeats());
-    QueueSpec leaf = setup.queue("root.a");
+    PolicyConfig policyConfig = Golden.policyConfig();
+    assertEquals("[\"compiled\"," + policyConfig.json + "]", Golden.message("compiled"));
+    assertTrue(policyConfig.needsHeartbeats());
+    QueueSpec leaf = policyConfig.queue("root.a");
     assertEquals("1 a 0 true fifo false", leaf.index + " " + leaf.name() + " " + leaf.parent + " "
         + leaf.leaf + " " + leaf.policy + " " + leaf.walked);
     assertEquals(Long.valueOf(1024), leaf.guaranteed.amounts.get("memory_mb"));
@@ -130,7 +129,7 @@ public class MessagesTest {
     assertEquals(Arrays.asList("alice", "group:data"), leaf.submit);
     assertEquals(0.5, leaf.weight, 0);
     assertEquals("{\"wait_ms\":5000}", leaf.options);
-    assertEquals(-1, setup.queues.get(0).parent);
+    assertEquals(-1, policyConfig.queues.get(0).parent);
   }
 
   /** Findings keep line and hint. */
@@ -140,7 +139,7 @@ public class MessagesTest {
     assertEquals("3:9: policy: unknown policy drv (did you mean drf?)",
         reply.findings.get(0).toString());
     assertEquals(2, reply.findings.size());
-    assertNull(reply.setup);
+    assertNull(reply.policyConfig);
   }
 
   /** A reply that is not a plan is refused, and the message says where and what. */
@@ -173,10 +172,13 @@ public class MessagesTest {
     }
   }
 
-  /** A set-up of another schema, or with keys that this shim does not know, is refused. */
+  /**
+   * A policy configuration of another schema, or with keys that this shim does not know, is
+   * refused.
+   */
   @Test
   public void refusesSetupsItDoesNotUnderstand() throws Exception {
-    String good = Golden.setup().json;
+    String good = Golden.policyConfig().json;
     setupRefused(good.replace("\"schema\":1", "\"schema\":2"),
         "setup: schema: expected 1, found 2");
     setupRefused(good.replace("\"walked\"", "\"wakled\""), "queues[0]: wakled: unknown key");
@@ -196,7 +198,7 @@ public class MessagesTest {
   private static void setupRefused(String json, String why) {
     try {
       PolicyConfig.read(json);
-      fail("taken as a set-up: " + json);
+      fail("taken as a policy configuration: " + json);
     } catch (MessageException e) {
       assertTrue(e.getMessage(), e.getMessage().contains(why));
     }

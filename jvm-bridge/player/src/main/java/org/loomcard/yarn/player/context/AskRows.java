@@ -49,7 +49,7 @@ public final class AskRows {
   }
 
   /** The ResourceManager has forgotten everything. */
-  void untold() {
+  void unreported() {
     believed.clear();
   }
 

@@ -65,8 +65,8 @@ public final class Asks {
   }
 
   /** Nothing that was said counts any more: a new attempt says everything again. */
-  public void untold() {
-    keys.forEach(key -> key.rows.untold());
+  public void unreported() {
+    keys.forEach(key -> key.rows.unreported());
   }
 
   /** What the ResourceManager must hear of what has changed. */

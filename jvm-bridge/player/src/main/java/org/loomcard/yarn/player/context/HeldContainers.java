@@ -25,7 +25,7 @@ public final class HeldContainers implements Closeable {
   private final ServerSocket server;
   private final Map<String, Consumer<String>> expected = new HashMap<>();
   private final Map<String, Socket> connected = new HashMap<>();
-  private final Map<String, Integer> told = new HashMap<>();
+  private final Map<String, Integer> reported = new HashMap<>();
 
   public HeldContainers(InetAddress address) throws IOException {
     server = new ServerSocket();
@@ -48,7 +48,7 @@ public final class HeldContainers implements Closeable {
   public synchronized void end(String name, int exit) {
     Socket socket = connected.remove(name);
     if (socket == null) {
-      told.put(name, exit);
+      reported.put(name, exit);
     } else {
       say(socket, exit);
     }
@@ -81,7 +81,7 @@ public final class HeldContainers implements Closeable {
     Consumer<String> arrived;
     synchronized (this) {
       arrived = expected.remove(words[0]);
-      Integer exit = told.remove(words[0]);
+      Integer exit = reported.remove(words[0]);
       if (arrived == null) {
         socket.close();
         return;

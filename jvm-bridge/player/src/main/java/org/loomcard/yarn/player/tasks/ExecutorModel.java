@@ -17,7 +17,7 @@ final class ExecutorModel implements WorkloadModel {
   private static final int KEY = 0;
 
   private final Scenario.Application application;
-  private final TaskBook book;
+  private final TaskTable book;
   private final Asks asks;
   private final Master master;
   private final int coresAt;
@@ -35,7 +35,7 @@ final class ExecutorModel implements WorkloadModel {
     }
   }
 
-  ExecutorModel(Scenario.Application application, TaskBook book, Asks asks, Master master,
+  ExecutorModel(Scenario.Application application, TaskTable book, Asks asks, Master master,
       Topology topology) {
     this.application = application;
     this.book = book;
@@ -115,7 +115,7 @@ final class ExecutorModel implements WorkloadModel {
   }
 
   @Override
-  public TaskBook book() {
+  public TaskTable book() {
     return book;
   }
 }

@@ -21,7 +21,7 @@ final class MapReduceModel implements WorkloadModel {
   private static final long UNCONDITIONAL_MS = 300_000;
 
   private final Scenario.Application application;
-  private final TaskBook book;
+  private final TaskTable book;
   private final Asks asks;
   private final Master master;
   private final ReduceRamp ramp;
@@ -34,7 +34,7 @@ final class MapReduceModel implements WorkloadModel {
   /** Reduces that have a container, in the order in which they got it. */
   private final List<Use> reduces = new ArrayList<>();
 
-  MapReduceModel(Scenario.Application application, TaskBook book, Asks asks, Master master) {
+  MapReduceModel(Scenario.Application application, TaskTable book, Asks asks, Master master) {
     this.application = application;
     this.book = book;
     this.asks = asks;
@@ -165,7 +165,7 @@ final class MapReduceModel implements WorkloadModel {
   }
 
   @Override
-  public TaskBook book() {
+  public TaskTable book() {
     return book;
   }
 }

@@ -7,10 +7,10 @@ import org.loomcard.yarn.player.context.Scenario;
 /** Kinds plain and dag: the tasks of a stage are asked for when the stages before it have ended. */
 final class StagedModel implements WorkloadModel {
   private final Scenario.Application application;
-  private final TaskBook book;
+  private final TaskTable book;
   private final Asks asks;
 
-  StagedModel(Scenario.Application application, TaskBook book, Asks asks) {
+  StagedModel(Scenario.Application application, TaskTable book, Asks asks) {
     this.application = application;
     this.book = book;
     this.asks = asks;
@@ -57,7 +57,7 @@ final class StagedModel implements WorkloadModel {
   }
 
   @Override
-  public TaskBook book() {
+  public TaskTable book() {
     return book;
   }
 }

@@ -23,7 +23,7 @@ public interface WorkloadModel {
   void heard(Resource headroom, boolean withVcores);
 
   /** What of its tasks is done, and whether one failed too often. */
-  TaskBook book();
+  TaskTable book();
 
   /** What a course may ask of its application master. */
   interface Master {

@@ -13,7 +13,7 @@ public final class WorkloadModels {
   public static WorkloadModel of(Scenario.Application application, PlayerContext around, Asks asks,
       WorkloadModel.Master master) {
     Topology topology = around.topology();
-    TaskBook book = new TaskBook(application, topology::rack);
+    TaskTable book = new TaskTable(application, topology::rack);
     if (application.kind.equals("spark") && application.executors != null) {
       asks.addKey(20, 0, topology.resource(application.executors.size));
       return new ExecutorModel(application, book, asks, master, topology);

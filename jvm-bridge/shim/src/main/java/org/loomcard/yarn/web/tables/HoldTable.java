@@ -1,10 +1,10 @@
 package org.loomcard.yarn.web.tables;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 
 /** The holds, a row each. */
 public final class HoldTable {
@@ -24,7 +24,7 @@ public final class HoldTable {
       body.tr().td(hold.path("node").asText()).td().a("/cluster/app/" + id, id).__()
           .td(hold.path("queue").asText())
           .td(".number", hold.path("priority").asText())
-          .td(ShownAmounts.text(hold.path("resource"))).__();
+          .td(AmountText.text(hold.path("resource"))).__();
     }
     body.__().__();
   }

@@ -6,10 +6,10 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 
 /**
  * How queues stand on the nodes of each label, a row for a queue and a label. {@code loomcard
@@ -48,11 +48,11 @@ public final class LabelTable {
         Map.Entry<String, JsonNode> label = labels.next();
         JsonNode on = label.getValue();
         JsonNode part = queue.path("limits").path("label_guaranteed_ppm").path(label.getKey());
-        String most = on.path("maximum").isObject() ? ShownAmounts.text(on.get("maximum"))
+        String most = on.path("maximum").isObject() ? AmountText.text(on.get("maximum"))
             : "no limit";
         rows.add(new String[] {label.getKey(), queue.path("path").asText(),
-            promise(on.path("guaranteed"), part), ShownAmounts.held(on.path("used")),
-            ShownAmounts.held(on.path("lent")), most});
+            promise(on.path("guaranteed"), part), AmountText.held(on.path("used")),
+            AmountText.held(on.path("lent")), most});
       }
     }
     rows.sort((one, other) -> one[0].compareTo(other[0])); // stable
@@ -61,7 +61,7 @@ public final class LabelTable {
 
   private static String promise(JsonNode amounts, JsonNode ppm) {
     return !amounts.isObject() || ppm.isMissingNode() ? "-"
-        : String.format(Locale.ROOT, "%s (%.1f %% of the parent's)", ShownAmounts.text(amounts),
+        : String.format(Locale.ROOT, "%s (%.1f %% of the parent's)", AmountText.text(amounts),
             ppm.asLong() / PPM_A_PERCENT);
   }
 }

@@ -6,10 +6,10 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 
 /**
  * The limits that queues state, a row each: queue, limit, at most, now. {@code loomcard status}
@@ -59,11 +59,11 @@ public final class LimitTable {
         users(queue.path("applications_by_user")));
     share(queue, queue.path("user_limit_ppm"), "use by one user", "");
     share(queue, queue.path("am_share_ppm"), "application masters",
-        ShownAmounts.text(queue.path("used_by_ams")));
+        AmountText.text(queue.path("used_by_ams")));
     share(queue, limits.path("hold_share_ppm"), "room held for asks", "");
     count(limits, "hold_nodes", "nodes held for one application", "");
     if (limits.has("maximum_allocation")) {
-      row("one container", ShownAmounts.text(limits.get("maximum_allocation")), "");
+      row("one container", AmountText.text(limits.get("maximum_allocation")), "");
     }
     seconds(limits, "maximum_lifetime_s", "lifetime of an application");
     seconds(limits, "default_lifetime_s", "lifetime where none is stated");
@@ -94,7 +94,7 @@ public final class LimitTable {
   private void share(JsonNode queue, JsonNode part, String limit, String now) {
     int ppm = part.asInt(WHOLE);
     if (ppm < WHOLE) {
-      row(limit, ShownAmounts.text(ShownAmounts.part(queue.path("maximum"), ppm)), now);
+      row(limit, AmountText.text(AmountText.part(queue.path("maximum"), ppm)), now);
     }
   }
 

@@ -8,15 +8,15 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TABLE;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TBODY;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.THEAD;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.TR;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
 
 /**
- * What policies tell about queues, as tables: of queues with the same figures one, a row a queue;
+ * What policies report about queues, as tables: of queues with the same figures one, a row a queue;
  * of a queue with figures of its own one of figures and values; then each table of a report.
  */
 public final class ReportTables {
@@ -65,7 +65,7 @@ public final class ReportTables {
       for (JsonNode figure : figures) {
         TR<TBODY<TABLE<DIV<Hamlet>>>> row = body.tr();
         row.th(figure.path("label").asText());
-        cell(row, figure.path("value"), ShownFigures.withUnit(figure));
+        cell(row, figure.path("value"), FigureText.withUnit(figure));
         row.__();
       }
       body.__().__();
@@ -78,7 +78,7 @@ public final class ReportTables {
       TR<TBODY<TABLE<DIV<Hamlet>>>> row = body.tr();
       row.td(queue.path("path").asText());
       for (JsonNode figure : figures(queue.path("report"))) {
-        cell(row, figure.path("value"), ShownFigures.text(figure, figure.path("value")));
+        cell(row, figure.path("value"), FigureText.text(figure, figure.path("value")));
       }
       row.__();
     }
@@ -96,7 +96,7 @@ public final class ReportTables {
       int index = 0;
       for (JsonNode column : table.path("columns")) {
         JsonNode value = values.path(index++);
-        cell(row, value, ShownFigures.text(column, value));
+        cell(row, value, FigureText.text(column, value));
       }
       row.__();
     }
@@ -141,7 +141,7 @@ public final class ReportTables {
   private static List<String> headings(Iterable<JsonNode> columns) {
     List<String> headings = new ArrayList<>();
     for (JsonNode column : columns) {
-      headings.add(ShownFigures.heading(column));
+      headings.add(FigureText.heading(column));
     }
     return headings;
   }

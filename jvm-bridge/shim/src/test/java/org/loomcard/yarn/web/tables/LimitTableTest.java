@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.Golden;
+import org.loomcard.yarn.wire.Golden;
 
 /**
  * The limits of queues, and how they stand on labelled nodes, as rows: the same as those of {@code

@@ -10,10 +10,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet;
+import org.apache.hadoop.yarn.webapp.hamlet2.Hamlet.DIV;
 import org.junit.Test;
-import org.loomcard.yarn.bridge.Golden;
+import org.loomcard.yarn.wire.Golden;
 
 /** Reports as the page shows them. */
 public final class ReportTablesTest {
@@ -25,7 +25,7 @@ public final class ReportTablesTest {
     JsonNode golden = JSON.readTree(new File(Golden.repository(), "tests/golden/shown.json"));
     for (JsonNode each : golden) {
       assertEquals(each.toString(), each.path("text").asText(),
-          ShownFigures.text(each, each.path("value")));
+          FigureText.text(each, each.path("value")));
     }
     assertTrue(golden.size() > 10);
   }

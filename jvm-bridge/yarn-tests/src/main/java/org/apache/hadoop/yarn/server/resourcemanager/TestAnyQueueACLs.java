@@ -27,12 +27,12 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
     YarnConfiguration made = new YarnConfiguration();
     made.set(YarnConfiguration.RM_SCHEDULER, System.getProperty("scheduler.class"));
     made.setBoolean(YarnConfiguration.YARN_ACL_ENABLE, true);
-    // A set-up that an earlier test applied stays in force in its folder.
+    // A policy configuration that an earlier test applied stays in force in its folder.
     made.set("loomcard.state.dir", Files.createTempDirectory("loomcard-state").toString());
     write(made, "submit: []\nadminister: [" + ROOT_ADMIN + "]\nqueues:\n" + TWO);
-    String setup = made.get("loomcard.queue-acls.setup");
-    if (setup != null) {
-      made.set("loomcard.setup.path", setup);
+    String configuration = made.get("loomcard.queue-acls.setup");
+    if (configuration != null) {
+      made.set("loomcard.setup.path", configuration);
     }
     return made;
   }
@@ -59,8 +59,8 @@ public class TestAnyQueueACLs extends QueueACLsTestBase {
   }
 
   /**
-   * YARN's set-up of these tests goes on as soon as the start of the ResourceManager has begun, and
-   * no administrator can refresh queues before it is active.
+   * YARN's policy configuration of these tests goes on as soon as the start of the ResourceManager
+   * has begun, and no administrator can refresh queues before it is active.
    */
   private void awaitActive() throws IOException {
     try {

@@ -1,0 +1,170 @@
+package org.loomcard.yarn;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.util.Time;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.facts.ContainerEndKind;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardNode;
+import org.loomcard.yarn.wire.EngineClock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Adds, changes and removes nodes, and takes their heartbeats. */
+final class NodeLifecycle {
+  private static final Logger LOG = LoggerFactory.getLogger(NodeLifecycle.class);
+  private final LoomcardScheduler scheduler;
+  private final RMContext rmContext;
+  private final ClusterState cluster;
+  private final QueueTree tree;
+  private final EngineClock clock;
+  private final Lock readLock;
+  private final Lock writeLock;
+  private final boolean usePortForNodeName;
+  private volatile boolean wasReady;
+  private volatile boolean sawHeartbeat;
+
+  NodeLifecycle(LoomcardScheduler scheduler, RMContext rmContext, EngineClock clock,
+      boolean usePortForNodeName) {
+    this.scheduler = scheduler;
+    this.rmContext = rmContext;
+    this.cluster = scheduler.cluster();
+    this.tree = scheduler.queues();
+    this.clock = clock;
+    this.readLock = scheduler.readLock();
+    this.writeLock = scheduler.writeLock();
+    this.usePortForNodeName = usePortForNodeName;
+  }
+
+  void add(RMNode rmNode, List<NMContainerStatus> reports) {
+    writeLock.lock();
+    try {
+      LoomcardNode node = cluster.addNode(rmNode, usePortForNodeName);
+      scheduler.nodeTracker().addNode(node);
+      if (rmContext.getNodeLabelManager() != null) {
+        rmContext.getNodeLabelManager().activateNode(node.getNodeID(), node.getTotalResource());
+      }
+      count(node);
+      scheduler.recoverContainersOnNode(reports, rmNode);
+      LOG.info("Added node {}; the cluster has {}", node.getNodeID(),
+          scheduler.getClusterResource());
+    } finally {
+      writeLock.unlock();
+    }
+    scheduler.signal();
+  }
+
+  /** The node has a capacity and a partition of which the queues get their shares. */
+  private void count(LoomcardNode node) {
+    tree.partitions().put(node.getNodeID(), node.getPartition(),
+        Amounts.of(node.getTotalResource()));
+    tree.resize(scheduler.getClusterResource());
+  }
+
+  void remove(RMNode rmNode) {
+    writeLock.lock();
+    try {
+      LoomcardNode node = find(rmNode.getNodeID());
+      if (node == null) {
+        return;
+      }
+      if (rmContext.getNodeLabelManager() != null) {
+        rmContext.getNodeLabelManager().deactivateNode(node.getNodeID());
+      }
+      for (RMContainer container : node.getCopiedListOfRunningContainers()) {
+        scheduler.completedContainer(container, SchedulerUtils.createAbnormalContainerStatus(
+            container.getContainerId(), SchedulerUtils.LOST_CONTAINER), RMContainerEventType.KILL);
+        node.releaseContainer(container.getContainerId(), true);
+      }
+      scheduler.nodeTracker().removeNode(node.getNodeID());
+      cluster.removeNode(node, ContainerEndKind.of(rmNode.getState()));
+      tree.partitions().remove(node.getNodeID());
+      tree.resize(scheduler.getClusterResource());
+      LOG.info("Removed node {}; the cluster has {}", node.getNodeID(),
+          scheduler.getClusterResource());
+    } finally {
+      writeLock.unlock();
+    }
+    scheduler.signal();
+  }
+
+  private LoomcardNode find(NodeId id) {
+    return scheduler.nodeTracker().getNode(id);
+  }
+
+  /** A heartbeat that changes nothing leaves no record and starts no round. */
+  void heartbeat(RMNode rmNode) {
+    if (!sawHeartbeat) { // a new process gets a snapshot, which would hide this heartbeat from it
+      scheduler.awaitDecisions();
+      sawHeartbeat = true;
+    }
+    scheduler.metrics().nodeUpdated();
+    readLock.lock();
+    try {
+      scheduler.updateNode(rmNode, Time.now());
+      LoomcardNode node = find(rmNode.getNodeID());
+      if (node != null) {
+        for (RMContainer container : node.takeOverdue(clock.nowMs())) {
+          scheduler.killContainer(container);
+        }
+        if (tree.policyConfig().needsHeartbeats()) {
+          cluster.heartbeat(node);
+        }
+        node.heartbeatDone(clock.nowMs());
+      }
+    } finally {
+      readLock.unlock();
+    }
+    tree.refreshMetrics(clock.nowMs());
+    boolean ready = scheduler.isReady();
+    if (!cluster.events().isEmpty() || ready && !wasReady) {
+      wasReady = ready;
+      scheduler.signal();
+    }
+    scheduler.awaitDecisions();
+  }
+
+  void resize(RMNode rmNode, ResourceOption option) {
+    writeLock.lock();
+    try {
+      scheduler.resizeNode(rmNode, option);
+      LoomcardNode node = find(rmNode.getNodeID());
+      if (node != null) {
+        cluster.nodeResized(node);
+        count(node);
+      }
+    } finally {
+      writeLock.unlock();
+    }
+    scheduler.signal();
+  }
+
+  void relabel(Map<NodeId, Set<String>> labels) {
+    writeLock.lock();
+    try {
+      labels.forEach((id, names) -> {
+        LoomcardNode node = find(id);
+        if (node != null) {
+          cluster.relabelNode(node, names);
+          count(node);
+        }
+      });
+      scheduler.updateTrackedLabels();
+    } finally {
+      writeLock.unlock();
+    }
+    scheduler.signal();
+  }
+}

@@ -1,0 +1,92 @@
+package org.loomcard.yarn.bridge;
+
+import org.loomcard.yarn.wire.EngineClock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who schedules now, since when, and why the policy does not. Changed by the round thread and by
+ * the thread of the overdue fallback; read by any thread.
+ */
+final class BridgeMode {
+  private static final Logger LOG = LoggerFactory.getLogger(BridgeMode.class);
+  private final EngineClock clock;
+  private volatile BridgeStatus.State state = BridgeStatus.State.STARTING;
+  private volatile long sinceMs;
+  private volatile String lastFailure = "";
+  private volatile String process = "starting";
+
+  BridgeMode(EngineClock clock) {
+    this.clock = clock;
+  }
+
+  /** The bridge starts now. */
+  void start() {
+    sinceMs = clock.nowMs();
+  }
+
+  /** Changes the state, unless the bridge has been stopped. */
+  synchronized void set(BridgeStatus.State next) {
+    if (state != BridgeStatus.State.STOPPED) {
+      state = next;
+      sinceMs = clock.nowMs();
+    }
+  }
+
+  /** This process decides. */
+  void up(String description) {
+    process = description;
+    if (state != BridgeStatus.State.UP) {
+      set(BridgeStatus.State.UP);
+    }
+  }
+
+  /** No process decides; one is being started. */
+  void fallback() {
+    process = "none; being started again";
+    set(BridgeStatus.State.FALLBACK);
+  }
+
+  /** The process has not answered for {@code deadlineMs}. */
+  synchronized void overdue(long deadlineMs) {
+    if (state == BridgeStatus.State.UP) {
+      set(BridgeStatus.State.OVERDUE);
+      LOG.warn("The policy process has not answered for {} ms; the FIFO in Java schedules until it "
+          + "does", deadlineMs);
+    }
+  }
+
+  /** The process has answered. */
+  synchronized void answered() {
+    if (state == BridgeStatus.State.OVERDUE) {
+      set(BridgeStatus.State.UP);
+    }
+  }
+
+  /** Why the fallback serves. */
+  void failed(String reason) {
+    lastFailure = reason;
+  }
+
+  boolean is(BridgeStatus.State one) {
+    return state == one;
+  }
+
+  BridgeStatus.State state() {
+    return state;
+  }
+
+  long sinceMs() {
+    return sinceMs;
+  }
+
+  /** Empty if the policy never failed. */
+  String lastFailure() {
+    return lastFailure;
+  }
+
+  /** Which process decides, or what is being tried. */
+  String process() {
+    return process;
+  }
+}

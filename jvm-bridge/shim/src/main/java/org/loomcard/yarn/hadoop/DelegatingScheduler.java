@@ -1,0 +1,98 @@
+package org.loomcard.yarn.hadoop;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
+import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore.RMState;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ClusterNodeTracker;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.util.resource.DominantResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
+
+/**
+ * YARN's base class as the parts of a scheduler need it: the protected methods and fields that they
+ * call, made public, and the methods of YARN's interface that need nothing of the parts.
+ */
+public abstract class DelegatingScheduler<A extends SchedulerApplicationAttempt,
+    N extends SchedulerNode> extends HadoopCompat<A, N> {
+  private final ResourceCalculator calculator = new DominantResourceCalculator();
+
+  protected DelegatingScheduler(String name) {
+    super(name);
+  }
+
+  public final Lock readLock() {
+    return readLock;
+  }
+
+  public final Lock writeLock() {
+    return writeLock;
+  }
+
+  public final ClusterNodeTracker<N> nodeTracker() {
+    return nodeTracker;
+  }
+
+  /** YARN's own part of a node's heartbeat: containers that started and ended. */
+  public final void updateNode(RMNode node, long nowMs) {
+    setLastNodeUpdateTime(nowMs);
+    nodeUpdate(node);
+  }
+
+  /** YARN's own part of {@link #updateNodeResource}. */
+  public final void resizeNode(RMNode node, ResourceOption option) {
+    super.updateNodeResource(node, option);
+  }
+
+  /** Has YARN enter the changes of containers that an AM asks for. */
+  public final void updateContainers(A attempt, ContainerUpdates updates) {
+    handleContainerUpdates(attempt, updates);
+  }
+
+  /** Ends the containers that an AM gives back. */
+  public final void release(A attempt, List<ContainerId> containers) {
+    releaseContainers(containers, attempt);
+  }
+
+  /** Takes back an increase that the AM has not used in time. */
+  public final void rollBackIncrease(ContainerId id) {
+    readLock.lock();
+    try {
+      rollbackContainerUpdate(id);
+    } finally {
+      readLock.unlock();
+    }
+  }
+
+  @Override
+  public final void setRMContext(RMContext context) {
+    rmContext = context;
+  }
+
+  /** Nothing: YARN sends what it recovers as events. */
+  @Override
+  public final void recover(RMState state) {
+  }
+
+  @Override
+  public final ResourceCalculator getResourceCalculator() {
+    return calculator;
+  }
+
+  @Override
+  public final EnumSet<SchedulerResourceTypes> getSchedulingResourceTypes() {
+    return EnumSet.of(SchedulerResourceTypes.MEMORY, SchedulerResourceTypes.CPU);
+  }
+
+  @Override
+  public final int getNumClusterNodes() {
+    return nodeTracker.nodeCount();
+  }
+}

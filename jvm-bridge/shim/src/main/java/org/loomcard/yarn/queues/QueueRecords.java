@@ -1,0 +1,62 @@
+package org.loomcard.yarn.queues;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.yarn.api.records.QueueInfo;
+import org.apache.hadoop.yarn.api.records.QueueStatistics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.util.Records;
+import org.loomcard.yarn.amounts.Amounts;
+
+/** YARN's records of a queue, as clients get them. */
+final class QueueRecords {
+  private QueueRecords() {
+  }
+
+  /**
+   * What clients are shown of a queue.
+   *
+   * @param children whether the queues right below it are shown too
+   * @param recursive whether those further below are
+   */
+  static QueueInfo info(LoomcardQueue queue, boolean children, boolean recursive) {
+    QueueInfo info = Records.newRecord(QueueInfo.class);
+    LoomcardQueue parent = queue.parent();
+    long[] guaranteed = queue.guaranteed();
+    long[] maximum = queue.maximum();
+    info.setQueueName(queue.path());
+    info.setCapacity(parent == null ? 1f
+        : Amounts.dominantShare(guaranteed, parent.guaranteed()));
+    info.setMaximumCapacity(parent == null ? 1f
+        : Amounts.dominantShare(maximum, parent.maximum()));
+    info.setCurrentCapacity(Amounts.dominantShare(queue.used(),
+        Amounts.isZero(guaranteed) ? maximum : guaranteed));
+    info.setQueueState(queue.state());
+    info.setAccessibleNodeLabels(queue.getAccessibleNodeLabels());
+    info.setDefaultNodeLabelExpression(queue.getDefaultNodeLabelExpression());
+    info.setQueueStatistics(statistics(queue.getMetrics()));
+    List<QueueInfo> infos = new ArrayList<>();
+    if (children) {
+      for (LoomcardQueue child : queue.children()) {
+        infos.add(info(child, recursive, recursive));
+      }
+    }
+    info.setChildQueues(infos);
+    return info;
+  }
+
+  private static QueueStatistics statistics(QueueMetrics metrics) {
+    QueueStatistics figures = QueueStatistics.newInstance(metrics.getAppsSubmitted(),
+        metrics.getAppsRunning(),
+        metrics.getAppsPending(), metrics.getAppsCompleted(), metrics.getAppsKilled(),
+        metrics.getAppsFailed(),
+        metrics.getActiveUsers(), metrics.getAvailableMB(), metrics.getAllocatedMB(),
+        metrics.getPendingMB(),
+        metrics.getReservedMB(), metrics.getAvailableVirtualCores(),
+        metrics.getAllocatedVirtualCores(),
+        metrics.getPendingVirtualCores(), metrics.getReservedVirtualCores());
+    figures.setAllocatedContainers(metrics.getAllocatedContainers());
+    figures.setPendingContainers(metrics.getPendingContainers());
+    return figures;
+  }
+}

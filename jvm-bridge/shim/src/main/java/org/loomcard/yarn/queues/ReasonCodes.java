@@ -1,0 +1,23 @@
+package org.loomcard.yarn.queues;
+
+/** Why a decision was refused: the reason codes of docs/wire.md. */
+public final class ReasonCodes {
+  public static final String NODE_GONE = "NODE_GONE";
+  public static final String NODE_FULL = "NODE_FULL";
+  public static final String ASK_GONE = "ASK_GONE";
+  public static final String ATTEMPT_GONE = "ATTEMPT_GONE";
+  public static final String QUEUE_MAX = "QUEUE_MAX";
+  public static final String USER_LIMIT = "USER_LIMIT";
+  public static final String AM_LIMIT = "AM_LIMIT";
+  public static final String BLACKLISTED = "BLACKLISTED";
+  public static final String HELD = "HELD";
+  public static final String HOLD_LIMIT = "HOLD_LIMIT";
+  public static final String LOCALITY = "LOCALITY";
+  public static final String LABEL = "LABEL";
+  public static final String STALE = "STALE";
+  public static final String LATE = "LATE";
+  public static final String INVALID = "INVALID";
+
+  private ReasonCodes() {
+  }
+}

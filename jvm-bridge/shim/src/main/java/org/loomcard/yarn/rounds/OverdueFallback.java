@@ -1,0 +1,109 @@
+package org.loomcard.yarn.rounds;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Serves the cluster with the fallback while the round thread waits too long for something else:
+ * the policy process, a disk. The round thread says when it begins to wait and when it has ended;
+ * in between it leaves the scheduler's state alone, so that they still have one user at a time.
+ */
+public final class OverdueFallback {
+  /** Between two rounds of the fallback: other users of YARN's lock get their turn. */
+  public static final long PAUSE_MS = 50;
+  private static final Logger LOG = LoggerFactory.getLogger(OverdueFallback.class);
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private final SchedulerState scheduler;
+  private final BridgeCounters counters;
+  private final Runnable onServing;
+  private final Thread thread = new Thread(this::run, "loomcard-standby");
+  private volatile boolean stopped;
+  private volatile boolean waiting;
+  private volatile long dueNanos;
+  private volatile boolean unserved;
+  private long unservedNanos;
+  private boolean served;
+  private int granted;
+
+  /** @param onServing called when a wait has become too long, before the fallback serves */
+  public OverdueFallback(SchedulerState scheduler, BridgeCounters counters, Runnable onServing) {
+    this.scheduler = scheduler;
+    this.counters = counters;
+    this.onServing = onServing;
+    thread.setDaemon(true);
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  public void stop() throws InterruptedException {
+    stopped = true;
+    LockSupport.unpark(thread);
+    thread.join(TimeUnit.SECONDS.toMillis(10));
+  }
+
+  /**
+   * The round thread begins to wait; after so long the fallback serves. Waits that came to nothing,
+   * such as rounds with a mirror that must be rebuilt or a trial that failed, count together.
+   */
+  void begin(long afterMs) {
+    if (!unserved) {
+      unserved = true;
+      unservedNanos = System.nanoTime();
+    }
+    dueNanos = unservedNanos + TimeUnit.MILLISECONDS.toNanos(afterMs);
+    waiting = true;
+  }
+
+  /** The cluster was served: the next wait counts from its own beginning. On the round thread. */
+  public void served() {
+    unserved = false;
+  }
+
+  /**
+   * The wait is over; returns when the fallback has let go of the scheduler's state.
+   *
+   * @return how many containers it granted meanwhile
+   */
+  synchronized int end() {
+    int result = granted;
+    waiting = false;
+    unserved &= !served;
+    served = false;
+    granted = 0;
+    return result;
+  }
+
+  private void run() {
+    long nextNanos = System.nanoTime();
+    while (!stopped) {
+      long now = System.nanoTime();
+      if (waiting && now - dueNanos >= 0 && now - nextNanos >= 0) {
+        serve();
+        nextNanos = System.nanoTime() + (scheduler.isFallbackUnfinished() ? 0
+            : TimeUnit.MILLISECONDS.toNanos(PAUSE_MS));
+      }
+      LockSupport.parkNanos(this, TICK_NANOS);
+    }
+  }
+
+  private synchronized void serve() {
+    if (!waiting || System.nanoTime() - dueNanos < 0) {
+      return; // that wait ended, and another one may have begun
+    }
+    try {
+      if (!served) {
+        served = true;
+        onServing.run();
+      }
+      int now = scheduler.fallbackRound();
+      granted += now;
+      counters.countFallback(now);
+    } catch (Throwable e) { // whatever it is, the next try may do better
+      LOG.error("The fallback failed while the round thread was waiting", e);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package org.loomcard.yarn.status;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** How a queue stands on the nodes of one label; resources are amounts by name. */
+public final class LabelStatus {
+  /** Null: none is stated here. */
+  public final Map<String, Long> guaranteed;
+  public final Map<String, Long> used;
+  /** Of {@link #used}, what is held for asks that name no label. */
+  public final Map<String, Long> lent;
+  /** Null: none is stated here. */
+  public final Map<String, Long> maximum;
+
+  /** All fields; the maps are copied. */
+  public LabelStatus(Map<String, Long> guaranteed, Map<String, Long> used, Map<String, Long> lent,
+      Map<String, Long> maximum) {
+    this.guaranteed = copy(guaranteed);
+    this.used = copy(used);
+    this.lent = copy(lent);
+    this.maximum = copy(maximum);
+  }
+
+  private static Map<String, Long> copy(Map<String, Long> amounts) {
+    return amounts == null ? null : Collections.unmodifiableMap(new LinkedHashMap<>(amounts));
+  }
+}

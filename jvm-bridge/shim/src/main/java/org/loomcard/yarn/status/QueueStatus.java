@@ -1,0 +1,36 @@
+package org.loomcard.yarn.status;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What a queue holds now; resources are amounts by name. */
+public final class QueueStatus {
+  public final Map<String, Long> guaranteed;
+  /** A resource that is not limited is left out. */
+  public final Map<String, Long> maximum;
+  public final Map<String, Long> used;
+  public final Map<String, Long> pending;
+  /** Live applications, those of queues below included. */
+  public final int applications;
+  /** Live containers, likewise. */
+  public final int containers;
+  public final QueueLimitStatus state;
+
+  /** All fields; the maps are copied. */
+  public QueueStatus(Map<String, Long> guaranteed, Map<String, Long> maximum,
+      Map<String, Long> used, Map<String, Long> pending, int applications, int containers,
+      QueueLimitStatus state) {
+    this.state = state;
+    this.guaranteed = copy(guaranteed);
+    this.maximum = copy(maximum);
+    this.used = copy(used);
+    this.pending = copy(pending);
+    this.applications = applications;
+    this.containers = containers;
+  }
+
+  private static Map<String, Long> copy(Map<String, Long> amounts) {
+    return Collections.unmodifiableMap(new LinkedHashMap<>(amounts));
+  }
+}

@@ -1,8 +1,0 @@
-package org.loomcard.yarn.status;
-
-/** A scheduler whose status the web side can show. */
-public interface StatusHolder {
-
-  /** Never null once the scheduler is initialised. */
-  StatusSource status();
-}

@@ -1,0 +1,28 @@
+package org.loomcard.yarn.wire;
+
+/** One hold as the record {@code holds} lists it. */
+public final class HoldRecord {
+  final int attempt;
+  final int priority;
+  final long allocationRequestId;
+  final int node;
+  final Long untilMs;
+  final long sinceMs;
+  final long placedMs;
+
+  /**
+   * All fields in the order of the wire.
+   *
+   * @param untilMs null: as long as the ask waits
+   */
+  public HoldRecord(int attempt, int priority, long allocationRequestId, int node, Long untilMs,
+      long sinceMs, long placedMs) {
+    this.attempt = attempt;
+    this.priority = priority;
+    this.allocationRequestId = allocationRequestId;
+    this.node = node;
+    this.untilMs = untilMs;
+    this.sinceMs = sinceMs;
+    this.placedMs = placedMs;
+  }
+}

@@ -1,0 +1,124 @@
+package org.loomcard.yarn;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.junit.Test;
+import org.loomcard.yarn.rounds.CommitReport;
+
+/** An application from its submission to its end, as the policy is told it. */
+public class ApplicationLifecycleTest extends SchedulerTestBase {
+  /** Everything is told once, in order, and the counts hold at every step. */
+  @Test
+  public void aWholeLife() throws Exception {
+    startRm();
+    MockNM nm = node("h1", 8192, 8);
+    RMApp app = submit(application());
+    MockAM am = launchAm(app, nm);
+    ScriptedRounds.Batch batch = read();
+    assertEquals(Arrays.asList("outcomes", "attempt_registered", "container_started"),
+        batch.tags());
+    assertEquals("[1,1,1,0,[7168,8]]", batch.check.toString());
+
+    JsonNode ask = ask(am, 1024, 5, 3);
+    assertEquals("[\"ask\",5,3]", "[" + ask.get(0) + "," + ask.get(3) + "," + ask.get(7) + "]");
+    CommitReport report = rounds.commit(ScriptedRounds.allocate(ask, node(nm), 2));
+    assertEquals("granted 2, preempted 0, refused 0", report.toString());
+    List<Container> containers = collect(am);
+    assertEquals(2, containers.size());
+    batch = read();
+    assertEquals(2, batch.one("outcomes").get(4).size());
+    assertEquals("[1,1,3,1,[5120,8]]", batch.check.toString());
+
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 2, ContainerState.COMPLETE);
+    rm.drainEvents();
+    batch = read();
+    assertEquals("completed", batch.one("container_completed").get(3).asText());
+    assertEquals("[1,1,2,1,[6144,8]]", batch.check.toString());
+
+    am.unregisterAppAttempt();
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 1, ContainerState.COMPLETE);
+    rm.waitForState(app.getApplicationId(), RMAppState.FINISHED);
+    nm.nodeHeartbeat(app.getCurrentAppAttempt().getAppAttemptId(), 3, ContainerState.COMPLETE);
+    rm.drainEvents();
+    batch = read();
+    assertEquals("[1,0,0,0,[8192,8]]", batch.check.toString());
+    assertEquals(1, batch.all("application_removed").size());
+    assertEquals(FinalApplicationStatus.SUCCEEDED, app.getFinalApplicationStatus());
+    assertEquals(0, scheduler.queues().root().containers());
+    assertEquals("[0, 0]", Arrays.toString(scheduler.queues().root().used()));
+    assertEquals(3, scheduler.metrics().grantedByPolicy());
+    assertFalse(rounds.hasPendingEvents());
+  }
+
+  /** The fallback serves the same application to its end, and its grants are counted as its own. */
+  @Test
+  public void theFallbackServesToo() throws Exception {
+    startRm();
+    MockNM nm = node("h1", 8192, 8);
+    RMApp app = submit(application());
+    until("the AM", () -> rounds.fallbackRound() == 1);
+    rm.drainEvents();
+    MockAM am = rm.sendAMLaunched(app.getCurrentAppAttempt().getAppAttemptId());
+    am.registerAppAttempt();
+    am.allocate("*", 1024, 20, Collections.emptyList());
+    assertEquals(7, rounds.fallbackRound());
+    assertEquals(7, collect(am).size());
+    assertEquals(8, scheduler.metrics().grantedByFallback());
+    assertEquals(0, scheduler.metrics().grantedByPolicy());
+    ScriptedRounds.Batch batch = rounds.snapshot();
+    assertEquals("[1,1,8,13,[0,8]]", batch.check.toString());
+    assertEquals("fallback", batch.all("container_added").get(7).get(11).asText());
+    assertTrue(nm.getNodeId() != null);
+  }
+
+  /** While the fallback serves nobody reads the counts; an attempt that ends is not kept for it. */
+  @Test
+  public void endedAttemptsWantNothing() throws Exception {
+    startRm();
+    node("h1", 2048, 8);
+    read();
+    assertFalse("nobody asks", scheduler.cluster().hasDemand());
+    for (int i = 0; i < 3; i++) {
+      RMApp app = submit(application());
+      until("the AM", () -> rounds.fallbackRound() == 1);
+      rm.drainEvents();
+      MockAM am = rm.sendAMLaunched(app.getCurrentAppAttempt().getAppAttemptId());
+      am.registerAppAttempt();
+      am.allocate("*", 2048, 4, Collections.emptyList());
+      assertEquals("no room for more", 0, rounds.fallbackRound());
+      assertTrue("it waits", scheduler.cluster().hasDemand());
+      rm.killApp(app.getApplicationId());
+      rm.waitForState(app.getApplicationId(), RMAppState.KILLED);
+      rm.drainEvents();
+      assertFalse("nobody asks any more", scheduler.cluster().hasDemand());
+    }
+  }
+
+  /** A heartbeat without news is not told and starts no round. */
+  @Test
+  public void anIdleHeartbeatIsNoNews() throws Exception {
+    startRm();
+    MockNM nm = node("h1", 8192, 8);
+    read();
+    nm.nodeHeartbeat(true);
+    rm.drainEvents();
+    int before = rounds.signals();
+    nm.nodeHeartbeat(true);
+    rm.drainEvents();
+    assertFalse(rounds.hasPendingEvents());
+    assertEquals(before, rounds.signals());
+  }
+}

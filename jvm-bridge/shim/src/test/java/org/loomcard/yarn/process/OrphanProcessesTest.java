@@ -1,0 +1,71 @@
+package org.loomcard.yarn.process;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.After;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+import org.loomcard.yarn.bridge.Until;
+
+/** What a ResourceManager that was killed left behind on this machine. */
+public class OrphanProcessesTest {
+  private static final String NOBODY = "4194305";
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+  private final List<Process> started = new ArrayList<>();
+
+  @After
+  public void end() {
+    started.forEach(Process::destroyForcibly);
+  }
+
+  /** Waits for its standard input, as a policy process does, with the secret of that folder. */
+  private Process process(PrivateFolder secret) throws Exception {
+    Process process = new ProcessBuilder("sh", "-c", "echo $$; read line", "policy",
+        "--secret-file", secret.secretFile().getPath()).start();
+    started.add(process);
+    return process;
+  }
+
+  /** Its process id, which is the first that it says. */
+  private static String pid(Process process) throws Exception {
+    return new BufferedReader(new InputStreamReader(process.getInputStream())).readLine();
+  }
+
+  private PrivateFolder ownedBy(String pid) throws Exception {
+    return PrivateFolder.in(folder.getRoot(), pid);
+  }
+
+  /** Nobody's process is killed though it is stopped; ours runs on. */
+  @Test
+  public void onlyThoseOfAnotherParentAreKilled() throws Exception {
+    PrivateFolder left = ownedBy(NOBODY);
+    PrivateFolder own = PrivateFolder.in(folder.getRoot(), folder.getRoot());
+    Process stopped = process(left);
+    Process ours = process(own);
+    pid(ours);
+    assertEquals(0, new ProcessBuilder("kill", "-STOP", pid(stopped)).start().waitFor());
+    OrphanProcesses.end(folder.getRoot());
+    Until.waitUntil("it is killed", () -> !stopped.isAlive());
+    assertFalse("its files are gone", left.secretFile().getParentFile().exists());
+    assertTrue(ours.isAlive());
+    assertTrue(own.secretFile().exists());
+  }
+
+  /** A process that has its secret from another folder is none of ours. */
+  @Test
+  public void thoseOfAnotherFolderAreLeftAlone() throws Exception {
+    Process other = process(ownedBy(NOBODY));
+    pid(other);
+    File elsewhere = folder.newFolder();
+    OrphanProcesses.end(elsewhere);
+    assertTrue(other.isAlive());
+  }
+}
