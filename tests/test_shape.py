@@ -10,7 +10,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILE_MAX, FUNCTION_MAX, JAVA_MAX = 300, 50, 300
-JAVA_LIMITS = {"LoomcardScheduler.java": 500}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|misc|managers?|base)$", re.IGNORECASE)
 WAITING = re.compile(r"wait|eventually|until", re.IGNORECASE)
 CHECKING = re.compile(r"raises|warns|assert|check_|expect|fail")
@@ -49,11 +48,9 @@ def python_code_lines(source: str) -> int:
 
 
 def java_code_lines(source: str) -> int:
-    """Lines that are not blank, comment, package or import."""
+    """Lines that are not blank or comment."""
     lines = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL).splitlines()
-    return sum(
-        1 for s in lines if s.strip() and not s.strip().startswith(("//", "import ", "package "))
-    )
+    return sum(1 for s in lines if s.strip() and not s.strip().startswith("//"))
 
 
 def functions(source: str) -> Iterator[Function]:
@@ -134,8 +131,8 @@ def test_python_stays_small(path: Path) -> None:
 
 @pytest.mark.parametrize("path", JAVA, ids=short)
 def test_java_stays_small(path: Path) -> None:
-    """A file holds at most 300 lines of code, the scheduler's 500; Checkstyle holds the rest."""
-    assert java_code_lines(path.read_text()) <= JAVA_LIMITS.get(path.name, JAVA_MAX)
+    """A file holds at most 300 lines of code; Checkstyle holds the rest."""
+    assert java_code_lines(path.read_text()) <= JAVA_MAX
 
 
 @pytest.mark.parametrize("path", TESTS, ids=short)
