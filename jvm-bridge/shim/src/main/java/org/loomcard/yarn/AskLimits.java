@@ -28,9 +28,9 @@ public final class AskLimits {
 
   /**
    * Refuses the heartbeat whose asks would bring the attempt above a limit: the AM gets an
-   * exception, and the application's diagnostics say so. Called before anything of the heartbeat
-   * is applied. The ask for the AM's own container is let pass: nobody would hear of its refusal,
-   * and the attempt would wait for ever.
+   * exception, and the application's diagnostics say so. Called before anything of the heartbeat is
+   * applied. The ask for the AM's own container is not limited: no one would be notified of its
+   * refusal, and the attempt would wait for ever.
    */
   public static void check(LoomcardAttempt attempt, List<ResourceRequest> asks,
       BridgeConfig limits) {

@@ -11,7 +11,7 @@ import org.loomcard.yarn.wire.PlanMessage;
 public final class BridgeStatus {
   /** Who schedules. */
   public enum State {
-    /** The policy process is starting for the first time; nobody schedules yet. */
+    /** The policy process is starting for the first time; no one schedules yet. */
     STARTING,
     /** The policy. */
     UP,
@@ -19,7 +19,7 @@ public final class BridgeStatus {
     OVERDUE,
     /** The FIFO in Java, until the policy process is back. */
     FALLBACK,
-    /** Nobody: the bridge has been stopped. */
+    /** No one: the bridge has been stopped. */
     STOPPED
   }
 

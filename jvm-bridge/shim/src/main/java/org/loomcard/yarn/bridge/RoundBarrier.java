@@ -15,7 +15,7 @@ final class RoundBarrier {
     return asked;
   }
 
-  /** Whether anybody waits. */
+  /** Whether a caller waits. */
   synchronized boolean isAsked() {
     return asked > reached;
   }

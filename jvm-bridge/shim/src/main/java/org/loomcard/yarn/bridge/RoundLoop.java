@@ -137,8 +137,8 @@ final class RoundLoop implements Runnable {
     while (!mode.is(BridgeStatus.State.STOPPED)) {
       try {
         turnOnce();
-      } catch (Throwable e) { // without this thread nobody schedules: whatever it is, go on
-        LOG.error("The round thread failed; it goes on", e);
+      } catch (Throwable e) { // without this thread no one schedules
+        LOG.error("The round thread failed; it continues", e);
       }
     }
     swapping.finish(config.stateDeadlineMs);

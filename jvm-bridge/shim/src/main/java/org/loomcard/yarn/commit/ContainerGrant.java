@@ -115,7 +115,7 @@ final class ContainerGrant {
     return any.getRelaxLocality() ? NodeType.OFF_SWITCH : null;
   }
 
-  /** Books the container that {@link #refusal} has just let pass. */
+  /** Grants the container, after {@link #refusal} returned null. */
   RMContainer carryOut() {
     NodeType asked = rows.size() == 1 ? NodeType.OFF_SWITCH : NodeType.NODE_LOCAL;
     ContainerId id = BuilderUtils.newContainerId(attempt.getApplicationAttemptId(),

@@ -131,7 +131,7 @@ public final class ContainerResizes {
       try {
         serveSlice();
       } finally {
-        seen += cluster.events().written() - before; // nobody else writes meanwhile
+        seen += cluster.events().written() - before; // no other thread writes meanwhile
         writeLock.unlock();
       }
     }
@@ -139,7 +139,7 @@ public final class ContainerResizes {
 
   /**
    * The events are about to be sent, under the write lock. What was written since the look began
-   * may have made room, and nobody would look for it again: that is done in another round.
+   * may have made room, and no look would follow: another round does that.
    */
   void eventsSent() {
     if (cluster.events().written() != seen && !outstanding.isEmpty()) {

@@ -23,7 +23,7 @@ import org.loomcard.yarn.state.LoomcardAttempt;
 
 /**
  * What serves the cluster while no policy process can: applications in order of arrival, asks in
- * order of priority, nodes by number, near places first. An ask that fits nowhere blocks nobody.
+ * order of priority, nodes by number, near places first. An ask that fits nowhere blocks no other.
  *
  * <p>It searches without YARN's lock and takes it for grants alone, at most {@link #SLICE} at a
  * time. A round lasts about {@link #BUDGET_NANOS}; the next one goes on where it stopped, so that

@@ -28,8 +28,8 @@ public final class TrialGate {
   }
 
   /**
-   * The trial is over: submissions that wait come again, in order, on a thread of their own, as a
-   * look-up of groups may take seconds.
+   * The trial is over: submissions that wait are made again, in order, on a thread of their own, as
+   * a look-up of groups may take seconds.
    */
   void end() {
     before = null;

@@ -118,7 +118,8 @@ public final class BridgeConfig {
   /** How long each step of a swap may take: start of its process, compilation, next round. */
   public final long swapDeadlineMs;
   /**
-   * Whether policy configurations are taken from anybody where {@code yarn.admin.acl} is {@code *}.
+   * Whether policy configurations are taken from every user where {@code yarn.admin.acl} is {@code
+   * *}.
    */
   public final boolean applyAnyAdmin;
   /** Take policy configurations from other hosts over HTTP that does not prove who calls. */
@@ -172,7 +173,7 @@ public final class BridgeConfig {
   }
 
   /**
-   * Hadoop's own default for temporary files is a folder of /tmp, where anybody may have made ours
+   * Hadoop's own default for temporary files is a folder of /tmp, where any user may have made ours
    * before us, and which the next boot may clear.
    */
   private static File defaultStateDir(Configuration conf) {

@@ -39,7 +39,7 @@ public final class LocalStateStore implements StateStore {
     } catch (IOException e) {
       if (!names().isEmpty()) {
         LOG.error("{} = \"{}\" cannot be written ({}). What was applied governs; no policy process "
-            + "can be started and nothing applied before that is mended", setting, folder,
+            + "can be started and nothing applied until that is repaired", setting, folder,
             e.toString());
         return;
       }

@@ -32,7 +32,7 @@ final class Py4jPolicyClient implements PolicyClient {
   }
 
   private static final int CONNECT_TIMEOUT_MS = 5000;
-  /** Kept here, since java.util.logging forgets levels of loggers that nobody holds. */
+  /** Kept here, since java.util.logging forgets levels of loggers without a reference. */
   private static final Logger PY4J_LOG =
       Logger.getLogger(CallbackClient.class.getPackage().getName());
   private final LoopbackSockets sockets;

@@ -102,7 +102,7 @@ public final class Supervisor {
     try {
       task.run();
     } catch (Throwable e) { // a later task may do better
-      LOG.error("The supervisor of the policy process failed; it goes on", e);
+      LOG.error("The supervisor of the policy process failed; it continues", e);
     }
   }
 

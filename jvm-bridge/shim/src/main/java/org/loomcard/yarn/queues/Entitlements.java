@@ -7,7 +7,7 @@ import java.util.List;
  * What each queue is entitled to now, for people to see: the rule by which the policy process
  * divides the cluster among queues (api/entitlement.py). For every parent and resource type:
  * what its children are guaranteed, as far as they want it; then the rest by weight up to what they
- * want; then what nobody wants by weight up to their maxima.
+ * want; then what no queue wants by weight up to their maxima.
  */
 public final class Entitlements {
   private final double[] weights;

@@ -166,7 +166,10 @@ public final class LoomcardQueue implements Queue {
     return label.isEmpty() || spec.labels == null || spec.labels.contains(label);
   }
 
-  /** What may be held for its asks together; the first hold is always let in, unless it is 0. */
+  /**
+   * What may be held for its asks together; the first hold is always allowed, unless the limit is
+   * 0.
+   */
   public long[] holdLimit() {
     return Amounts.share(maximum, spec.holdSharePpm);
   }

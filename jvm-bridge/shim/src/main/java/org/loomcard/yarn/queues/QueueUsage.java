@@ -114,7 +114,7 @@ final class QueueUsage {
     return Amounts.fits(byUser.getOrDefault(user, new long[used.length]), size, limit);
   }
 
-  /** The first AM of a queue is always let in. */
+  /** The first AM of a queue is always allowed. */
   synchronized boolean fitsAm(long[] size, long[] limit) {
     return Amounts.isZero(usedByAms) || Amounts.fits(usedByAms, size, limit);
   }

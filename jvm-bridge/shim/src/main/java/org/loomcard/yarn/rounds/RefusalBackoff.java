@@ -2,7 +2,7 @@ package org.loomcard.yarn.rounds;
 
 /**
  * Rounds that were refused and granted nothing: each is followed by a pause, twice as long as the
- * one before, since to decide the same again at once would bring the same. After a number of them
+ * one before, since the same decision at once would be refused again. After a number of them
  * in a row the mirror may be what is wrong, and is rebuilt.
  */
 public final class RefusalBackoff {

@@ -60,7 +60,7 @@ public final class Hold {
     return size.clone();
   }
 
-  /** Its queue's metrics count it from now on, or nobody's, and the attempt's report too. */
+  /** This queue's metrics count it from now on (null: no queue's), and the attempt's report too. */
   void countIn(LoomcardQueue queue) {
     Resource amounts = Amounts.toResource(size);
     Holder holder = attempt;
@@ -81,7 +81,7 @@ public final class Hold {
         && AskKey.of(otherKey).equals(AskKey.of(key));
   }
 
-  /** Whether {@code more} fits into what of {@code free} nobody keeps. */
+  /** Whether {@code more} fits into what of {@code free} is not held. */
   boolean leaves(long[] free, long[] more) {
     for (int i = 0; i < more.length; i++) {
       if (more[i] > Math.max(Math.min(free[i], 0), free[i] - size[i])) {

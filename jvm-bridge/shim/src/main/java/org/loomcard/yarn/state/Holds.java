@@ -15,7 +15,7 @@ import org.loomcard.yarn.wire.HoldRecord;
 
 /**
  * All holds: for one ask of an application, at most one a node, and of a queue no more than its
- * part. Changed under the scheduler's write lock; read by anybody.
+ * part. Changed under the scheduler's write lock; read by any thread.
  */
 public final class Holds {
   private static final Comparator<Hold> BY_ASK = Comparator
@@ -88,7 +88,7 @@ public final class Holds {
         ? mine.get(0) : null;
   }
 
-  /** Whether a queue may have another hold; the first is always let in. */
+  /** Whether a queue may have another hold; the first is always allowed. */
   private boolean hasRoom(LoomcardQueue queue, long[] size, Hold replaced, long now) {
     long[] limit = queue.holdLimit();
     if (Amounts.isZero(limit)) {

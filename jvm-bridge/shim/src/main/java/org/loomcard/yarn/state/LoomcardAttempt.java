@@ -41,7 +41,7 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
   private final AskRows askRows = new AskRows(this);
   private final ReportedAsks reportedAsks;
   /**
-   * Places where AMs failed; YARN keeps them apart from the AM's own, and lets nobody read them.
+   * Nodes where AMs failed; YARN keeps them apart from the AM's own blacklist, without a getter.
    */
   private final Set<String> systemBlacklist = new TreeSet<>();
   private final Set<String> labels = ConcurrentHashMap.newKeySet();

@@ -67,7 +67,9 @@ public final class ConfigSwap {
     step = new Step(name, deadlineMs + moreMs);
   }
 
-  /** Asked by the round thread before anything is changed: false when nobody waits any more. */
+  /**
+   * Asked by the round thread before anything is changed: false when the requester waits no longer.
+   */
   boolean begin() {
     return state.compareAndSet(WAITING, APPLYING);
   }

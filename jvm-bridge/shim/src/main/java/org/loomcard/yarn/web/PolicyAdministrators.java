@@ -10,7 +10,7 @@ import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
  * Who may put a policy in: YARN's administrators, whether or not YARN's other ACLs are on. As
- * everyone is one by Hadoop's default, that default counts as nobody having been named.
+ * everyone is one by Hadoop's default, that default counts as an empty list.
  */
 final class PolicyAdministrators {
   private PolicyAdministrators() {
