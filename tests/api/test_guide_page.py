@@ -1,0 +1,34 @@
+"""The examples of docs/policy-guide.md are policies that work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loomcard.testing import Clause, check_contract
+
+PAGE = Path(__file__).parents[2] / "docs" / "policy-guide.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+PUBLIC = re.compile(r"^(?:from|import) (\S+)", re.MULTILINE)
+
+
+BY_DESIGN = {"InTurn": [Clause.WAIT], "Polite": [Clause.IDLE, Clause.STRESS]}
+"""What an example does not keep, and the page says so."""
+
+
+def name_of(block: str) -> str:
+    return re.findall(r"^@dataclass\(frozen=True\)\nclass (\w+)", block, re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=name_of)
+def test_each_example_keeps_the_contract(block: str, tmp_path: Path) -> None:
+    assert set(PUBLIC.findall(block)) <= {"dataclasses", "loomcard"}
+    file = tmp_path / "example.py"
+    file.write_text(block)
+    check_contract(f"{file}:{name_of(block)}", skip=BY_DESIGN.get(name_of(block), ()))
+
+
+def test_there_are_as_many_as_the_page_promises() -> None:
+    assert len(BLOCKS) == 5
