@@ -100,23 +100,23 @@ def _tampered(reply: str, mode: str) -> str:
 def seen(session: Session) -> dict[str, Any]:
     """The mirror's view of the cluster, as the checks want it."""
     mirror = session.mirror
-    ledger = mirror.ledger
+    state = mirror.state
     containers, unconfirmed = [], 0
     nodes = {}
-    for node in ledger.nodes.values():
+    for node in state.nodes.values():
         nodes[node.id] = {
             "capacity": list(node.capacity), "free": list(node.free), "label": node.label,
             "shared": node.shared,
         }  # fmt: skip
         for one in node.containers:
-            unconfirmed += one.number not in ledger.containers
+            unconfirmed += one.number not in state.containers
             containers.append(
                 {
                     "application": one.application.id, "number": one.yarn_number,
                     "node": node.id, "size": list(one.size),
                 }
             )  # fmt: skip
-    pending = {app.id: app.pending_count for app in ledger.applications.values()}
+    pending = {app.id: app.pending_count for app in state.applications.values()}
     return {
         "nodes": nodes, "containers": containers, "pending": pending,
         "unconfirmed": unconfirmed, "pid": os.getpid(), "set_up": mirror.setup is not None,

@@ -179,9 +179,9 @@ class Load:
         def timed(*given: Any) -> Any:
             nonlocal spent
             began = process_time()
-            draft = run(*given)
+            pending = run(*given)
             spent += process_time() - began
-            return draft
+            return pending
 
         tree.run = timed
         for turn in range(ends):

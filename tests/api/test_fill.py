@@ -147,7 +147,7 @@ def test_what_was_cached_is_dropped_when_the_policy_has_raised() -> None:
     MADE.clear()
     cluster = full_cluster(Counts(raises_at=20))
     cluster.round()
-    queue = cluster.session.mirror.ledger.queues[-1]
+    queue = cluster.session.mirror.state.queues[-1]
     watchers = len(queue.watchers)
     cluster.now = 10
     cluster.ask(2, 3)

@@ -174,7 +174,7 @@ def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
     made = holding()
     made.snapshot()
     assert made.round() == []
-    assert [hold.node.number for hold in made.session.mirror.ledger.holds] == [1]
+    assert [hold.node.number for hold in made.session.mirror.state.holds] == [1]
     made.complete(1)
     made.refuse = lambda d: "NODE_FULL" if isinstance(d, r.Allocate) else None
     made.round()
@@ -189,7 +189,7 @@ def test_a_refused_hold_is_forgotten_and_a_snapshot_brings_the_others_back():
     refused.round()
     refused.refuse = lambda _: None
     refused.round()
-    assert len(refused.session.mirror.ledger.holds) == 0
+    assert len(refused.session.mirror.state.holds) == 0
 
 
 def test_bounds():

@@ -107,6 +107,6 @@ def test_a_refused_local_grant_leaves_the_ask_as_local_as_before():
     engine.refuse = lambda _: "STALE"
     assert engine.round() == []
     engine.refuse = lambda _: None
-    ask = engine.session.mirror.ledger.attempts[1].ordered[0]
+    ask = engine.session.mirror.state.attempts[1].ordered[0]
     assert [g.node for g in engine.round()] == [3, 3]
     assert (ask.hosts, ask.racks) == ({}, {})

@@ -171,10 +171,10 @@ def test_who_raises_has_reported_nothing():
     engine.ask(1, 2)
     engine.round()
     assert engine.reports == {"root.a from above": {"count": 0, "stopped": "NOTHING"}}
-    draft = engine.session.tree._draft
-    draft.report("root.a from above", {"x": 1}, 1)
-    draft.drop(1)
-    assert (draft.reports, draft.reporters) == ({}, {0})
+    pending = engine.session.tree._pending
+    pending.report("root.a from above", {"x": 1}, 1)
+    pending.drop(1)
+    assert (pending.reports, pending.reporters) == ({}, {0})
 
 
 def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():

@@ -49,7 +49,7 @@ def in_mirror(journal: Path) -> list[str]:
     session = Session.restored(segment.header)
     for batch, _ in segment.rounds:
         session.decide(batch)
-    return [_name(c) for c in session.mirror.ledger.containers.values()]
+    return [_name(c) for c in session.mirror.state.containers.values()]
 
 
 def _name(container: Any) -> str:

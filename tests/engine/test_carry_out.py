@@ -16,7 +16,7 @@ from loomcard.wire.messages import Allocate, Decision, Keep, Preempt, Release
 from scenarios import compiled
 
 
-def state(**leaf: object) -> Mirror:
+def mirror_with(**leaf: object) -> Mirror:
     """Two nodes of 4 GB; application 1 asks for 3 containers of 1 GB and holds number 1."""
     cluster = Cluster("fifo", nodes=[(4096, 4), (4096, 4)], queues={"a": leaf})
     cluster.add_app(1, "root.a")
@@ -27,10 +27,10 @@ def state(**leaf: object) -> Mirror:
     cluster.round()
     cluster.round()
     mirror = cluster.session.mirror
-    mirror.ledger.holds.restore(())
+    mirror.state.holds.restore(())
     for step in mirror.in_flight:
         for container in getattr(step, "containers", ()):
-            mirror.ledger.undo(container)
+            mirror.state.undo(container)
     return mirror
 
 
@@ -55,20 +55,21 @@ def test_what_may_not_be_is_refused_and_counted(
     decision: Decision, refused: int, reason: Reason
 ) -> None:
     """With the index of its decision; those around it are carried out."""
-    ledger = state().ledger
-    commit = Commit(ledger, 100)
+    state = mirror_with().state
+    commit = Commit(state, 100)
     commit.run([Preempt(1, 7, "test", 2), decision, Preempt(1, 7, "test", 2)])
     assert commit.refusals == [(1, refused, reason), (2, 1, Reason.STALE)]
-    assert ledger.containers[1].preempting_since == 100
+    assert state.containers[1].preempting_since == 100
 
 
 def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_they_are() -> None:
     """Another configuration may have a smaller maximum than the one under which a plan was made."""
-    checked, mirror = state(maximum={"memory_mb": 2048}), state(maximum={"memory_mb": 2048})
-    commit = Commit(checked.ledger, 100)
+    limit = {"memory_mb": 2048}
+    checked, mirror = mirror_with(maximum=limit), mirror_with(maximum=limit)
+    commit = Commit(checked.state, 100)
     commit.run([grant(2)])
     assert commit.refusals == [(0, 1, Reason.QUEUE_MAX)]
-    [step] = repeat(mirror.ledger, [grant(2)], 100, tags=["why"])
+    [step] = repeat(mirror.state, [grant(2)], 100, tags=["why"])
     assert [(c.tag, c.instance, c.allocated_ms) for c in step.containers] == [("why", 2, 100)] * 2
 
 
@@ -76,7 +77,7 @@ def test_limits_hold_where_they_are_checked_and_a_record_is_repeated_whatever_th
 def test_a_record_of_what_could_not_be_is_an_error(decision: Decision) -> None:
     """A journal that was altered, or lacks rounds."""
     with pytest.raises(ValueError, match=r"containers of an ask of 3|NODE_GONE"):
-        repeat(state().ledger, [decision], 100)
+        repeat(mirror_with().state, [decision], 100)
 
 
 @dataclass(frozen=True)

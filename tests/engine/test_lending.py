@@ -152,7 +152,7 @@ def test_no_ask_waits_that_could_have_room(policy: str, asks: list, ends: list[i
             engine.complete(sorted(engine.containers)[end % len(engine.containers)])
         engine.round()
     engine.round()
-    ledger = engine.session.mirror.ledger
-    waiting: list[Ask] = [a for attempt in ledger.attempts.values() for a in attempt.ordered]
-    could = [(a, n) for a in waiting for n in ledger.nodes.values() if not ledger.why_not(a, n)]
+    state = engine.session.mirror.state
+    waiting: list[Ask] = [a for attempt in state.attempts.values() for a in attempt.ordered]
+    could = [(a, n) for a in waiting for n in state.nodes.values() if not state.why_not(a, n)]
     assert could == []

@@ -93,7 +93,7 @@ def test_node_loss_takes_capacity_and_room_away():
         engine.complete(granted.number, "lost")
     engine.tell(r.NodeRemoved(0, 2, "lost"))
     engine.round()
-    assert tuple(engine.session.mirror.ledger.capacity) == (4096, 4)
+    assert tuple(engine.session.mirror.state.capacity) == (4096, 4)
     assert all(g.node == 1 for g in engine.containers.values())
 
 
@@ -104,7 +104,7 @@ def test_a_shrunken_node_gets_nothing_until_its_containers_end():
     first = next(g.number for g in engine.containers.values() if g.node == 1)
     plan = engine.exchange()
     assert plan.decisions == []
-    assert min(engine.session.mirror.ledger.nodes[1].free) < 0
+    assert min(engine.session.mirror.state.nodes[1].free) < 0
     engine.commit(plan)
     engine.complete(first)
     assert engine.round() == []
@@ -119,10 +119,10 @@ def test_a_resized_container_changes_use_everywhere():
     )
     engine.tell(r.ContainerResized(0, first.number, (2048, 1)))
     engine.exchange()
-    ledger = engine.session.mirror.ledger
-    app = ledger.applications[first.attempt]
+    state = engine.session.mirror.state
+    app = state.applications[first.attempt]
     assert app.used[0] == sum(c.size[0] for c in app.containers)
-    assert ledger.queues[0].used == ledger.queues[1].used
+    assert state.queues[0].used == state.queues[1].used
 
 
 def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
@@ -134,7 +134,7 @@ def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
     engine.tell(r.AttemptRemoved(0, 1, "FAILED"))
     engine.tell(r.AttemptAdded(0, 7, 1, 2, True))
     engine.round()
-    app = engine.session.mirror.ledger.applications[1]
+    app = engine.session.mirror.state.applications[1]
     assert app.pending_count == 0
     assert kept.number in {c.number for c in app.containers}
     engine.complete(kept.number)
@@ -152,7 +152,7 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     engine.round()
     engine.tell(r.ApplicationChanged(0, 1, 2, 0))
     engine.round()
-    a, b = engine.session.mirror.ledger.queues[1:]
+    a, b = engine.session.mirror.state.queues[1:]
     assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])
     assert (b.used, b.pending_count, list(b.applications)) == ([2048, 2], 3, [1])
 
@@ -202,10 +202,10 @@ def test_many_ask_keys_of_one_attempt_are_read_in_linear_time():
 
         def read(mirror=mirror, records=records, gone=gone):
             mirror.absorb(records)
-            numbers = [ask.key.allocation_request_id for ask in mirror.ledger.attempts[1].ordered]
+            numbers = [ask.key.allocation_request_id for ask in mirror.state.attempts[1].ordered]
             assert numbers == list(range(len(records)))
             mirror.absorb(gone)
-            assert mirror.ledger.attempts[1].ordered == []
+            assert mirror.state.attempts[1].ordered == []
 
         work[keys] = calls_of(read)
     assert work[800] < 5 * work[200]
@@ -219,10 +219,10 @@ def test_a_dump_leaves_the_mirror_as_it_is():
     mirror = engine.session.mirror
     before = [id(c) for step in mirror.in_flight for c in step.containers]
     assert before
-    held = list(mirror.ledger.nodes[1].containers)
+    held = list(mirror.state.nodes[1].containers)
     first = dump(mirror)
     assert [id(c) for step in mirror.in_flight for c in step.containers] == before
-    assert list(mirror.ledger.nodes[1].containers) == held
+    assert list(mirror.state.nodes[1].containers) == held
     assert dump(mirror) == first
     asked = {record[1 + 1]: record[7] for record in first["records"] if record[0] == "ask"}
     assert asked == {1: 5, 2: 5}, "the asks stand as they did before the plan in flight"

@@ -12,40 +12,38 @@ from loomcard.engine.snapshot import dump, load
 from loomcard.testing.policy_setups import set_ups
 
 
-def state(mirror: Mirror) -> dict[str, Any]:
+def as_data(mirror: Mirror) -> dict[str, Any]:
     """What a policy could see of it, by numbers that outlive a snapshot."""
-    ledger = mirror.ledger
+    state = mirror.state
     return {
         "nodes": {
             n.number: (n.host, n.rack, n.label, n.shared, n.capacity, tuple(n.free))
-            for n in ledger.nodes.values()
+            for n in state.nodes.values()
         },
-        "partitions": {label: sorted(p.nodes) for label, p in ledger.partitions.items()},
-        "shared": sorted(ledger.partitions.shared),
-        "queues": [(q.path, q.used, q.am_used, q.pending_count) for q in ledger.queues],
-        "users": [{u: s for u, s in q.user_used.items() if any(s)} for q in ledger.queues],
+        "partitions": {label: sorted(p.nodes) for label, p in state.partitions.items()},
+        "shared": sorted(state.partitions.shared),
+        "queues": [(q.path, q.used, q.am_used, q.pending_count) for q in state.queues],
+        "users": [{u: s for u, s in q.user_used.items() if any(s)} for q in state.queues],
         "applications": {
             a.number: (a.queue.path, a.priority, a.used, a.pending_count)
-            for a in ledger.applications.values()
+            for a in state.applications.values()
         },
         "asks": {
             ask.key: (ask.size, ask.count, ask.hosts, ask.racks, ask.label, ask.relax_locality)
-            for attempt in ledger.attempts.values()
+            for attempt in state.attempts.values()
             for ask in attempt.asks.values()
             if ask.count
         },
         "labelled": {
-            label: sorted(ask.key for ask in asks)
-            for label, asks in ledger.labelled.items()
-            if asks
+            label: sorted(ask.key for ask in asks) for label, asks in state.labelled.items() if asks
         },
         "containers": sorted(
             (c.application.number, c.node.number, c.size, c.ask_key, c.is_am)
-            for a in ledger.applications.values()
+            for a in state.applications.values()
             for c in a.containers
         ),
-        "shapes": ledger.shapes,
-        "free": ledger.free,
+        "shapes": state.shapes,
+        "free": state.free,
     }
 
 
@@ -73,9 +71,9 @@ class Life(LabelledLife):
         fresh.absorb(records)
         again = Mirror(mirror.types)
         load(again, dump(mirror))  # as a journal's segment opens
-        assert state(mirror) == state(again)
+        assert as_data(mirror) == as_data(again)
         if cluster.outcomes is None or not cluster.outcomes.refusals:
-            assert state(mirror) == state(fresh)
+            assert as_data(mirror) == as_data(fresh)
 
 
 Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

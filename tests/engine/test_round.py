@@ -172,10 +172,10 @@ def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
     """Shapes found to fit nowhere are looked at anew once its decisions are taken back."""
     engine = under("drf", "test-broken", when="app1")
     engine.exchange()
-    draft = engine.session.tree._draft
-    draft.full.add(((1024, 1), ""))
-    draft.drop(1)
-    assert draft.full == set()
+    pending = engine.session.tree._pending
+    pending.full.add(((1024, 1), ""))
+    pending.drop(1)
+    assert pending.full == set()
 
 
 def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
@@ -311,7 +311,7 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
     engine.ask(2, 2)
     assert [(g.attempt, g.instance) for g in engine.round()] == [(2, 1)]
     assert engine.session.tree.instances[2].memory["calls"] == calls + 1
-    used = {q.path: q.used[1] for q in engine.session.mirror.ledger.queues}
+    used = {q.path: q.used[1] for q in engine.session.mirror.state.queues}
     assert used == {"root": 4, "root.a": 2, "root.b": 2, "root.c": 0}
 
 

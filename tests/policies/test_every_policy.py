@@ -72,8 +72,8 @@ def play(made: Cluster, step: object) -> None:
 
 def check_limits(made: Cluster) -> None:
     """No queue above its maximum, no user above the limit, whoever decided."""
-    ledger = made.session.mirror.ledger
-    for q in ledger.queues:
+    state = made.session.mirror.state
+    for q in state.queues:
         assert q.maximum is None or all(u <= m for u, m in zip(q.used, q.maximum, strict=True))
         for used in q.user_used.values():
             assert all(u <= m for u, m in zip(used, q.user_limit, strict=True))
@@ -81,12 +81,12 @@ def check_limits(made: Cluster) -> None:
 
 def unserved(made: Cluster, *paths: str) -> list[object]:
     """Asks of these queues that a node could take and no limit forbids."""
-    ledger = made.session.mirror.ledger
+    state = made.session.mirror.state
     asks = [
-        ask for path in paths for app in ledger.by_path[path].applications.values()
+        ask for path in paths for app in state.by_path[path].applications.values()
         for ask in app.asks
     ]  # fmt: skip
-    return [a for a in asks if any(ledger.why_not(a, n) is None for n in ledger.nodes.values())]
+    return [a for a in asks if any(state.why_not(a, n) is None for n in state.nodes.values())]
 
 
 @pytest.mark.parametrize("sharing", SHARING)

@@ -114,10 +114,10 @@ def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypat
     lies = iter([True])
     grant = PendingPlan.grant
 
-    def lying(draft, ask, node, instance, tag):
+    def lying(pending, ask, node, instance, tag):
         """Once, name another node than the one that was checked."""
-        other = draft.ledger.nodes[2] if next(lies, False) else node
-        grant(draft, ask, other, instance, tag)
+        other = pending.state.nodes[2] if next(lies, False) else node
+        grant(pending, ask, other, instance, tag)
 
     monkeypatch.setattr(PendingPlan, "grant", lying)
     big = app("j", stage([100], size=(4096, 4)))
@@ -207,7 +207,7 @@ def test_books_that_do_not_add_up_are_noticed():
     simulation = Simulation(scenario(app("j", stage([10]))), compiled())
     simulation.run()
     check_agreement(simulation.rm)
-    simulation.rm.ledger.nodes[1].free[0] -= 1
+    simulation.rm.state.nodes[1].free[0] -= 1
     with pytest.raises(InvariantError, match=r"node n1:8041: \[4095, 4\] is booked"):
         check_agreement(simulation.rm)
 

@@ -253,11 +253,11 @@ class _Fill:
     def run(self) -> None:
         plan, index = self.plan, self.index
         view = plan.view
-        leaf, ledger = view.queue.leaf, view._ledger
-        if leaf and ledger.holds and not plan.spent:
+        leaf, state = view.queue.leaf, view._state
+        if leaf and state.holds and not plan.spent:
             serve_holds(plan, lambda queue: queue is view.queue)
-        if index.stale or self.live or index.capacity_version != ledger.capacity_version:
-            index.refresh(ledger.capacity_version, self.order, self.live)
+        if index.stale or self.live or index.capacity_version != state.capacity_version:
+            index.refresh(state.capacity_version, self.order, self.live)
         if plan.spent:
             return
         if not leaf:
@@ -276,7 +276,7 @@ class ExhaustedShapes:
     """
 
     def __init__(self, view: ClusterView, *, shared: bool = True) -> None:
-        self._ledger = view._ledger
+        self._state = view._state
         self._shapes: set[Shape] = view.exhausted if shared else set()
 
     def __contains__(self, shape: object) -> bool:
@@ -284,17 +284,17 @@ class ExhaustedShapes:
 
     def everything(self) -> bool:
         """Nothing that anybody asks for fits any more."""
-        return len(self._shapes) >= len(self._ledger.shapes)
+        return len(self._shapes) >= len(self._state.shapes)
 
     def add(self, shape: Shape) -> None:
         """One shape was found to fit nowhere: then look at all, so that not every member must try
         in vain.
         """
-        shapes = self._ledger.shapes
+        shapes = self._state.shapes
         if len(shapes) > SHAPES_KEPT:
             self._add_larger(*shape)
         elif not self._shapes:
-            of = self._ledger.rooms.of
+            of = self._state.rooms.of
             self._shapes.update(s for s in shapes if of(*s).first() is None)
         self._shapes.add(shape)
 
@@ -302,10 +302,10 @@ class ExhaustedShapes:
         """Too many shapes to look for each on every node: those that are larger than one which fits
         nowhere, or in some type than what any node has left.
         """
-        offers = self._ledger.rooms.offers
-        rooms = [node.room for node in self._ledger.nodes.values() if offers(node, label)]
+        offers = self._state.rooms.offers
+        rooms = [node.room for node in self._state.nodes.values() if offers(node, label)]
         most = [max(column) for column in zip(*rooms, strict=True)] or [0] * len(size)
-        for shape in self._ledger.shapes:
+        for shape in self._state.shapes:
             if shape[1] == label and (fits(size, shape[0]) or not fits(shape[0], most)):
                 self._shapes.add(shape)
 
@@ -360,7 +360,7 @@ def serve_application(
 
 
 def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: ExhaustedShapes) -> str:
-    if plan.view._ledger.rooms.of(ask.size, ask.label).first() is None:
+    if plan.view._state.rooms.of(ask.size, ask.label).first() is None:
         full.add(shape)
         return no_room(plan.view, ask)
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED

@@ -69,9 +69,9 @@ def serve_holds(
     was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
     ``review``: the round chooses the node of an old one anew; else that is left to the policy.
     """
-    view, ledger = plan.view, plan.view._ledger
+    view, state = plan.view, plan.view._state
     granted = False
-    for hold in sorted(ledger.holds, key=lambda hold: age_of(hold.ask)):
+    for hold in sorted(state.holds, key=lambda hold: age_of(hold.ask)):
         ask, app = hold.ask, hold.ask.application
         if plan.spent or not governs(app.queue):
             continue
@@ -90,7 +90,7 @@ def serve_holds(
             plan.wait(ask, where_held(ask))
             old = view.now_ms - hold.placed_ms >= REVIEW_MS
             if (review and old) or len(ask.holds) < app.queue.hold_nodes:
-                view._draft.wants[ask] = plan._instance
+                view._pending.wants[ask] = plan._instance
     return granted
 
 
@@ -100,16 +100,16 @@ def want_room(plan: Plan, index: MemberIndex, after_ms: int, rules: HoldRules = 
     first in line.
     """
     view = plan.view
-    passed = view._draft.passed_over(after_ms) if after_ms else ()
+    passed = view._pending.passed_over(after_ms) if after_ms else ()
     if not passed:
         return
     left: list[tuple[Shape | None, Any]] = []
     while (app := index.top()) is not None:
         assert isinstance(app, Application)
-        if view._ledger.holds.of(app) is None:
+        if view._state.holds.of(app) is None:
             able, ask = _first(plan, app, passed, rules)
             if ask is not None:
-                view._draft.wants[ask] = plan._instance
+                view._pending.wants[ask] = plan._instance
             if able:
                 break
         left += index.take_top()
@@ -125,14 +125,14 @@ def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
     """As ``want_room``, for a policy without a line: who has waited longest comes first."""
-    view, ledger = plan.view, plan.view._ledger
-    passed = view._draft.passed_over(after_ms) if after_ms else ()
+    view, state = plan.view, plan.view._state
+    passed = view._pending.passed_over(after_ms) if after_ms else ()
     for ask in sorted((ask for shape in passed for ask in asks_of(shape)), key=age_of):
         app = ask.application
-        if ledger.holds.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
+        if state.holds.of(app) is not None or plan.limited(ask) or not plan.allows(ask):
             continue
-        if plan.place(ask) is None and _possible(ledger, ask):
-            view._draft.wants[ask] = plan._instance
+        if plan.place(ask) is None and _possible(state, ask):
+            view._pending.wants[ask] = plan._instance
             return
 
 
@@ -152,7 +152,7 @@ def _first(
         if rules.forbids(ask) is not None:
             continue
         nowhere = rules.place(plan, ask) is None
-        if nowhere and not _possible(plan.view._ledger, ask):
+        if nowhere and not _possible(plan.view._state, ask):
             continue
         if nowhere and (ask.size, ask.label) in passed:
             return True, ask
@@ -160,9 +160,9 @@ def _first(
     return first is not None, None
 
 
-def _possible(ledger: ClusterState, ask: Ask) -> bool:
+def _possible(state: ClusterState, ask: Ask) -> bool:
     """Whether some node could run ``ask`` if it were empty."""
-    return any(why_never(ask, node) is None for node in ledger.nodes.values())
+    return any(why_never(ask, node) is None for node in state.nodes.values())
 
 
 def where_held(ask: Ask) -> str:
@@ -174,10 +174,10 @@ def no_room(view: ClusterView, ask: Ask) -> str:
     """Why an ask that fits nowhere waits: what it would fit into is held for it, or for others, or
     there is no room at all.
     """
-    ledger = view._ledger
-    if not ledger.holds:
+    state = view._state
+    if not state.holds:
         return Reason.NODE_FULL
     if ask.holds:
         return where_held(ask)
-    held = (h.node for h in ledger.holds if fits(ask.size, h.node.free))
+    held = (h.node for h in state.holds if fits(ask.size, h.node.free))
     return Reason.HELD if any(why_never(ask, n) is None for n in held) else Reason.NODE_FULL

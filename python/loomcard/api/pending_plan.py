@@ -1,4 +1,4 @@
-"""The decisions of one round, from all instances, in order of call; they take effect on the ledger
+"""The decisions of one round, from all instances, in order of call; they take effect on the state
 at once.
 """
 
@@ -59,8 +59,8 @@ Step = Grant | Taking | Holding
 class PendingPlan:
     """What the instances of a round have decided so far."""
 
-    def __init__(self, ledger: ClusterState, now_ms: int) -> None:
-        self.ledger = ledger
+    def __init__(self, state: ClusterState, now_ms: int) -> None:
+        self.state = state
         self.now_ms = now_ms
         self.steps: list[Step] = []
         self.wakes: dict[int, int | None] = {}
@@ -72,12 +72,12 @@ class PendingPlan:
         self.full: set[Shape] = set()  # what was found to fit nowhere any more
         self.again = False  # every ask that waits was told why before this stage
         self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
-        self._holds = ledger.holds.rows()  # before the round
+        self._holds = state.holds.rows()  # before the round
         self._passed: dict[int, set[Shape]] = {}
 
     def grant(self, ask: Ask, node: Node, instance: int, tag: Any) -> None:
         """Allocate one container; a run of equal grants becomes one decision."""
-        container = self.ledger.grant(ask, node, self.now_ms)
+        container = self.state.grant(ask, node, self.now_ms)
         container.instance = instance
         container.tag = tag
         if self.steps:
@@ -102,12 +102,12 @@ class PendingPlan:
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
         """Keep room on a node for an ask, which the caller has found to be allowed."""
-        self.ledger.holds.put(ask, node, self.now_ms, until_ms)
+        self.state.holds.put(ask, node, self.now_ms, until_ms)
         self.steps.append(Holding(ask, node, until_ms, instance))
 
     def release_hold(self, ask: Ask, instance: int) -> None:
         """Give the room back that is kept for an ask, on all nodes."""
-        self.ledger.holds.end_all(ask)
+        self.state.holds.end_all(ask)
         self.steps.append(Holding(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
@@ -117,7 +117,7 @@ class PendingPlan:
         found = self._passed.get(after_ms)
         if found is None:
             since_ms, others = self.now_ms - after_ms, after_ms > AT_ONCE_MS
-            found = self.ledger.lines.passed_over(since_ms, others=others)
+            found = self.state.lines.passed_over(since_ms, others=others)
             self._passed[after_ms] = found
         return found
 
@@ -136,7 +136,7 @@ class PendingPlan:
         """Take back everything that one instance decided in this round."""
         for step in self.steps:
             if step.instance == instance:
-                _take_back(self.ledger, step)
+                _take_back(self.state, step)
         self.steps = [step for step in self.steps if step.instance != instance]
         self.wants = {ask: who for ask, who in self.wants.items() if who != instance}
         self._hold_again()
@@ -147,7 +147,7 @@ class PendingPlan:
 
     def _hold_again(self) -> None:
         """The holds from before the round, and what the steps that are left make of them."""
-        holds = self.ledger.holds
+        holds = self.state.holds
         holds.restore(self._holds)
         for step in self.steps:
             if isinstance(step, Taking):
@@ -164,8 +164,8 @@ class PendingPlan:
     def undo(self) -> None:
         """Take back every step, last first: the state before the round."""
         for step in reversed(self.steps):
-            _take_back(self.ledger, step)
-        self.ledger.holds.restore(self._holds)
+            _take_back(self.state, step)
+        self.state.holds.restore(self._holds)
 
     def decisions(self) -> list[Decision]:
         """The steps as they cross the wire."""
@@ -200,9 +200,9 @@ def as_decision(step: Step) -> Decision:
     return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
 
 
-def _take_back(ledger: ClusterState, step: Step) -> None:
+def _take_back(state: ClusterState, step: Step) -> None:
     if type(step) is Grant:
         for container in reversed(step.containers):
-            ledger.undo(container)
+            state.undo(container)
     elif type(step) is Taking:
         step.container.preempting_since = None

@@ -29,11 +29,11 @@ class Plan:
 
     def __init__(self, view: ClusterView) -> None:
         self.view = view
-        self._ledger = view._ledger
-        self._draft = view._draft
+        self._state = view._state
+        self._pending = view._pending
         self._allowance = view._allowance
         self._instance = view.queue.number
-        self._draft.wakes.setdefault(self._instance, None)
+        self._pending.wakes.setdefault(self._instance, None)
         self.go_on: Callable[[], Any] | None = None
         """What a later turn of the round runs in place of ``decide``, on this plan and without
         news; None: ``decide`` is called again. For policies whose turns are short: what is made
@@ -63,7 +63,7 @@ class Plan:
         """As ``allocate`` of one, for a caller that has just asked ``place``, ``limited`` and
         ``allows`` itself.
         """
-        self._draft.grant(ask, node, self._instance, tag)
+        self._pending.grant(ask, node, self._instance, tag)
         if self._allowance is not None:
             self._allowance.take(ask.size)
 
@@ -71,12 +71,12 @@ class Plan:
         """Take a container back: the AM is told, and it is killed after ``grace_ms``. Raises
         PlanError if it is not running.
         """
-        if container.number == 0 or container.number not in self._ledger.containers:
+        if container.number == 0 or container.number not in self._state.containers:
             raise PlanError(f"{container!r}: only a confirmed, live container can be preempted")
         if container.preempting_since is not None:
             raise PlanError(f"{container!r}: is being preempted already")
         grace_ms = whole(grace_ms, "preempt, grace_ms")
-        self._draft.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
+        self._pending.preempt(container, grace_ms, word(reason, "preempt, reason"), self._instance)
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
@@ -92,13 +92,13 @@ class Plan:
         reason = self.why_no_hold(ask, node)
         if reason is not None:
             raise PlanError(f"hold for {ask!r} on {node.id}: {reason}")
-        self._draft.hold(ask, node, until_ms, self._instance)
+        self._pending.hold(ask, node, until_ms, self._instance)
 
     def release_hold(self, ask: Ask) -> None:
         """Give up the holds of ``ask``. Raises PlanError if it has none."""
         if not ask.holds:
             raise PlanError(f"{ask!r} has no hold")
-        self._draft.release_hold(ask, self._instance)
+        self._pending.release_hold(ask, self._instance)
 
     def turn(self, child: Queue, count: int = 1, limit: Resource | None = None) -> TurnResult:
         """Let a child scope's policy decide now, for at most ``count`` containers and ``limit``
@@ -120,14 +120,14 @@ class Plan:
         at_ms = whole(at_ms, "wake_at")
         if at_ms <= self.view.now_ms:
             raise PlanError(f"wake_at({at_ms}) at {self.view.now_ms}: not in the future")
-        known = self._draft.wakes.get(self._instance)
-        self._draft.wakes[self._instance] = at_ms if known is None else min(known, at_ms)
+        known = self._pending.wakes.get(self._instance)
+        self._pending.wakes[self._instance] = at_ms if known is None else min(known, at_ms)
 
     # What is told
 
     def wait(self, ask: Ask, reason: Reason | str) -> None:
         """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
-        self._draft.wait(ask, reason if type(reason) is Reason else word(reason, "wait"))
+        self._pending.wait(ask, reason if type(reason) is Reason else word(reason, "wait"))
 
     def report(self, queue: Queue, state: object) -> None:
         """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an
@@ -139,7 +139,7 @@ class Plan:
         above = queue.policy is not None and queue.number != self._instance
         name = queue.path + (FROM_ABOVE if above else "")
         try:
-            self._draft.report(name, as_json(state), self._instance)
+            self._pending.report(name, as_json(state), self._instance)
         except ReportError as error:
             raise PlanError(f"report on {queue.path}: {error}") from error
 
@@ -159,27 +159,27 @@ class Plan:
         """Tell the application's AM that it may still obtain ``resource``, in place of the engine's
         own figure.
         """
-        width = len(self._ledger.capacity)
-        self._draft.headroom[application.number] = amounts(resource, width, "headroom")
+        width = len(self._state.capacity)
+        self._pending.headroom[application.number] = amounts(resource, width, "headroom")
 
     # What may be
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """Why one container of ``ask`` may not go to ``node``; None if it may."""
-        return self._ledger.why_not(ask, node)
+        return self._state.why_not(ask, node)
 
     def why_no_hold(self, ask: Ask, node: Node) -> Reason | None:
         """Why no room may be kept on ``node`` for ``ask``; None if it may: an application has holds
         for one ask, a node has one, a queue's holds are at most a part of its maximum, and what
         the ask could not run on or a limit forbids is not held.
         """
-        return self._ledger.holds.why_not(ask, node)
+        return self._state.holds.why_not(ask, node)
 
     def limited(self, ask: Ask) -> Reason | None:
         """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
         none does.
         """
-        return self._ledger.limited(ask)
+        return self._state.limited(ask)
 
     def allows(self, ask: Ask) -> bool:
         """Whether this turn may take one more container of the ask's size."""
@@ -194,14 +194,14 @@ class Plan:
         """The node for the ask's next container: node-local, rack, any, ties by number; None if
         none fits.
         """
-        return placement.place(self._ledger, ask)
+        return placement.place(self._state, ask)
 
     def nodes_fitting(self, ask: Ask) -> Iterator[Node]:
         """Every node that may take one container of ``ask`` now, best first; none where a limit or
         the turn forbids.
         """
         if ask.count > 0 and self.limited(ask) is None and self.allows(ask):
-            yield from placement.nodes_fitting(self._ledger, ask)
+            yield from placement.nodes_fitting(self._state, ask)
 
     def pending(
         self, order: Callable[[Ask], Any] | None = None, *, of: Member | None = None
@@ -230,10 +230,10 @@ class Plan:
 
     def dominant_share(self, member: Member) -> float:
         """Largest used/capacity over the cluster's resource types, by the member's weight."""
-        return share(member.used, self._ledger.capacity) / member.weight
+        return share(member.used, self._state.capacity) / member.weight
 
     @property
     def decisions(self) -> list[Decision]:
         """This instance's decisions so far, as they cross the wire."""
-        steps = self._draft.steps
+        steps = self._pending.steps
         return [as_decision(step) for step in steps if step.instance == self._instance]

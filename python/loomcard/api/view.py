@@ -92,9 +92,9 @@ class ClusterView:
     applications and queues.
     """
 
-    def __init__(self, ledger: ClusterState, queue: Queue, draft: PendingPlan) -> None:
-        self._ledger = ledger
-        self._draft = draft
+    def __init__(self, state: ClusterState, queue: Queue, pending: PendingPlan) -> None:
+        self._state = state
+        self._pending = pending
         self._unread: list[list[Change]] = []
         self._allowance: Allowance | None = None
         self._report_due_ms = 0
@@ -102,54 +102,54 @@ class ClusterView:
         self._entitlement: Callable[[Queue], Resource] | None = None
         self._cache = Cache()
         self.queue = queue
-        self.now_ms = draft.now_ms
+        self.now_ms = pending.now_ms
         self.version = 0
 
     @property
     def resource_types(self) -> Sequence[str]:
         """Names of the resource types, in the order of every resource vector."""
-        return self._ledger.types
+        return self._state.types
 
     @property
     def nodes(self) -> Sequence[Node]:
         """Live nodes, by number."""
-        return list(self._ledger.nodes.values())
+        return list(self._state.nodes.values())
 
     @property
     def node_count(self) -> int:
         """Count of live nodes."""
-        return len(self._ledger.nodes)
+        return len(self._state.nodes)
 
     def node(self, number: int) -> Node | None:
         """The live node of a number; None if there is none any more."""
-        return self._ledger.nodes.get(number)
+        return self._state.nodes.get(number)
 
     @property
     def hosts(self) -> Mapping[str, Sequence[int]]:
         """The numbers of the live nodes on each host, as ``ask.hosts`` names it."""
-        return self._ledger.hosts
+        return self._state.hosts
 
     @property
     def racks(self) -> Mapping[str, Sequence[int]]:
         """The numbers of the live nodes in each rack, as ``ask.racks`` names it."""
-        return self._ledger.racks
+        return self._state.racks
 
     @property
     def cluster_capacity(self) -> Resource:
         """Sum of the live nodes' capacities."""
-        return self._ledger.capacity
+        return self._state.capacity
 
     @property
     def capacity_version(self) -> int:
         """Changes whenever shares of the whole do: with nodes, their capacities and labels, and
         with the configuration. What was computed from capacities is to be computed again.
         """
-        return self._ledger.capacity_version
+        return self._state.capacity_version
 
     @property
     def zero(self) -> Resource:
         """No amount of any resource type."""
-        return self._ledger.zero
+        return self._state.zero
 
     @property
     def capacity(self) -> Resource:
@@ -157,21 +157,21 @@ class ClusterView:
         root the cluster.
         """
         if self._entitlement is None:
-            return self._ledger.capacity
+            return self._state.capacity
         return self._entitlement(self.queue)
 
     @property
     def root(self) -> Queue:
         """The root of the whole queue tree, which is more than the scope."""
-        return self._ledger.queues[0]
+        return self._state.queues[0]
 
     def find_queue(self, path: str) -> Queue | None:
         """The queue of a full path, wherever it is in the tree."""
-        return self._ledger.by_path.get(path)
+        return self._state.by_path.get(path)
 
     def find_application(self, number: int) -> Application | None:
         """The application of a number, wherever it is in the tree; None if it has ended."""
-        return self._ledger.applications.get(number)
+        return self._state.applications.get(number)
 
     @property
     def members(self) -> Sequence[Member]:
@@ -191,64 +191,64 @@ class ClusterView:
     @property
     def free(self) -> Resource:
         """What is free on all live nodes together."""
-        return self._ledger.free
+        return self._state.free
 
     @property
     def holds(self) -> Sequence[Hold]:
         """All holds of the cluster; ``ask.holds`` and ``node.hold`` are those of one."""
-        return list(self._ledger.holds)
+        return list(self._state.holds)
 
     @property
     def partitions(self) -> Mapping[str, Partition]:
         """Capacity and free amounts of each partition, by node label; "" is the default one."""
-        return self._ledger.partitions
+        return self._state.partitions
 
     @property
     def shapes(self) -> Collection[Shape]:
         """What outstanding asks of the whole cluster are for: (size, node label), each once."""
-        return self._ledger.shapes
+        return self._state.shapes
 
     @property
     def exhausted(self) -> set[Shape]:
         """The shapes that policies found to fit nowhere any more in this round; see
         ``ExhaustedShapes``.
         """
-        return self._draft.full
+        return self._pending.full
 
     def passed_over(self, after_ms: int) -> Collection[Shape]:
         """The shapes of which no container was granted for ``after_ms``, while containers of
         others were; with ``AT_ONCE_MS`` whether others were or not.
         """
-        return self._draft.passed_over(after_ms)
+        return self._pending.passed_over(after_ms)
 
     def first_fit(self, size: Resource, label: str) -> Node | None:
         """The node of the lowest number on which such a container fits now; None where it fits
         nowhere. Found in an index of the shape, without a walk over the nodes.
         """
-        return self._ledger.rooms.of(size, label).first()
+        return self._state.rooms.of(size, label).first()
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether asks with that node label may be placed on the node in this stage of the round
         (``lending``).
         """
-        return self._ledger.rooms.offers(node, label)
+        return self._state.rooms.offers(node, label)
 
     @property
     def lending(self) -> bool:
         """The last stage of a round: what is left of shared partitions goes to asks without a
         label, and to them alone.
         """
-        return bool(self._ledger.rooms.shared)
+        return bool(self._state.rooms.shared)
 
     def limited(self, ask: Ask) -> Reason | None:
         """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if
         none does.
         """
-        return self._ledger.limited(ask)
+        return self._state.limited(ask)
 
     def timer_of(self, queue: Queue) -> int | None:
         """When the policy of a queue wants to be called again, of those called in this round."""
-        return self._draft.wakes.get(queue.number)
+        return self._pending.wakes.get(queue.number)
 
     # What is kept between calls
 
@@ -278,8 +278,8 @@ class ClusterView:
 
     def watch_nodes(self) -> dict[Node, None]:
         """As ``watch``, of nodes that joined or left, or whose room, capacity or label changed."""
-        changed = dict.fromkeys(self._ledger.nodes.values())
-        self._cache.watch(self._ledger.node_watchers, changed)
+        changed = dict.fromkeys(self._state.nodes.values())
+        self._cache.watch(self._state.node_watchers, changed)
         return changed
 
     def unwatch(self, changed: dict[Any, None]) -> None:

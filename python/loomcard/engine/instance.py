@@ -32,7 +32,7 @@ class Instance:
         self.sated = False  # its last turn of this round left over some of what it was offered
         self.plan: Plan | None = None  # of this round, where later turns go on with it
         self.reported_ms: int | None = None
-        self.view = ClusterView(mirror.ledger, queue, PendingPlan(mirror.ledger, 0))
+        self.view = ClusterView(mirror.state, queue, PendingPlan(mirror.state, 0))
 
     def build(self) -> None:
         """Build its policy. Raises PolicyNotFoundError, and whatever the constructor raises."""

@@ -1,4 +1,4 @@
-"""The Python side's picture of the cluster: records in, ledger and events out. Java (or the
+"""The Python side's copy of the cluster: records in, state and events out. Java (or the
 simulator) is the truth.
 
 A gap in the sequence, or counts that differ from the engine's, make the mirror untrustworthy:
@@ -26,15 +26,15 @@ class UntrustworthyError(Exception):
 
 
 class Mirror:
-    """The ledger, the last plan until its outcomes are known, and what changed since the policies
+    """The state, the last plan until its outcomes are known, and what changed since the policies
     were last called.
     """
 
     def __init__(self, resource_types: Sequence[str], features: Sequence[str] = ()) -> None:
         """``features``: what the engine says in its handshake that it can do."""
         self.types = list(resource_types)
-        self.ledger = ClusterState(self.types)
-        self.ledger.holds.allowed = self._can_hold = "holds" in features
+        self.state = ClusterState(self.types)
+        self.state.holds.allowed = self._can_hold = "holds" in features
         self.sequence = 0  # of the last record applied
         self.now_ms = 0
         self.version = 0  # of the set-up
@@ -66,7 +66,7 @@ class Mirror:
                     f"record {self.sequence + 1} expected, {batch.first_seq} came"
                 )
         self.sequence = batch.first_seq - 1
-        self.ledger.lines.now_ms = batch.now_ms
+        self.state.lines.now_ms = batch.now_ms
         for record in records:
             self.sequence += 1
             try:
@@ -79,8 +79,8 @@ class Mirror:
         if self.in_flight:
             raise UntrustworthyError(f"no outcomes of plan {self.in_flight_round}")
         self._compare(batch.check)
-        self.ledger.holds.expire(batch.now_ms)
-        self.held = self.ledger.holds.rows()
+        self.state.holds.expire(batch.now_ms)
+        self.held = self.state.holds.rows()
 
     def absorb(self, records: Sequence[r.AnyRecord]) -> None:
         """Apply records without counting or comparing: a dumped state."""
@@ -93,13 +93,13 @@ class Mirror:
         self.in_flight_round = round_number
 
     def _compare(self, check: r.Check) -> None:
-        ledger = self.ledger
+        state = self.state
         mine = r.Check(
-            len(ledger.nodes),
-            len(ledger.applications),
-            len(ledger.containers),
-            ledger.pending_total,
-            tuple(ledger.free) if check.free else (),
+            len(state.nodes),
+            len(state.applications),
+            len(state.containers),
+            state.pending_total,
+            tuple(state.free) if check.free else (),
         )
         if mine != check:
             raise UntrustworthyError(f"the engine counts {check}, the mirror {mine}")
@@ -112,8 +112,8 @@ class Mirror:
     # Whole state
 
     def _snapshot(self, _: r.Snapshot) -> None:
-        now_ms, self.ledger = self.ledger.lines.now_ms, ClusterState(self.types)
-        self.ledger.lines.now_ms, self.ledger.holds.allowed = now_ms, self._can_hold
+        now_ms, self.state = self.state.lines.now_ms, ClusterState(self.types)
+        self.state.lines.now_ms, self.state.holds.allowed = now_ms, self._can_hold
         self.setup = None
         self.in_flight = []
         self.changes = []
@@ -122,7 +122,7 @@ class Mirror:
     def _setup(self, record: r.Setup) -> None:
         self.setup = record.setup
         self.version = record.version
-        self.ledger.set_up(record.setup)
+        self.state.set_up(record.setup)
         self.set_up_anew = True
 
     def _saved(self, record: r.SavedState) -> None:
@@ -147,7 +147,7 @@ class Mirror:
                     yarn_number = next(names, None)
                     if yarn_number is None:
                         raise UntrustworthyError(f"plan {record.round}: an outcome is missing")
-                    self.ledger.confirm(container, number, yarn_number)
+                    self.state.confirm(container, number, yarn_number)
                     number += 1
         if next(names, None) is not None:
             raise UntrustworthyError(f"plan {record.round}: more outcomes than decisions")
@@ -171,7 +171,7 @@ class Mirror:
         assert type(step) is Grant
         for _ in range(count):
             container = step.containers.pop()
-            ask = self.ledger.undo(container)
+            ask = self.state.undo(container)
             leaf = container.application.queue
             facts = (step.tag, Reason(reason), ask, step.node, container.size)
             self._tell(ev.Refused, record, leaf, *facts)
@@ -181,33 +181,33 @@ class Mirror:
     def _node_added(self, record: r.NodeAdded) -> None:
         node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
                     record.name, record.shared)  # fmt: skip
-        self.ledger.add_node(node)
+        self.state.add_node(node)
         self._tell(ev.NodeAdded, record, None, node)
 
     def _node_removed(self, record: r.NodeRemoved) -> None:
-        node = self.ledger.nodes[record.node]
-        self.ledger.remove_node(node)
+        node = self.state.nodes[record.node]
+        self.state.remove_node(node)
         self._tell(ev.NodeRemoved, record, None, node, record.reason)
 
     def _node_resized(self, record: r.NodeResized) -> None:
-        node = self.ledger.nodes[record.node]
+        node = self.state.nodes[record.node]
         old, new = node.capacity, Resource(record.capacity)
-        self.ledger.resize_node(node, new)
+        self.state.resize_node(node, new)
         self._tell(ev.NodeResized, record, None, node, old, new)
 
     def _node_relabelled(self, record: r.NodeRelabelled) -> None:
-        node = self.ledger.nodes[record.node]
+        node = self.state.nodes[record.node]
         old = node.label
-        self.ledger.relabel_node(node, record.label, record.shared)
+        self.state.relabel_node(node, record.label, record.shared)
         self._tell(ev.NodeRelabelled, record, None, node, old, record.label)
 
     def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:
-        self._tell(ev.NodeHeartbeat, record, None, self.ledger.nodes[record.node])
+        self._tell(ev.NodeHeartbeat, record, None, self.state.nodes[record.node])
 
     # Applications and attempts
 
     def _application_added(self, record: r.ApplicationAdded) -> None:
-        queue = self.ledger.queues[record.queue]
+        queue = self.state.queues[record.queue]
         app = Application(record.application, record.id, queue, record.user)
         app.name, app.type, app.tags, app.hints = (
             record.name,
@@ -216,75 +216,75 @@ class Mirror:
             record.hints,
         )
         app.priority, app.submitted_ms = record.priority, record.submitted_ms
-        self.ledger.add_application(app)
+        self.state.add_application(app)
         self._tell(ev.ApplicationAdded, record, queue, app)
 
     def _application_changed(self, record: r.ApplicationChanged) -> None:
-        app = self.ledger.applications[record.application]
+        app = self.state.applications[record.application]
         app.priority = record.priority
-        old, queue = app.queue, self.ledger.queues[record.queue]
+        old, queue = app.queue, self.state.queues[record.queue]
         if queue is not old:
             self._tell(ev.ApplicationRemoved, record, old, app, "MOVED")
             self._tell(ev.ApplicationAdded, record, queue, app)
-        self.ledger.move_application(app, queue)
+        self.state.move_application(app, queue)
 
     def _application_removed(self, record: r.ApplicationRemoved) -> None:
-        app = self.ledger.applications[record.application]
-        self.ledger.remove_application(app)
+        app = self.state.applications[record.application]
+        self.state.remove_application(app)
         self._tell(ev.ApplicationRemoved, record, app.queue, app, record.state)
 
     def _attempt_added(self, record: r.AttemptAdded) -> None:
-        app = self.ledger.applications[record.application]
+        app = self.state.applications[record.application]
         attempt = Attempt(record.attempt, app, record.number, record.unmanaged)
-        app.attempts[record.attempt] = self.ledger.attempts[record.attempt] = attempt
+        app.attempts[record.attempt] = self.state.attempts[record.attempt] = attempt
         self._tell(ev.AttemptAdded, record, app.queue, attempt)
 
     def _attempt_registered(self, record: r.AttemptRegistered) -> None:
-        attempt = self.ledger.attempts[record.attempt]
+        attempt = self.state.attempts[record.attempt]
         attempt.registered = True
         self._tell(ev.AttemptRegistered, record, attempt.application.queue, attempt)
 
     def _attempt_removed(self, record: r.AttemptRemoved) -> None:
-        attempt = self.ledger.attempts.pop(record.attempt)
-        self.ledger.drop_asks(attempt)
+        attempt = self.state.attempts.pop(record.attempt)
+        self.state.drop_asks(attempt)
         del attempt.application.attempts[record.attempt]
         attempt.application.past_attempts[record.attempt] = attempt
-        self.ledger.ended_attempts[record.attempt] = attempt
+        self.state.ended_attempts[record.attempt] = attempt
         leaf = attempt.application.queue
         self._tell(ev.AttemptRemoved, record, leaf, attempt, record.state)
 
     # Asks
 
     def _ask(self, record: r.AskChanged) -> None:
-        attempt = self.ledger.attempts[record.attempt]
+        attempt = self.state.attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
         before = attempt.asks.get(key)
         new_size = Resource(record.size)
         old, old_size = (before.count, before.size) if before is not None else (0, new_size)
-        ask = self.ledger.set_ask(attempt, key, new_size, record.label, record.is_am)
+        ask = self.state.set_ask(attempt, key, new_size, record.label, record.is_am)
         ask.relax_locality, ask.strict_racks = record.relax_locality, record.strict_racks
         ask.hosts, ask.racks = record.hosts, record.racks
         if old == 0:
             ask.told = None
-        self.ledger.demand(ask, record.count)
+        self.state.demand(ask, record.count)
         counts = (old, record.count, old_size, new_size)
         self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
 
     def _blacklist(self, record: r.Blacklist) -> None:
-        attempt = self.ledger.attempts[record.attempt]
+        attempt = self.state.attempts[record.attempt]
         attempt.blacklist = frozenset(record.names)
-        self.ledger.touched(attempt.application)
+        self.state.touched(attempt.application)
 
     def _holds(self, record: r.Holds) -> None:
-        self.ledger.holds.restore(record.holds)
+        self.state.holds.restore(record.holds)
 
     # Containers
 
     def _container_added(self, record: r.ContainerAdded) -> None:
-        ledger = self.ledger
-        attempt = ledger.attempts.get(record.attempt) or ledger.ended_attempts[record.attempt]
+        state = self.state
+        attempt = state.attempts.get(record.attempt) or state.ended_attempts[record.attempt]
         key = AskKey(record.attempt, record.priority, record.allocation_request_id)
-        container = Container(attempt, ledger.nodes[record.node], Resource(record.size), key)
+        container = Container(attempt, state.nodes[record.node], Resource(record.size), key)
         container.number, container.yarn_number = record.container, record.number
         container.is_am, container.origin = record.is_am, record.origin
         granted_ms = record.allocated_ms
@@ -295,29 +295,29 @@ class Mirror:
         )
         if record.state == "running" and record.started_ms is None:
             container.started_ms = record.at_ms
-        ledger.containers[container.number] = container
-        ledger.hold(container)
+        state.containers[container.number] = container
+        state.hold(container)
         leaf = attempt.application.queue
         self._tell(ev.ContainerAdded, record, leaf, container, record.origin)
 
     def _container_started(self, record: r.ContainerStarted) -> None:
-        container = self.ledger.containers[record.container]
+        container = self.state.containers[record.container]
         container.started_ms = record.at_ms
         self._tell(ev.ContainerStarted, record, container.application.queue, container)
 
     def _container_resized(self, record: r.ContainerResized) -> None:
-        container = self.ledger.containers[record.container]
+        container = self.state.containers[record.container]
         old, new = container.size, Resource(record.size)
-        self.ledger.release(container)
+        self.state.release(container)
         container.size = new
-        self.ledger.hold(container)
+        self.state.hold(container)
         leaf = container.application.queue
         self._tell(ev.ContainerResized, record, leaf, container, old, new)
 
     def _container_completed(self, record: r.ContainerCompleted) -> None:
-        container = self.ledger.containers.pop(record.container)
-        self.ledger.release(container)
-        self.ledger.lines.ended(container, record.kind, record.at_ms)
+        container = self.state.containers.pop(record.container)
+        self.state.release(container)
+        self.state.lines.ended(container, record.kind, record.at_ms)
         leaf = container.application.queue
         self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
 

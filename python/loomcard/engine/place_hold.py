@@ -23,82 +23,82 @@ NEVER = 1 << 40
 """When the room of an AM is free, as long as no AM has ended."""
 
 
-def place_hold(draft: PendingPlan) -> None:
+def place_hold(pending: PendingPlan) -> None:
     """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
     may have, or choose the node of its oldest hold anew; for the next one where no node will do.
     One ask a round: the choice looks at every node.
     """
-    ledger = draft.ledger
-    draft.again = False  # who gets a hold is told so, whatever was told before
-    for ask in sorted(draft.wants, key=age_of):
-        if ask.count <= 0 or ledger.limited(ask) is not None:
+    state = pending.state
+    pending.again = False  # who gets a hold is told so, whatever was told before
+    for ask in sorted(pending.wants, key=age_of):
+        if ask.count <= 0 or state.limited(ask) is not None:
             continue
         before = len(ask.holds)
-        while ledger.holds.beyond(ask) is None:
-            found = soonest(ledger, ask, draft.now_ms)
+        while state.holds.beyond(ask) is None:
+            found = soonest(state, ask, pending.now_ms)
             if found is None:
                 break
-            _hold(draft, ask, found[1])
+            _hold(pending, ask, found[1])
         if len(ask.holds) > before:
             return
         old = ask.hold
-        if old is None or draft.now_ms - old.placed_ms < REVIEW_MS:
+        if old is None or pending.now_ms - old.placed_ms < REVIEW_MS:
             continue
-        if ledger.holds.beyond(ask, in_place_of=old) is None:
-            _review(draft, ask, old)
+        if state.holds.beyond(ask, in_place_of=old) is None:
+            _review(pending, ask, old)
             return
 
 
-def _review(draft: PendingPlan, ask: Ask, hold: Hold) -> None:
+def _review(pending: PendingPlan, ask: Ask, hold: Hold) -> None:
     """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
     will have it hardly later; give it up where no node will do.
     """
-    ledger = draft.ledger
-    here_ms = room_in_ms(ledger, hold.node, ask.size, draft.now_ms)
-    found = soonest(ledger, ask, draft.now_ms)
+    state = pending.state
+    here_ms = room_in_ms(state, hold.node, ask.size, pending.now_ms)
+    found = soonest(state, ask, pending.now_ms)
     if why_never(ask, hold.node) is not None:
         here_ms = NEVER
     if found is None and here_ms >= NEVER:
-        draft.release_hold(ask, draft.wants[ask])
+        pending.release_hold(ask, pending.wants[ask])
         return
     node = hold.node  # to move would give up what is free there already
     if found is not None and here_ms > 2 * found[0]:
         makes_way = len(ask.holds) >= ask.application.queue.hold_nodes
         if not makes_way and len(ask.holds) == 1:  # hold_share is what forbids another
-            draft.release_hold(ask, draft.wants[ask])
+            pending.release_hold(ask, pending.wants[ask])
             makes_way = True
         node = found[1] if makes_way else node
-    _hold(draft, ask, node)
+    _hold(pending, ask, node)
 
 
-def _hold(draft: PendingPlan, ask: Ask, node: Node) -> None:
-    draft.hold(ask, node, None, draft.wants[ask])
-    draft.wait(ask, where_held(ask))
+def _hold(pending: PendingPlan, ask: Ask, node: Node) -> None:
+    pending.hold(ask, node, None, pending.wants[ask])
+    pending.wait(ask, where_held(ask))
 
 
-def soonest(ledger: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
+def soonest(state: ClusterState, ask: Ask, now_ms: int) -> tuple[int, Node] | None:
     """The node without a hold that is likely to have room for ``ask`` soonest, and in how many ms;
     ties by number. None where it could run on none, or AMs stand in the way.
     """
     found = [
         (in_ms, node.number)
-        for node in ledger.nodes.values()
+        for node in state.nodes.values()
         if node.hold is None
         and why_never(ask, node) is None
-        and (in_ms := room_in_ms(ledger, node, ask.size, now_ms)) < NEVER
+        and (in_ms := room_in_ms(state, node, ask.size, now_ms)) < NEVER
     ]
     if not found:
         return None
     in_ms, number = min(found)
-    return in_ms, ledger.nodes[number]
+    return in_ms, state.nodes[number]
 
 
-def room_in_ms(ledger: ClusterState, node: Node, size: Resource, now_ms: int) -> int:
+def room_in_ms(state: ClusterState, node: Node, size: Resource, now_ms: int) -> int:
     """In how many ms a node is likely to have ``size`` free, if nothing else is started on it."""
     lacking = list(map(sub, size, node.free))
     if max(lacking) <= 0:
         return 0
-    ends = [(left_ms(ledger, c, now_ms), c.number, c) for c in node.containers]
+    ends = [(left_ms(state, c, now_ms), c.number, c) for c in node.containers]
     for in_ms, _, container in sorted(ends, key=lambda end: end[:2]):
         subtract_all([lacking], container.size)
         if max(lacking) <= 0:
@@ -106,14 +106,14 @@ def room_in_ms(ledger: ClusterState, node: Node, size: Resource, now_ms: int) ->
     return NEVER
 
 
-def left_ms(ledger: ClusterState, container: Container, now_ms: int) -> int:
+def left_ms(state: ClusterState, container: Container, now_ms: int) -> int:
     """How long a container is likely to run on, if it runs as long as those of its application have
     run in the mean, or any. Beyond the mean it is given a part of it, ``OVERDUE``; and one that
     has run ``SERVICE`` times as long, to run as long again, so that services come last.
     """
     if container.preempting_since is not None:
         return 0
-    own, lines = container.application.ran, ledger.lines
+    own, lines = container.application.ran, state.lines
     count, ran_ms = lines.masters_ran if container.is_am else own if own[0] else lines.ran
     if not count:
         if container.is_am:

@@ -63,7 +63,7 @@ class PolicyTree:
         applied = None
         if search is not None and mirror.setup is not None:
             applied = registry.Applied(mirror.setup.get("files", {}), copies)
-        for queue in mirror.ledger.queues:
+        for queue in mirror.state.queues:
             if queue.policy is not None:
                 make = partial(
                     registry.build, queue.policy, queue.spec["options"],
@@ -75,7 +75,7 @@ class PolicyTree:
                 instance.view._turn = self._turns(instance)
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
-        self._draft = PendingPlan(mirror.ledger, 0)
+        self._pending = PendingPlan(mirror.state, 0)
 
     def is_built(self) -> bool:
         """Whether every instance has its policy."""
@@ -111,11 +111,11 @@ class PolicyTree:
         large backlog on an empty cluster must not take longer than a plan may.
         """
         mirror = self.mirror
-        self._draft = draft = PendingPlan(mirror.ledger, mirror.now_ms)
+        self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
         self._shares = None
-        holds, ended = mirror.ledger.holds, mirror.ledger.holds.ended
+        holds, ended = mirror.state.holds, mirror.state.holds.ended
         for instance in self.instances.values():
-            self._prepare(instance, draft)
+            self._prepare(instance, pending)
         self._stages(self.instances[0], None if most is None else Allowance(most, None, None))
         for instance in self.instances.values():
             if not instance.called and self._concerned(instance):
@@ -127,31 +127,31 @@ class PolicyTree:
             ):
                 self._try(instance)
             instance.view._unread = []
-        self.mirror.ledger.enter(Stage.OVER)
-        if draft.wants:
-            place_hold(draft)
+        self.mirror.state.enter(Stage.OVER)
+        if pending.wants:
+            place_hold(pending)
         if holds or holds.ended != ended:
-            _wake_for(holds, draft, given_back=holds.ended != ended)
-        draft.wakes = self.timers.take_over(draft.wakes)
-        return draft
+            _wake_for(holds, pending, given_back=holds.ended != ended)
+        pending.wakes = self.timers.take_over(pending.wakes)
+        return pending
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
         """The root's policy decides; and again while guarantees on labels hold something back that
         fits, first in that order, with those that have theirs by now, then without it; and where
         shared partitions could lend what is left. Its allowance is one for all these calls.
         """
-        ledger = self.mirror.ledger
-        ledger.enter(Stage.GUARANTEED)
+        state = self.mirror.state
+        state.enter(Stage.GUARANTEED)
         self._call(root, allowance)
         stage = Stage.GUARANTEED
-        while stage is Stage.GUARANTEED and ledger.label_limits.could_go_on(ledger):
-            before = ledger.pending_total
+        while stage is Stage.GUARANTEED and state.label_limits.could_go_on(state):
+            before = state.pending_total
             if not self._again(stage, root, allowance):
                 break
-            if ledger.pending_total == before:
+            if state.pending_total == before:
                 stage = Stage.OWN
                 self._again(stage, root, allowance)
-        if ledger.partitions.shared and could_lend(ledger):
+        if state.partitions.shared and could_lend(state):
             self._again(Stage.LENT, root, allowance)
 
     def _again(self, stage: Stage, root: Instance, allowance: Allowance | None) -> bool:
@@ -160,9 +160,9 @@ class PolicyTree:
         """
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
-        self.mirror.ledger.enter(stage)
-        self._draft.again = True
-        self._draft.full.clear()
+        self.mirror.state.enter(stage)
+        self._pending.again = True
+        self._pending.full.clear()
         for instance in self.instances.values():
             instance.sated, instance.plan = False, None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
@@ -170,12 +170,12 @@ class PolicyTree:
         self._call(root, allowance)
         return True
 
-    def _prepare(self, instance: Instance, draft: PendingPlan) -> None:
+    def _prepare(self, instance: Instance, pending: PendingPlan) -> None:
         view = instance.view
         instance.faulty = instance.called = instance.sated = False
         instance.plan = None
-        view._draft = draft
-        view._ledger = self.mirror.ledger
+        view._pending = pending
+        view._state = self.mirror.state
         view.now_ms, view.version = self.mirror.now_ms, self.mirror.sequence
         if self.mirror.changes:
             view._unread.append(self.mirror.changes)
@@ -191,7 +191,7 @@ class PolicyTree:
             except BaseException as error:
                 if error_text.is_interrupt(error):
                     raise
-                draft.faults.append(self._rest(instance, error))
+                pending.faults.append(self._rest(instance, error))
 
     def _concerned(self, instance: Instance) -> bool:
         if instance.queue.number in self.mirror.timers_due:
@@ -202,12 +202,12 @@ class PolicyTree:
 
     def _entitlement(self, queue: Queue) -> Resource:
         if self._shares is None:
-            ledger = self.mirror.ledger
-            self._shares = entitlements(ledger.queues[0], ledger.capacity, _wanted)
+            state = self.mirror.state
+            self._shares = entitlements(state.queues[0], state.capacity, _wanted)
         return self._shares[queue]
 
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
-        view, draft = instance.view, self._draft
+        view, pending = instance.view, self._pending
         view._allowance = allowance
         if instance.reported_ms is not None:
             view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
@@ -223,7 +223,7 @@ class PolicyTree:
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
-        if instance.queue.number in draft.reporters:
+        if instance.queue.number in pending.reporters:
             instance.reported_ms = view.now_ms
 
     def _decide(self, instance: Instance) -> None:
@@ -252,7 +252,7 @@ class PolicyTree:
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
-        if instance.queue.number in self._draft.reporters:
+        if instance.queue.number in self._pending.reporters:
             instance.reported_ms = instance.view.now_ms
 
     def _try(self, instance: Instance) -> None:
@@ -260,10 +260,10 @@ class PolicyTree:
         cannot work shows it in the first round of its set-up.
         """
         instance.untried = False
-        ledger, draft = self.mirror.ledger, PendingPlan(self.mirror.ledger, self.mirror.now_ms)
-        view = ClusterView(ledger, instance.queue, draft)
+        state, pending = self.mirror.state, PendingPlan(self.mirror.state, self.mirror.now_ms)
+        view = ClusterView(state, instance.queue, pending)
         view._allowance = Allowance(0, None, None)
-        view._turn = lambda *_: TurnResult(0, NOTHING, ledger.zero, ledger.zero)
+        view._turn = lambda *_: TurnResult(0, NOTHING, state.zero, state.zero)
         view._entitlement = self._entitlement
         try:
             plan = instance.policy.decide(view)
@@ -273,13 +273,13 @@ class PolicyTree:
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
-        draft.drop(instance.queue.number)
+        pending.drop(instance.queue.number)
         view._cache.drop()
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         instance.faulty, instance.plan = True, None
-        self._draft.drop(instance.queue.number)
-        self._draft.faults.append(self._rest(instance, error))
+        self._pending.drop(instance.queue.number)
+        self._pending.faults.append(self._rest(instance, error))
 
     def _rest(self, instance: Instance, error: BaseException) -> Fault:
         """It raised: its memory is worth nothing, nor is what it cached, and its stand-in serves
@@ -298,7 +298,7 @@ class PolicyTree:
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
-            if instance.sated and len(self._draft.full) >= len(self.mirror.ledger.shapes):
+            if instance.sated and len(self._pending.full) >= len(self.mirror.state.shapes):
                 # as it would say itself, if it were called again
                 return TurnResult(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)
@@ -319,34 +319,34 @@ class PolicyTree:
 
     def _stopped(self, instance: Instance) -> str:
         """It took nothing: nothing fits, or its policy would not."""
-        ledger, allowance = self.mirror.ledger, instance.view._allowance
+        state, allowance = self.mirror.state, instance.view._allowance
         assert allowance is not None
-        full = self._draft.full
+        full = self._pending.full
         if instance.asks_again or all(
-            shape in full or ledger.rooms.of(*shape).first() is None for shape in ledger.shapes
+            shape in full or state.rooms.of(*shape).first() is None for shape in state.shapes
         ):
             return NO_FIT
         for ask in instance.view.asks:
-            if allowance.allows(ask.size) and _fits_somewhere(ledger, ask):
+            if allowance.allows(ask.size) and _fits_somewhere(state, ask):
                 return WITHHELD
         return NO_FIT
 
 
-def could_lend(ledger: ClusterState) -> bool:
+def could_lend(state: ClusterState) -> bool:
     """Whether some container that is asked for without a label fits on a shared node."""
-    shared, rooms = ledger.partitions.shared, ledger.rooms
-    return any(rooms.lent(size, shared).first() for size, label in ledger.shapes if not label)
+    shared, rooms = state.partitions.shared, state.rooms
+    return any(rooms.lent(size, shared).first() for size, label in state.shapes if not label)
 
 
-def _wake_for(holds: Holds, draft: PendingPlan, *, given_back: bool) -> None:
+def _wake_for(holds: Holds, pending: PendingPlan, *, given_back: bool) -> None:
     """Room that was given back in mid-round is for a next round, and so is that of a hold whose
     time is over: of the root, which is called in every one.
     """
     wanted = [hold.until_ms for hold in holds if hold.until_ms is not None]
-    wanted += [draft.now_ms + 1] if given_back else []
-    known = draft.wakes.get(0)
+    wanted += [pending.now_ms + 1] if given_back else []
+    known = pending.wakes.get(0)
     if wanted:
-        draft.wakes[0] = min(wanted) if known is None else min(known, *wanted)
+        pending.wakes[0] = min(wanted) if known is None else min(known, *wanted)
 
 
 def _wanted(leaf: Queue) -> Resource:
@@ -356,5 +356,5 @@ def _wanted(leaf: Queue) -> Resource:
     return Resource(total)
 
 
-def _fits_somewhere(ledger: ClusterState, ask: Ask) -> bool:
-    return ledger.limited(ask) is None and place(ledger, ask) is not None
+def _fits_somewhere(state: ClusterState, ask: Ask) -> bool:
+    return state.limited(ask) is None and place(state, ask) is not None

@@ -121,9 +121,9 @@ class Session:
             self.tree.forget()
         elif mirror.spoilt:
             self.tree.forget(sorted(mirror.spoilt))
-        draft = self.tree.run(self._round_containers)
-        mirror.carried_out(batch.round, draft.steps)
-        reply = draft.reply(batch.round)
+        pending = self.tree.run(self._round_containers)
+        mirror.carried_out(batch.round, pending.steps)
+        reply = pending.reply(batch.round)
         if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
             reply.saved = self._save(reply.faults)
         return reply

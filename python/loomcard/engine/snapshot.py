@@ -18,7 +18,7 @@ from loomcard.wire.plain_data import decode, encode
 
 def dump(mirror: Mirror) -> dict[str, Any]:
     """The state before the plan in flight, and that plan; the mirror stays as it is."""
-    ledger, before = mirror.ledger, _Before(mirror.in_flight)
+    state, before = mirror.state, _Before(mirror.in_flight)
     return {
         "sequence": mirror.sequence,
         "now_ms": mirror.now_ms,
@@ -27,23 +27,23 @@ def dump(mirror: Mirror) -> dict[str, Any]:
         "saved": mirror.saved,
         "records": msgspec.to_builtins(_records(mirror, before)),
         "containers": [
-            [c.number, *_extra(c, before.preempting(c))] for c in ledger.containers.values()
+            [c.number, *_extra(c, before.preempting(c))] for c in state.containers.values()
         ],
         "told": [
             [*ask.key, ask.told]
-            for attempt in ledger.attempts.values()
+            for attempt in state.attempts.values()
             for ask in attempt.ordered
             if ask.told
         ],
         "since": [
             [*ask.key, ask.since_ms]
-            for attempt in ledger.attempts.values()
+            for attempt in state.attempts.values()
             for ask in attempt.ordered
         ],
-        "lines": [[*shape, line.served_ms] for shape, line in ledger.lines.of.items()],
-        "served_ms": ledger.lines.served_ms,
-        "ran": [[a.number, *a.ran] for a in ledger.applications.values()],
-        "ran_all": [ledger.lines.ran, ledger.lines.masters_ran],
+        "lines": [[*shape, line.served_ms] for shape, line in state.lines.of.items()],
+        "served_ms": state.lines.served_ms,
+        "ran": [[a.number, *a.ran] for a in state.applications.values()],
+        "ran_all": [state.lines.ran, state.lines.masters_ran],
         "holds": mirror.held,
         "plan": write_decisions(
             [(as_decision(step), getattr(step, "tag", None)) for step in mirror.in_flight]
@@ -81,42 +81,42 @@ class _Before:
         return count, hosts, racks
 
 
-def load(mirror: Mirror, state: dict[str, Any]) -> None:
+def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
     """Bring a fresh mirror into a dumped state; what it then holds behaves as what was dumped."""
-    records: list[r.AnyRecord] = [r.Setup(0, state["version"], state["setup"])]
-    records += msgspec.convert(state["records"], list[r.AnyRecord])
-    ledger = mirror.ledger
-    ledger.lines.now_ms = state["now_ms"]
+    records: list[r.AnyRecord] = [r.Setup(0, dumped["version"], dumped["setup"])]
+    records += msgspec.convert(dumped["records"], list[r.AnyRecord])
+    state = mirror.state
+    state.lines.now_ms = dumped["now_ms"]
     mirror.absorb(records)
-    for number, *extra in state["containers"]:
-        c = ledger.containers[number]
+    for number, *extra in dumped["containers"]:
+        c = state.containers[number]
         c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
         c.tag = decode(extra[4])
-    for *key, reason in state["told"]:
-        ledger.attempts[key[0]].asks[AskKey(*key)].told = reason
-    _waiting(mirror, state)
-    mirror.saved = state["saved"]
-    mirror.sequence, mirror.now_ms = state["sequence"], state["now_ms"]
-    plan = read_decisions(state["plan"])
+    for *key, reason in dumped["told"]:
+        state.attempts[key[0]].asks[AskKey(*key)].told = reason
+    _waiting(mirror, dumped)
+    mirror.saved = dumped["saved"]
+    mirror.sequence, mirror.now_ms = dumped["sequence"], dumped["now_ms"]
+    plan = read_decisions(dumped["plan"])
     decisions, tags = [decision for decision, _ in plan], [tag for _, tag in plan]
-    steps = repeat(ledger, decisions, mirror.now_ms, tags)
-    mirror.carried_out(state["plan_round"], steps)
+    steps = repeat(state, decisions, mirror.now_ms, tags)
+    mirror.carried_out(dumped["plan_round"], steps)
     mirror.changes = []
 
 
-def _waiting(mirror: Mirror, state: dict[str, Any]) -> None:
+def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
-    ledger, lines = mirror.ledger, mirror.ledger.lines
-    for *key, since_ms in state.get("since", ()):
-        ledger.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
-    for size, label, served_ms in state.get("lines", ()):
+    state, lines = mirror.state, mirror.state.lines
+    for *key, since_ms in dumped.get("since", ()):
+        state.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
+    for size, label, served_ms in dumped.get("lines", ()):
         lines.of[Resource(size), label].served_ms = served_ms
-    lines.served_ms = state.get("served_ms", -1)
-    for number, *ran in state.get("ran", ()):
-        ledger.applications[number].ran = ran
-    lines.ran, lines.masters_ran = map(list, state.get("ran_all", ([0, 0], [0, 0])))
-    mirror.held = [tuple(row) for row in state.get("holds", ())]
-    ledger.holds.restore(mirror.held)
+    lines.served_ms = dumped.get("served_ms", -1)
+    for number, *ran in dumped.get("ran", ()):
+        state.applications[number].ran = ran
+    lines.ran, lines.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))
+    mirror.held = [tuple(row) for row in dumped.get("holds", ())]
+    state.holds.restore(mirror.held)
 
 
 def _extra(c: Container, preempting_since: int | None) -> list[Any]:
@@ -124,18 +124,18 @@ def _extra(c: Container, preempting_since: int | None) -> list[Any]:
 
 
 def _records(mirror: Mirror, before: _Before) -> list[r.AnyRecord]:
-    ledger = mirror.ledger
+    state = mirror.state
     records: list[r.AnyRecord] = [
         r.NodeAdded(0, n.number, n.id, n.rack, tuple(n.capacity), n.label, n.host, n.shared)
-        for n in ledger.nodes.values()
+        for n in state.nodes.values()
     ]
-    for app in ledger.applications.values():
+    for app in state.applications.values():
         records.append(_application(app))
         for attempt in app.past_attempts.values():
             records += [_attempt(attempt), r.AttemptRemoved(0, attempt.number, "")]
         for attempt in app.attempts.values():
             records += _attempt_with_asks(attempt, before)
-    records += [_container(c) for c in ledger.containers.values()]
+    records += [_container(c) for c in state.containers.values()]
     return records
 
 

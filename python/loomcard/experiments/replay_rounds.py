@@ -141,12 +141,12 @@ class _Other:
         if mirror.rebuilt:
             self._tree.forget()
         self._ring(self._tree)
-        draft = self._tree.run(self._most)
-        other, other_preempted = self._granted(draft.decisions())
-        draft.undo()
+        pending = self._tree.run(self._most)
+        other, other_preempted = self._granted(pending.decisions())
+        pending.undo()
         with reading(each.plan_place, "the plan names what is not there"):
             recorded, recorded_preempted = self._granted(plan.decisions)
-            steps = repeat(mirror.ledger, plan.decisions, mirror.now_ms)
+            steps = repeat(mirror.state, plan.decisions, mirror.now_ms)
             mirror.carried_out(batch.round, steps)
         return ShadowRound(
             batch.round, batch.now_ms, recorded, other, recorded_preempted, other_preempted
@@ -161,11 +161,11 @@ class _Other:
         )
 
     def _granted(self, decisions: list[r.Decision]) -> tuple[Grants, int]:
-        ledger, grants = self._mirror.ledger, Grants()
+        state, grants = self._mirror.state, Grants()
         for decision in decisions:
             if isinstance(decision, r.Allocate):
-                application = ledger.attempts[decision.attempt].application
-                node = ledger.nodes[decision.node]
+                application = state.attempts[decision.attempt].application
+                node = state.nodes[decision.node]
                 grants[application.name or application.id, node.host] += decision.count
         return grants, sum(isinstance(decision, r.Preempt) for decision in decisions)
 

@@ -26,8 +26,8 @@ placed_ms.
 class Holds:
     """All holds of a cluster: for one ask of an application, at most one a node."""
 
-    def __init__(self, ledger: ClusterState) -> None:
-        self._ledger = ledger
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
         self._asks: dict[Application, Ask] = {}
         self.version = 0  # changes with every change of a hold
         self.allowed = True  # the engine knows holds
@@ -51,15 +51,15 @@ class Holds:
         """Why no room may be kept on ``node`` for ``ask``; None if it may. One that it has already
         would make way, if it has as many as it may have.
         """
-        if self._ledger.nodes.get(node.number) is not node:
+        if self._state.nodes.get(node.number) is not node:
             return Reason.NODE_GONE
-        if ask.attempt.number not in self._ledger.attempts:
+        if ask.attempt.number not in self._state.attempts:
             return Reason.ATTEMPT_GONE
         if ask.count <= 0:
             return Reason.ASK_GONE
         if node.hold is not None and node.hold.ask is not ask:
             return Reason.HELD
-        never = why_never(ask, node) or self._ledger.limited(ask)
+        never = why_never(ask, node) or self._state.limited(ask)
         return never or self.beyond(ask, in_place_of=self._in_the_way(ask, node))
 
     def _in_the_way(self, ask: Ask, node: Node) -> Hold | None:
@@ -99,7 +99,7 @@ class Holds:
 
     def held(self, queue: Queue) -> Resource:
         """The sizes of what room is kept for in a queue and below it, together."""
-        return Resource(self._by_queue(None).get(queue, self._ledger.zero))
+        return Resource(self._by_queue(None).get(queue, self._state.zero))
 
     def put(self, ask: Ask, node: Node, now_ms: int, until_ms: int | None) -> None:
         """Keep room on ``node`` for one container of ``ask``; if it has as many holds as it may
@@ -118,7 +118,7 @@ class Holds:
         ask.holds = tuple(sorted([*ask.holds, hold], key=lambda h: (h.placed_ms, h.node.number)))
         hold.node.hold = hold
         hold.node.withhold()
-        self._ledger.room_changed(hold.node)
+        self._state.room_changed(hold.node)
 
     def end(self, hold: Hold) -> None:
         """Give the room back."""
@@ -137,7 +137,7 @@ class Holds:
             del self._asks[hold.ask.application]
         hold.node.hold = None
         hold.node.withhold()
-        self._ledger.room_changed(hold.node)
+        self._state.room_changed(hold.node)
 
     def expire(self, now_ms: int) -> None:
         """End the holds whose time is over."""
@@ -167,8 +167,8 @@ class Holds:
             self.end(hold)
         for attempt, priority, request_id, number, until_ms, since_ms, placed_ms in rows:
             key = AskKey(attempt, priority, request_id)
-            ask = self._ledger.attempts[attempt].asks[key]
-            self._enter(Hold(ask, self._ledger.nodes[number], until_ms, since_ms, placed_ms))
+            ask = self._state.attempts[attempt].asks[key]
+            self._enter(Hold(ask, self._state.nodes[number], until_ms, since_ms, placed_ms))
 
 
 def why_never(ask: Ask, node: Node) -> Reason | None:

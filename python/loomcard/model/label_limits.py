@@ -69,7 +69,7 @@ class LabelLimits:
             queue = queue.parent
         return sums
 
-    def forbids(self, ledger: ClusterState, ask: Ask) -> Reason | None:
+    def forbids(self, state: ClusterState, ask: Ask) -> Reason | None:
         """Why the ask's queue may hold no further container of it on its label's nodes, or None."""
         leaf, label = ask.application.queue, ask.label
         if not label:
@@ -79,11 +79,11 @@ class LabelLimits:
             return Reason.LABEL
         if not self._parts:
             return None
-        self._refresh(ledger)
+        self._refresh(state)
         queue: Queue | None = leaf
         while queue is not None:
             limit = self._limits.get((queue.number, label))
-            used = self._used.get((queue.number, label), ledger.zero)
+            used = self._used.get((queue.number, label), state.zero)
             if limit is not None and not room_for(ask.size, used, limit):
                 return Reason.QUEUE_MAX
             queue = queue.parent
@@ -97,86 +97,86 @@ class LabelLimits:
         if self.guards:
             self.held, self._contested = {}, {}
 
-    def holds_back(self, ledger: ClusterState, ask: Ask) -> Reason | None:
+    def holds_back(self, state: ClusterState, ask: Ask) -> Reason | None:
         """Why an ask that no limit forbids waits for other queues' guarantees, or None."""
         if not ask.label:
             return None
-        self._refresh(ledger)
+        self._refresh(state)
         queue = ask.application.queue
         while queue.parent is not None:
-            contested = self._is_contested(ledger, queue.parent, ask.label)
-            if contested and not self.below(ledger, queue, ask.label):
+            contested = self._is_contested(state, queue.parent, ask.label)
+            if contested and not self.below(state, queue, ask.label):
                 self.held[ask] = None
                 return Reason.LABEL_GUARANTEE
             queue = queue.parent
         return None
 
-    def below(self, ledger: ClusterState, queue: Queue, label: str) -> bool:
+    def below(self, state: ClusterState, queue: Queue, label: str) -> bool:
         """The queue holds less than it is guaranteed on the label's nodes, of all that is
         guaranteed.
         """
         place = (queue.number, label)
         guaranteed = self._guaranteed.get(place)
-        return guaranteed is not None and short_of(self._used.get(place, ledger.zero), guaranteed)
+        return guaranteed is not None and short_of(self._used.get(place, state.zero), guaranteed)
 
-    def _is_contested(self, ledger: ClusterState, parent: Queue, label: str) -> bool:
+    def _is_contested(self, state: ClusterState, parent: Queue, label: str) -> bool:
         place = (parent.number, label)
         found = self._contested.get(place)
         if found is None:
             promised = [q for q in parent.children if label in self._promises.get(q.number, ())]
-            owed = [queue for queue in promised if self.below(ledger, queue, label)]
+            owed = [queue for queue in promised if self.below(state, queue, label)]
             self.guards = False  # limits alone count here
             found = bool(owed) and any(
                 any(queue is above for queue in owed for above in _path(ask.application.queue))
-                and ledger.limited(ask) is None
-                for ask in ledger.labelled.get(label, ())
-                if ledger.rooms.of(ask.size, label).first() is not None
+                and state.limited(ask) is None
+                for ask in state.labelled.get(label, ())
+                if state.rooms.of(ask.size, label).first() is not None
             )
             self.guards = True
             self._contested[place] = found
         return found
 
-    def could_go_on(self, ledger: ClusterState) -> bool:
+    def could_go_on(self, state: ClusterState) -> bool:
         """Whether some ask that was held back would fit."""
         shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
-        return any(ledger.rooms.of(*shape).first() for shape in shapes)
+        return any(state.rooms.of(*shape).first() for shape in shapes)
 
     # What the shares come to
 
-    def _refresh(self, ledger: ClusterState) -> None:
-        if self._version == ledger.capacity_version:
+    def _refresh(self, state: ClusterState) -> None:
+        if self._version == state.capacity_version:
             return
-        self._version = ledger.capacity_version
+        self._version = state.capacity_version
         self._limits, self._guaranteed = {}, {}
-        for queue in ledger.queues:  # parents come first
+        for queue in state.queues:  # parents come first
             n = queue.number
             for label, part in self._parts.get(n, {}).items():
-                self._limits[n, label] = _share(self._above(ledger, queue, label), part)
+                self._limits[n, label] = _share(self._above(state, queue, label), part)
             for label, part in self._promises.get(n, {}).items():
-                self._guaranteed[n, label] = _share(self._promised(ledger, queue, label), part)
+                self._guaranteed[n, label] = _share(self._promised(state, queue, label), part)
         self._used = {}
-        for app in ledger.applications.values():
+        for app in state.applications.values():
             for container in app.containers:
                 self.hold(container)
 
-    def _above(self, ledger: ClusterState, queue: Queue, label: str) -> Resource:
+    def _above(self, state: ClusterState, queue: Queue, label: str) -> Resource:
         """What the queues above ``queue`` may use."""
         above = queue.parent
         while above is not None:
             if (above.number, label) in self._limits:
                 return self._limits[above.number, label]
             above = above.parent
-        partition = ledger.partitions.get(label)
-        return ledger.zero if partition is None else partition.capacity
+        partition = state.partitions.get(label)
+        return state.zero if partition is None else partition.capacity
 
-    def _promised(self, ledger: ClusterState, queue: Queue, label: str) -> Resource:
+    def _promised(self, state: ClusterState, queue: Queue, label: str) -> Resource:
         """What the parent is guaranteed; root all that it may use."""
         parent = queue.parent
         if parent is not None and (parent.number, label) in self._guaranteed:
             return self._guaranteed[parent.number, label]
         if parent is None or parent.parent is None:
-            return self._above(ledger, queue, label)
-        return ledger.zero
+            return self._above(state, queue, label)
+        return state.zero
 
 
 def _share(whole: Resource, ppm: int) -> Resource:

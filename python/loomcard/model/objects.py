@@ -129,7 +129,7 @@ class Queue:
         self.user_used: dict[str, list[int]] = {}
         self.pending_count = 0
         self.applications: dict[int, Application] = {}
-        self.oldest_ms: int | None = None  # cached; the ledger clears it
+        self.oldest_ms: int | None = None  # cached; ClusterState clears it
         self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
 
     @property
@@ -182,7 +182,7 @@ class Application:
         self.used = [0] * len(queue.used)
         self.sums = [
             self.used
-        ]  # all that its containers are charged to; the ledger adds the queues'
+        ]  # all that its containers are charged to; ClusterState adds the queues'
         self.pending_count = 0
         self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
 

@@ -12,46 +12,46 @@ from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState
 
 
-def place(ledger: ClusterState, ask: Ask) -> Node | None:
+def place(state: ClusterState, ask: Ask) -> Node | None:
     """The best node for one container of ``ask`` now, queue limits aside; None when it fits nowhere
     it may go.
     """
     for hold in ask.holds:
-        if _may(ledger, ask, hold.node):
+        if _may(state, ask, hold.node):
             return hold.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
-        return ledger.rooms.of(ask.size, ask.label).first()
-    if ledger.rooms.of(ask.size, ask.label).first() is None:
+        return state.rooms.of(ask.size, ask.label).first()
+    if state.rooms.of(ask.size, ask.label).first() is None:
         return None
-    return next(nodes_fitting(ledger, ask), None)
+    return next(nodes_fitting(state, ask), None)
 
 
-def nodes_fitting(ledger: ClusterState, ask: Ask) -> Iterator[Node]:
+def nodes_fitting(state: ClusterState, ask: Ask) -> Iterator[Node]:
     """Every node that may take one container of ``ask`` now, best first, each once."""
     seen: set[int] = set()
-    for numbers in _tiers(ledger, ask):
+    for numbers in _tiers(state, ask):
         for number in numbers:
-            node = ledger.nodes[number]
-            if number not in seen and _may(ledger, ask, node):
+            node = state.nodes[number]
+            if number not in seen and _may(state, ask, node):
                 seen.add(number)
                 yield node
 
 
-def _tiers(ledger: ClusterState, ask: Ask) -> Iterator[list[int]]:
-    for table, rows in ((ledger.hosts, ask.hosts), (ledger.racks, ask.racks)):
+def _tiers(state: ClusterState, ask: Ask) -> Iterator[list[int]]:
+    for table, rows in ((state.hosts, ask.hosts), (state.racks, ask.racks)):
         # An ask may name more hosts than there are: the shorter of the two is walked.
         names = rows if len(rows) <= len(table) else table
         named = [name for name in names if rows.get(name)]
         yield sorted(number for name in named for number in table.get(name, ()))
     if ask.relax_locality:
-        first = ledger.rooms.of(ask.size, ask.label).first()
-        if first is not None and _may(ledger, ask, first):
+        first = state.rooms.of(ask.size, ask.label).first()
+        if first is not None and _may(state, ask, first):
             yield [first.number]  # the lowest of all, without a walk over every node
-        yield sorted(ledger.rooms.shared or ledger.nodes)
+        yield sorted(state.rooms.shared or state.nodes)
 
 
-def _may(ledger: ClusterState, ask: Ask, node: Node) -> bool:
-    if not ledger.rooms.offers(node, ask.label):
+def _may(state: ClusterState, ask: Ask, node: Node) -> bool:
+    if not state.rooms.offers(node, ask.label):
         return False
     if not fits(ask.size, node.room) and not fits_held(ask, node):
         return False

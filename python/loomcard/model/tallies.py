@@ -1,4 +1,4 @@
-"""What the ledger keeps count of along the queues above an application, and in an ask's rows."""
+"""What ClusterState keeps count of along the queues above an application, and in an ask's rows."""
 
 from __future__ import annotations
 

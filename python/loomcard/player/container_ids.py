@@ -66,6 +66,6 @@ def of_mirror(journal_dir: Path) -> set[ContainerKey]:
         session.decide(each.batch_text)
     return {
         (container.application.id, container.attempt.ordinal, container.yarn_number)
-        for container in session.mirror.ledger.containers.values()
+        for container in session.mirror.state.containers.values()
         if container.yarn_number
     }

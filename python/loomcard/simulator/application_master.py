@@ -207,7 +207,7 @@ class Master:
             if self.ended:
                 return
         for container in granted:
-            if container.number in self.world.rm.ledger.containers:
+            if container.number in self.world.rm.state.containers:
                 self.received(Running(container, self.world.machines.of(container)))
         self.heard()
         if at_once:
@@ -244,7 +244,7 @@ class Master:
         if releases:
             self._releases = []
             for running in releases:
-                if running.container.number in rm.ledger.containers:
+                if running.container.number in rm.state.containers:
                     rm.end(running.container, "released", -100)
 
     # What it does with its stages

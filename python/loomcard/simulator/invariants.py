@@ -19,9 +19,9 @@ def check_agreement(rm: ResourceManager) -> None:
     """Raise InvariantError unless the books add up in themselves and the mirror, once it has heard
     the last plan's outcomes, has the same.
     """
-    check_books(rm.ledger, shrunk=rm.shrunk)
-    mirror = rm.session.mirror.ledger
-    mine, theirs = _live(rm.ledger), _live(mirror)
+    check_books(rm.state, shrunk=rm.shrunk)
+    mirror = rm.session.mirror.state
+    mine, theirs = _live(rm.state), _live(mirror)
     unconfirmed = Counter(
         (c.attempt.number, c.node.number, tuple(c.size), c.ask_key)
         for step in rm.session.mirror.in_flight
@@ -30,7 +30,7 @@ def check_agreement(rm: ResourceManager) -> None:
     if not rm.restless and mine != theirs + unconfirmed and mine != theirs:
         raise InvariantError(f"the mirror holds {theirs}, the books {mine}")
     held, kept = (
-        [row[:4] for row in books.holds.rows()] for books in (rm.session.mirror.ledger, rm.ledger)
+        [row[:4] for row in books.holds.rows()] for books in (rm.session.mirror.state, rm.state)
     )
     if not rm.restless and held != kept:
         raise InvariantError(f"the mirror keeps room for {held}, the books for {kept}")

@@ -136,7 +136,7 @@ class Machines:
 
     def _lives(self, running: Running) -> bool:
         container = running.container
-        return self._rm.ledger.containers.get(container.number) is container
+        return self._rm.state.containers.get(container.number) is container
 
     def _report_start(self, running: Running) -> None:
         if self._lives(running):
@@ -166,4 +166,4 @@ class Machines:
         self._note_capacity()
 
     def _note_capacity(self) -> None:
-        self.capacity.append((self._clock.now, tuple(self._rm.ledger.capacity)))
+        self.capacity.append((self._clock.now, tuple(self._rm.state.capacity)))

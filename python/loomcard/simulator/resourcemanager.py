@@ -63,8 +63,8 @@ class ResourceManager:
         settings = {"policy_path": None}
         hello = r.Hello(r.SCHEMA, EPOCH, "simulator", "", types, ["holds"], settings)
         self.session = Session(hello, journal)
-        self.ledger = ClusterState(types)
-        self.ledger.set_up(dict(setup))
+        self.state = ClusterState(types)
+        self.state.set_up(dict(setup))
         self.clock = clock
         self.restless = False  # something happened that a policy can act on
         self.shrunk = False  # a node was lost, once
@@ -95,7 +95,7 @@ class ResourceManager:
     ) -> Node:
         """A NodeManager registers; ``shared``: its label is not exclusive."""
         node = Node(self._number("node"), f"{name}:8041", rack, capacity, label, "", shared)
-        self.ledger.add_node(node)
+        self.state.add_node(node)
         facts = (node.number, node.id, rack, tuple(capacity), label, "", shared)
         self.tell(r.NodeAdded(self.clock.now, *facts))
         return node
@@ -104,19 +104,19 @@ class ResourceManager:
         """A node is lost, and with it every container on it."""
         while node.containers:  # an AM that goes takes others of its containers with it
             self.end(next(iter(node.containers)), "lost", -100)
-        self.ledger.remove_node(node)
+        self.state.remove_node(node)
         self.shrunk = True
         self.tell(r.NodeRemoved(self.clock.now, node.number, "lost"))
 
     def relabel_node(self, node: Node, label: str) -> None:
         """A node comes to another partition; what runs on it stays."""
-        self.ledger.relabel_node(node, label)
+        self.state.relabel_node(node, label)
         self.tell(r.NodeRelabelled(self.clock.now, node.number, label))
 
     def apply(self, setup: Mapping[str, Any]) -> None:
         """Another set-up governs from now on; it has every queue in which applications live."""
         self._version += 1
-        self.ledger.set_up(dict(setup))
+        self.state.set_up(dict(setup))
         self._timers.clear()
         self._told_headroom.clear()
         self.tell(r.Setup(self.clock.now, self._version, dict(setup)))
@@ -133,14 +133,14 @@ class ResourceManager:
         one. Raises RejectedError where the queue does not take it.
         """
         now, number = self.clock.now, self._number("application")
-        queue = self.ledger.by_path[path]
+        queue = self.state.by_path[path]
         app = Application(number, f"application_{EPOCH}_{number:04d}", queue, user)
-        problem = admission.oversize(queue, self.ledger.types, am) if am is not None else None
+        problem = admission.oversize(queue, self.state.types, am) if am is not None else None
         problem = problem or admission.refusal(queue, user, app.id)
         if problem is not None:
             raise RejectedError(problem)
         app.submitted_ms, app.name = now, name
-        self.ledger.add_application(app)
+        self.state.add_application(app)
         facts = (number, app.id, queue.number, user, name, kind.upper(), sorted(tags), 0, now)
         self.tell(r.ApplicationAdded(now, *facts, dict(sorted(hints.items()))))
         return app
@@ -148,7 +148,7 @@ class ResourceManager:
     def add_attempt(self, app: Application, ordinal: int, unmanaged: bool) -> Attempt:
         """A new attempt of an application."""
         attempt = Attempt(self._number("attempt"), app, ordinal, unmanaged)
-        app.attempts[attempt.number] = self.ledger.attempts[attempt.number] = attempt
+        app.attempts[attempt.number] = self.state.attempts[attempt.number] = attempt
         self.tell(r.AttemptAdded(self.clock.now, attempt.number, app.number, ordinal, unmanaged))
         return attempt
 
@@ -178,15 +178,15 @@ class ResourceManager:
         if known is None:
             if count == 0:
                 return
-            problem = admission.oversize(attempt.application.queue, self.ledger.types, size)
+            problem = admission.oversize(attempt.application.queue, self.state.types, size)
             if problem is not None:
                 raise RejectedError(problem)
         elif change == 0 and (known.hosts, known.racks) == rows:
             return
         label = label or attempt.application.queue.spec.get("default_label", "")
-        ask = self.ledger.set_ask(attempt, full_key, size, label, is_am)
+        ask = self.state.set_ask(attempt, full_key, size, label, is_am)
         ask.hosts, ask.racks = dict(hosts), dict(racks)
-        self.ledger.demand(ask, count)
+        self.state.demand(ask, count)
         facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, label)
         self.tell(r.AskChanged(self.clock.now, *facts))
 
@@ -203,8 +203,8 @@ class ResourceManager:
         self, container: Container, kind: str, exit_status: int, ended_ms: int | None = None
     ) -> None:
         """A container ends on the books; ``ended_ms``: when its process did, if that was before."""
-        del self.ledger.containers[container.number]
-        self.ledger.release(container)
+        del self.state.containers[container.number]
+        self.state.release(container)
         now, number = self.clock.now, container.number
         launched_ms = self._launched.pop(number, None)
         ran = (launched_ms, now if ended_ms is None else ended_ms)
@@ -218,13 +218,13 @@ class ResourceManager:
         app = attempt.application
         for container in [c for c in app.containers if c.attempt is attempt]:
             self.end(container, "killed", -105)
-        self.ledger.drop_asks(attempt)
-        del self.ledger.attempts[attempt.number], app.attempts[attempt.number]
+        self.state.drop_asks(attempt)
+        del self.state.attempts[attempt.number], app.attempts[attempt.number]
         self.tell(r.AttemptRemoved(self.clock.now, attempt.number, state))
 
     def remove_application(self, app: Application, state: str) -> None:
         """An application ended; its attempts were removed before."""
-        self.ledger.remove_application(app)
+        self.state.remove_application(app)
         self._told_headroom.pop(app.number, None)
         self.tell(r.ApplicationRemoved(self.clock.now, app.number, state))
 
@@ -235,7 +235,7 @@ class ResourceManager:
         told = self._told_headroom.get(app.number)
         if told is not None:
             return told
-        left = headroom_by_user(app.queue, self.ledger.free)
+        left = headroom_by_user(app.queue, self.state.free)
         return Resource(left[EVERYBODY if app.queue.user_limit is None else app.user])
 
     def tell(self, record: r.AnyRecord) -> None:
@@ -253,21 +253,21 @@ class ResourceManager:
     def round(self) -> None:
         """One batch, one plan, carried out. Raises PolicyFaultError."""
         self.restless = False
-        ledger, records = self.ledger, self._waiting
+        state, records = self.state, self._waiting
         if self._outcomes is not None:
             records.insert(0, self._outcomes)
         self._waiting = []
-        ledger.holds.expire(self.clock.now)
-        if ledger.holds.version != self._told_holds:
-            self._told_holds = ledger.holds.version
-            records.append(r.Holds(self.clock.now, ledger.holds.rows()))
+        state.holds.expire(self.clock.now)
+        if state.holds.version != self._told_holds:
+            self._told_holds = state.holds.version
+            records.append(r.Holds(self.clock.now, state.holds.rows()))
         self.rounds += 1
         check = r.Check(
-            len(ledger.nodes),
-            len(ledger.applications),
-            len(ledger.containers),
-            ledger.pending_total,
-            tuple(ledger.free),
+            len(state.nodes),
+            len(state.applications),
+            len(state.containers),
+            state.pending_total,
+            tuple(state.free),
         )
         batch = r.Batch(self.rounds, self._sequence, self.clock.now, check, records)
         self._sequence += len(records)
@@ -292,14 +292,14 @@ class ResourceManager:
             attempt = container.attempt.number
             yarn_number = self._yarn_numbers.get(attempt, 0) + 1
             self._yarn_numbers[attempt] = yarn_number
-            self.ledger.confirm(container, self._number("container"), yarn_number)
+            self.state.confirm(container, self._number("container"), yarn_number)
             numbers.append(yarn_number)
             self.on_granted(container)
 
         def preempted(step: Taking) -> None:
             self.clock.at(self.clock.now + step.grace_ms, self._kill, step.container)
 
-        commit = Commit(self.ledger, self.clock.now, granted, preempted)
+        commit = Commit(self.state, self.clock.now, granted, preempted)
         commit.run(plan.decisions)
         refusals = [(index, count, str(reason)) for index, count, reason in commit.refusals]
         for _, count, reason in refusals:
@@ -307,7 +307,7 @@ class ResourceManager:
         self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
             self.restless = True
-            if self.ledger.holds or any(type(d) is r.Keep for d in plan.decisions):
+            if self.state.holds or any(type(d) is r.Keep for d in plan.decisions):
                 self._told_holds = -1
         for instance, at_ms in plan.timers:
             self._timers.put(instance, at_ms)
@@ -319,7 +319,7 @@ class ResourceManager:
             self._told_headroom[application] = Resource(amounts)
 
     def _kill(self, container: Container) -> None:
-        if container.number in self.ledger.containers:
+        if container.number in self.state.containers:
             self.end(container, "preempted", -102)
 
     def _fire(self, instance: int, at_ms: int) -> None:

@@ -75,7 +75,7 @@ class SparkMaster(Master):
 
     def _task_over(self, executor: Executor, index: int, task: int, status: int) -> None:
         container = executor.running.container
-        dead = container.number not in self.world.rm.ledger.containers  # its AM may not know yet
+        dead = container.number not in self.world.rm.state.containers  # its AM may not know yet
         if executor.lost or dead or self.ended:
             return
         stage = self.stages[index]

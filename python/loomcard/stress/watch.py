@@ -103,7 +103,7 @@ class Watch:
 
     def follow(self, simulation: Simulation) -> None:
         """Hear of the simulation's containers; ``look`` is then called after each decision."""
-        self._rm, self._ledger = simulation.rm, simulation.rm.ledger
+        self._rm, self._state = simulation.rm, simulation.rm.state
         before = simulation.rm.on_granted
 
         def granted(container: Container) -> None:
@@ -114,16 +114,16 @@ class Watch:
 
     def look(self) -> None:
         """Note what stands now."""
-        ledger, now = self._ledger, self._rm.clock.now
-        if self._capacity_version != ledger.capacity_version:
-            self._capacity_version = ledger.capacity_version
+        state, now = self._state, self._rm.clock.now
+        if self._capacity_version != state.capacity_version:
+            self._capacity_version = state.capacity_version
             self._could_run.clear()
         self._wanted = {
-            app: ask for app in ledger.applications.values() if (ask := self._first_wanted(app))
+            app: ask for app in state.applications.values() if (ask := self._first_wanted(app))
         }
-        used = share(ledger.queues[0].used, ledger.capacity)
+        used = share(state.queues[0].used, state.capacity)
         standings = {name: self._standing(name) for name in self._largest}
-        self.seen.moments.append(Moment(now, ledger.capacity, used, standings))
+        self.seen.moments.append(Moment(now, state.capacity, used, standings))
         self._note_waiting(now)
         self._note_idle(now)
         self._granted.clear()
@@ -140,19 +140,19 @@ class Watch:
     # Standings
 
     def _standing(self, name: str) -> Standing:
-        ledger = self._ledger
+        state = self._state
         path, _, user = name.partition("/")
         below = [
             app
-            for app in ledger.applications.values()
+            for app in state.applications.values()
             if (app.queue.path + ".").startswith(path + ".") and user in ("", app.user)
         ]
-        held = ledger.by_path[path].used
+        held = state.by_path[path].used
         if user:
-            held = [sum(c) for c in zip(ledger.zero, *(app.used for app in below), strict=True)]
+            held = [sum(c) for c in zip(state.zero, *(app.used for app in below), strict=True)]
         wants = any(app in self._wanted or self._first_wanted(app, FULL) for app in below)
         largest = self._largest[name]
-        return Standing(share(held, ledger.capacity), share(largest, ledger.capacity), wants)
+        return Standing(share(held, state.capacity), share(largest, state.capacity), wants)
 
     def _first_wanted(
         self, app: Application, apart_from: Collection[Reason | None] = (None,)
@@ -161,12 +161,12 @@ class Watch:
         if not app.pending_count:
             return None
         possible = (ask for ask in app.asks if ask.count > 0 and self._possible(ask))
-        return next((ask for ask in possible if self._ledger.limited(ask) in apart_from), None)
+        return next((ask for ask in possible if self._state.limited(ask) in apart_from), None)
 
     def _possible(self, ask: Ask) -> bool:
         shape = (ask.size, ask.label)
         if shape not in self._could_run:
-            nodes = self._ledger.nodes.values()
+            nodes = self._state.nodes.values()
             self._could_run[shape] = any(could_run(ask, node) for node in nodes)
         return self._could_run[shape]
 
@@ -208,7 +208,7 @@ class Watch:
     # Room that nobody uses
 
     def _note_idle(self, now: int) -> None:
-        usable = usable_room(self._ledger)
+        usable = usable_room(self._state)
         if usable is None:
             self._idle_ended(now)
         elif self._idle is None:
@@ -226,23 +226,23 @@ def could_run(ask: Ask, node: Node) -> bool:
     return lent or why_never(ask, node) is None
 
 
-def usable_room(ledger: ClusterState) -> str | None:
+def usable_room(state: ClusterState) -> str | None:
     """A waiting task that could start now: it fits on a node, beside what runs and what is held
     there, and no limit forbids it. In words; None where there is none.
     """
-    if not ledger.shapes:
+    if not state.shapes:
         return None
-    least = [min(column) for column in zip(*(size for size, _ in ledger.shapes), strict=True)]
-    nodes = [node for node in ledger.nodes.values() if fits(least, node.free)]
+    least = [min(column) for column in zip(*(size for size, _ in state.shapes), strict=True)]
+    nodes = [node for node in state.nodes.values() if fits(least, node.free)]
     fitting = {
         (size, label)
-        for size, label in (ledger.shapes if nodes else ())
+        for size, label in (state.shapes if nodes else ())
         if any(fits(size, node.free) and node.takes(label) for node in nodes)
     }
-    for app in ledger.applications.values() if fitting else ():
+    for app in state.applications.values() if fitting else ():
         for ask in app.asks:
-            if (ask.size, ask.label) in fitting and ask.count > 0 and ledger.limited(ask) is None:
-                node = next((n for n in nodes if ledger.why_not(ask, n) is None), None)
+            if (ask.size, ask.label) in fitting and ask.count > 0 and state.limited(ask) is None:
+                node = next((n for n in nodes if state.why_not(ask, n) is None), None)
                 if node is not None:
                     return f"a task of {app.name}, {tuple(ask.size)}, would fit on {node.host}"
     return None

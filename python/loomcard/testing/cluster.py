@@ -122,7 +122,7 @@ class Cluster:
     @property
     def state(self) -> ClusterState:
         """The engine's own state of the cluster."""
-        return self._engine.ledger
+        return self._engine.state
 
     @property
     def nodes(self) -> dict[int, tuple[int, ...]]:

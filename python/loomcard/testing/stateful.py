@@ -137,10 +137,10 @@ class PolicyMachine(RuleBasedStateMachine):
         if not hasattr(self, "cluster"):
             return
         self.sound = False
-        ledger = self.cluster.session.mirror.ledger
-        for node in ledger.nodes.values():
+        state = self.cluster.session.mirror.state
+        for node in state.nodes.values():
             assert min(node.free, default=0) >= 0, f"{node} is over-allocated"
-        for queue in ledger.queues:
+        for queue in state.queues:
             apps = _below(queue)
             held = [sum(c.size[i] for a in apps for c in a.containers) for i in (0, 1)]
             assert queue.used == held, f"{queue} is booked with another sum than its containers'"

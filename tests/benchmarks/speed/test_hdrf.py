@@ -20,12 +20,12 @@ def test_a_decision_gives_out_what_came_free(cell):
     before = len(load.running)
     assert load.churn(40) > 0
     assert abs(len(load.running) - before) <= before / 4
-    ledger = load.session.mirror.ledger
-    leaves = [queue for queue in ledger.queues if queue.leaf]
-    assert (len(leaves), len(ledger.shapes)) == (cell.queues, cell.shapes)
+    state = load.session.mirror.state
+    leaves = [queue for queue in state.queues if queue.leaf]
+    assert (len(leaves), len(state.shapes)) == (cell.queues, cell.shapes)
     assert all(queue.pending_count for queue in leaves)
-    free = ledger.free
-    assert all(left <= 0.2 * whole for left, whole in zip(free, ledger.capacity, strict=True))
+    free = state.free
+    assert all(left <= 0.2 * whole for left, whole in zip(free, state.capacity, strict=True))
 
 
 def test_plain_cells_hold_decisions_alone():

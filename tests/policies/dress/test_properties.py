@@ -54,17 +54,17 @@ def check_serve(plan, application, full, reserved) -> bool:
 
 def check_round(cluster: Cluster) -> None:
     """Properties 1, 4 and 9, between two rounds."""
-    found, ledger = pools(cluster), cluster.session.mirror.ledger
+    found, state = pools(cluster), cluster.session.mirror.state
     held = [a + b for a, b in zip(found.held(SMALL), found.held(LARGE), strict=True)]
-    free = [sum(node.free[r] for node in ledger.nodes.values()) for r in (0, 1)]
-    assert [h + f for h, f in zip(held, free, strict=True)] == list(ledger.capacity)
+    free = [sum(node.free[r] for node in state.nodes.values()) for r in (0, 1)]
+    assert [h + f for h, f in zip(held, free, strict=True)] == list(state.capacity)
     assert 0 <= found.memory.delta <= 1
-    if any(hold.placed_ms == cluster.now for hold in ledger.holds):
+    if any(hold.placed_ms == cluster.now for hold in state.holds):
         return  # a hold moved after all were served: the room it gave back is for the next round
     for kind, line in found.lines.items():
         for application in line.entries:
             for ask in application.asks:
-                fits = any(ledger.why_not(ask, node) is None for node in ledger.nodes.values())
+                fits = any(state.why_not(ask, node) is None for node in state.nodes.values())
                 assert not (ask.count and fits and found.may(kind, ask.size)), f"{ask} idles"
 
 

@@ -28,7 +28,7 @@ def ends(made, node=None):
 def line(made):
     """The holds of the cluster: for which application and on which server."""
     return [
-        (hold.ask.application.number, hold.node.number) for hold in made.session.mirror.ledger.holds
+        (hold.ask.application.number, hold.node.number) for hold in made.session.mirror.state.holds
     ]
 
 
@@ -84,7 +84,7 @@ def test_one_hold_a_partition_however_many_large_tasks_wait():
     for _ in range(20):
         ends(made)
         assert len(line(made)) <= 1
-        free = [sum(node.free) for node in made.session.mirror.ledger.nodes.values()]
+        free = [sum(node.free) for node in made.session.mirror.state.nodes.values()]
         assert sum(1 for amounts in free if amounts % 1000) <= 1
 
 

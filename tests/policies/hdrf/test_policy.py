@@ -354,9 +354,9 @@ def test_nothing_that_fits_is_left_undone(options, steps):
         else:
             made.ask(app, max(1, count), sizes[app % 5])
         made.round()
-        ledger = made.session.mirror.ledger
-        asked = list(ledger.shapes)
-        for node in ledger.nodes.values():
+        state = made.session.mirror.state
+        asked = list(state.shapes)
+        for node in state.nodes.values():
             can = [s for s, _ in asked if s.fits_in(node.capacity)]
             most = [max((s[r] for s in can), default=0) for r in range(3)]
             for size in can:

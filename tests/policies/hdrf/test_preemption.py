@@ -155,31 +155,31 @@ def test_nobody_falls_below_the_guarantee_and_it_comes_to_an_end(steps, leaf):
 def _check_victims(made, leaf, rounds):
     for _ in range(rounds):
         for eviction in evictions(made):
-            ledger = made.session.mirror.ledger
-            container = ledger.containers[eviction.container]
-            root, nodes = _plain(ledger, leaf)
-            due = guarantees(root, held=share_of(ledger))
+            state = made.session.mirror.state
+            container = state.containers[eviction.container]
+            root, nodes = _plain(state, leaf)
+            due = guarantees(root, held=share_of(state))
             victim = container.application
             node = nodes[victim if leaf == "application" else victim.queue]
-            left = share_of(ledger)(node)
-            of_one = max(s / c for s, c in zip(container.size, ledger.capacity, strict=True) if c)
+            left = share_of(state)(node)
+            of_one = max(s / c for s, c in zip(container.size, state.capacity, strict=True) if c)
             assert left >= due[node] - 1e-9 or of_one > due[node], eviction.reason
 
 
-def share_of(ledger):
+def share_of(state):
     """A node's dominant share, inner ones by their leaves' sums."""
 
     def share(node):
         sums = [sum(leaf.used[r] for leaf in node.leaves()) for r in range(3)]
-        return max(u / c for u, c in zip(sums, ledger.capacity, strict=True) if c)
+        return max(u / c for u, c in zip(sums, state.capacity, strict=True) if c)
 
     return share
 
 
-def _plain(ledger, leaf):
+def _plain(state, leaf):
     """The tree as it will be when all that is being taken is gone."""
     nodes = {}
-    for queue in ledger.queues:
+    for queue in state.queues:
         below = None if queue.leaf and leaf == "queue" else ()
         nodes[queue] = Node(queue.path, queue.weight, below, used=[0, 0, 0], wants=False)
         if queue.parent is not None:
@@ -194,7 +194,7 @@ def _plain(ledger, leaf):
             else:
                 nodes[each] = Node(each.id, used=used, wants=each.pending_count > 0)
                 nodes[queue].add(nodes[each])
-    return nodes[ledger.queues[0]], nodes
+    return nodes[state.queues[0]], nodes
 
 
 def test_in_the_simulator_the_masters_ask_again_and_everybody_ends():

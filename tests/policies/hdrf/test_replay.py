@@ -31,5 +31,5 @@ def test_who_comes_back_is_summed_where_a_later_replay_finds_it(policy, tmp_path
         made.round(1000)
     assert made.session.journal is not None
     made.session.journal.close()
-    assert {app.used[0] for app in made.session.mirror.ledger.applications.values()} == {1, 2, 3}
+    assert {app.used[0] for app in made.session.mirror.state.applications.values()} == {1, 2, 3}
     assert replay(tmp_path) == []
