@@ -173,9 +173,9 @@ def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
     engine = under("drf", "test-broken", when="app1")
     engine.exchange()
     pending = engine.session.tree._pending
-    pending.full.add(((1024, 1), ""))
+    pending.exhausted.add(((1024, 1), ""))
     pending.drop(1)
-    assert pending.full == set()
+    assert pending.exhausted == set()
 
 
 def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():

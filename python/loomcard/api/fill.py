@@ -102,7 +102,7 @@ class MemberIndex:
         heap.push(entry)
 
     def top(self, full: Container[Any] = ()) -> Member | None:
-        """The first of all that demand something that is not ``full``; None if none does."""
+        """The first of all that demand something that is not ``exhausted``; None if none does."""
         best: Entry = None
         for shape, heap in self.heaps.items():
             if shape in full:
@@ -188,7 +188,9 @@ def fill(
     Raises ValueError where the index was made for another order.
     """
     view = plan.view
-    kept = view.cache(("fill", index), lambda: _Kept(MemberIndex(view.queue).attach(view), order))
+    kept = view.cache(
+        ("fill", index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
+    )
     kept.check(order, index)
     serving = _Fill(plan, kept.index, order, live, turn_containers, hold_after_ms)
     if goes_on:
@@ -197,7 +199,7 @@ def fill(
     return plan
 
 
-class _Kept:
+class _CachedIndex:
     """An index and the order that it is in."""
 
     __slots__ = ("_order", "index")
@@ -236,7 +238,7 @@ def _named(identity: Any) -> str:
 class _Fill:
     """One plan's use of an index: what a turn of the policy runs."""
 
-    __slots__ = ("full", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
+    __slots__ = ("exhausted", "hold_after_ms", "index", "live", "order", "plan", "turn_containers")
 
     def __init__(
         self, plan: Plan, index: MemberIndex, order: Order, live: bool, turn_containers: int,
@@ -248,7 +250,7 @@ class _Fill:
         self.live = live
         self.turn_containers = turn_containers
         self.hold_after_ms = hold_after_ms
-        self.full = ExhaustedShapes(plan.view)
+        self.exhausted = ExhaustedShapes(plan.view)
 
     def run(self) -> None:
         plan, index = self.plan, self.index
@@ -263,7 +265,7 @@ class _Fill:
         if not leaf:
             _give_turns(plan, index, self.order, self.turn_containers)
             return
-        _serve_applications(plan, index, self.order, self.full)
+        _serve_applications(plan, index, self.order, self.exhausted)
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             report_waiting(plan, index.unreported)
             want_room(plan, index, self.hold_after_ms)
@@ -294,7 +296,7 @@ class ExhaustedShapes:
         if len(shapes) > SHAPES_KEPT:
             self._add_larger(*shape)
         elif not self._shapes:
-            of = self._state.rooms.of
+            of = self._state.fit_indexes.of
             self._shapes.update(s for s in shapes if of(*s).first() is None)
         self._shapes.add(shape)
 
@@ -302,7 +304,7 @@ class ExhaustedShapes:
         """Too many shapes to look for each on every node: those that are larger than one which fits
         nowhere, or in some type than what any node has left.
         """
-        offers = self._state.rooms.offers
+        offers = self._state.fit_indexes.offers
         rooms = [node.room for node in self._state.nodes.values() if offers(node, label)]
         most = [max(column) for column in zip(*rooms, strict=True)] or [0] * len(size)
         for shape in self._state.shapes:
@@ -360,7 +362,7 @@ def serve_application(
 
 
 def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: ExhaustedShapes) -> str:
-    if plan.view._state.rooms.of(ask.size, ask.label).first() is None:
+    if plan.view._state.fit_indexes.of(ask.size, ask.label).first() is None:
         full.add(shape)
         return no_room(plan.view, ask)
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED
@@ -371,7 +373,7 @@ def report_waiting(plan: Plan, unreported: dict[Member, None]) -> None:
     for member in unreported:
         if isinstance(member, Application):
             for ask in member.asks:
-                if ask.count > 0 and ask.told is None:
+                if ask.count > 0 and ask.reported_reason is None:
                     plan.wait(ask, plan.limited(ask) or no_room(plan.view, ask))
     unreported.clear()
 

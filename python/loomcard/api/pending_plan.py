@@ -29,7 +29,7 @@ class Grant:
         self.containers: list[Container] = []
 
 
-class Taking:
+class PendingPreemption:
     """One Preempt in the making."""
 
     __slots__ = ("container", "grace_ms", "instance", "reason")
@@ -41,7 +41,7 @@ class Taking:
         self.instance = instance
 
 
-class Holding:
+class PendingHold:
     """One hold in the making, or the end of one (``node`` None)."""
 
     __slots__ = ("ask", "instance", "node", "until_ms")
@@ -53,7 +53,7 @@ class Holding:
         self.instance = instance
 
 
-Step = Grant | Taking | Holding
+Step = Grant | PendingPreemption | PendingHold
 
 
 class PendingPlan:
@@ -69,8 +69,8 @@ class PendingPlan:
         self.reporters: set[int] = set()  # instances
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
-        self.full: set[Shape] = set()  # what was found to fit nowhere any more
-        self.again = False  # every ask that waits was told why before this stage
+        self.exhausted: set[Shape] = set()  # what was found to fit nowhere any more
+        self.reasons_reported = False  # each ask that waits had its reason before this stage
         self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
         self._holds = state.holds.rows()  # before the round
         self._passed: dict[int, set[Shape]] = {}
@@ -98,17 +98,17 @@ class PendingPlan:
     def preempt(self, container: Container, grace_ms: int, reason: str, instance: int) -> None:
         """Take a running container back."""
         container.preempting_since = self.now_ms
-        self.steps.append(Taking(container, grace_ms, reason, instance))
+        self.steps.append(PendingPreemption(container, grace_ms, reason, instance))
 
     def hold(self, ask: Ask, node: Node, until_ms: int | None, instance: int) -> None:
         """Keep room on a node for an ask, which the caller has found to be allowed."""
         self.state.holds.put(ask, node, self.now_ms, until_ms)
-        self.steps.append(Holding(ask, node, until_ms, instance))
+        self.steps.append(PendingHold(ask, node, until_ms, instance))
 
     def release_hold(self, ask: Ask, instance: int) -> None:
         """Give the room back that is kept for an ask, on all nodes."""
         self.state.holds.end_all(ask)
-        self.steps.append(Holding(ask, None, None, instance))
+        self.steps.append(PendingHold(ask, None, None, instance))
 
     def passed_over(self, after_ms: int) -> set[Shape]:
         """The shapes that nobody was granted for so long, while other containers were granted; for
@@ -117,15 +117,15 @@ class PendingPlan:
         found = self._passed.get(after_ms)
         if found is None:
             since_ms, others = self.now_ms - after_ms, after_ms > AT_ONCE_MS
-            found = self.state.lines.passed_over(since_ms, others=others)
+            found = self.state.shape_waits.passed_over(since_ms, others=others)
             self._passed[after_ms] = found
         return found
 
     def wait(self, ask: Ask, reason: Reason | str) -> None:
-        """Say why an ask gets nothing; told only when it is another reason than before."""
-        if ask.told != reason and not (self.again and ask.told):
-            ask.told = str(reason)
-            self.waits[ask] = ask.told
+        """Say why an ask gets nothing; reported only when the reason has changed."""
+        if ask.reported_reason != reason and not (self.reasons_reported and ask.reported_reason):
+            ask.reported_reason = str(reason)
+            self.waits[ask] = ask.reported_reason
 
     def report(self, path: str, report: dict[str, Any], instance: int) -> None:
         """Show a report for a queue; the last one of a round counts."""
@@ -139,21 +139,23 @@ class PendingPlan:
                 _take_back(self.state, step)
         self.steps = [step for step in self.steps if step.instance != instance]
         self.wants = {ask: who for ask, who in self.wants.items() if who != instance}
-        self._hold_again()
-        self.reports = {path: told for path, told in self.reports.items() if told[0] != instance}
+        self._restore_holds()
+        self.reports = {
+            path: report for path, report in self.reports.items() if report[0] != instance
+        }
         self.reporters.discard(instance)
-        self.full.clear()
+        self.exhausted.clear()
         self.wakes.pop(instance, None)
 
-    def _hold_again(self) -> None:
+    def _restore_holds(self) -> None:
         """The holds from before the round, and what the steps that are left make of them."""
         holds = self.state.holds
         holds.restore(self._holds)
         for step in self.steps:
-            if isinstance(step, Taking):
+            if isinstance(step, PendingPreemption):
                 continue
             ask, node = step.ask, step.node
-            if isinstance(step, Holding) and node is not None:
+            if isinstance(step, PendingHold) and node is not None:
                 if holds.why_not(ask, node) is None:
                     holds.put(ask, node, self.now_ms, step.until_ms)
             elif node is None or ask.count == 0:
@@ -192,11 +194,11 @@ def as_decision(step: Step) -> Decision:
         return Allocate(
             attempt, priority, request_id, step.node.number, len(step.containers), step.instance
         )
-    if type(step) is Holding:
+    if type(step) is PendingHold:
         if step.node is None:
             return Release(*step.ask.key, step.instance)
         return Keep(*step.ask.key, step.node.number, step.until_ms, step.instance)
-    assert type(step) is Taking
+    assert type(step) is PendingPreemption
     return Preempt(step.container.number, step.grace_ms, step.reason, step.instance)
 
 
@@ -204,5 +206,5 @@ def _take_back(state: ClusterState, step: Step) -> None:
     if type(step) is Grant:
         for container in reversed(step.containers):
             state.undo(container)
-    elif type(step) is Taking:
+    elif type(step) is PendingPreemption:
         step.container.preempting_since = None

@@ -85,10 +85,10 @@ class Estimates:
             found.capacity = view.cluster_capacity
             found._units.clear()
         for change in view.changes:
-            found._follow(change)
+            found._apply(change)
         return found
 
-    def _follow(self, change: Any) -> None:
+    def _apply(self, change: Any) -> None:
         if isinstance(change, ContainerCompleted):
             container = change.container
             if change.kind == "completed" and change.exit_status == 0 and not container.is_am:

@@ -213,7 +213,7 @@ class ClusterView:
         """The shapes that policies found to fit nowhere any more in this round; see
         ``ExhaustedShapes``.
         """
-        return self._pending.full
+        return self._pending.exhausted
 
     def passed_over(self, after_ms: int) -> Collection[Shape]:
         """The shapes of which no container was granted for ``after_ms``, while containers of
@@ -225,20 +225,20 @@ class ClusterView:
         """The node of the lowest number on which such a container fits now; None where it fits
         nowhere. Found in an index of the shape, without a walk over the nodes.
         """
-        return self._state.rooms.of(size, label).first()
+        return self._state.fit_indexes.of(size, label).first()
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether asks with that node label may be placed on the node in this stage of the round
         (``lending``).
         """
-        return self._state.rooms.offers(node, label)
+        return self._state.fit_indexes.offers(node, label)
 
     @property
     def lending(self) -> bool:
         """The last stage of a round: what is left of shared partitions goes to asks without a
         label, and to them alone.
         """
-        return bool(self._state.rooms.shared)
+        return bool(self._state.fit_indexes.shared)
 
     def limited(self, ask: Ask) -> Reason | None:
         """Which limit of the queue tree forbids one more container of ``ask`` anywhere; None if

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, Holding, Step, Taking
+from loomcard.api.pending_plan import Grant, PendingHold, PendingPreemption, Step
 from loomcard.model.objects import Ask, AskKey, Container
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
@@ -30,7 +30,7 @@ class Commit:
     def __init__(
         self, state: ClusterState, now_ms: int,
         granted: Callable[[Container], None] = lambda _: None,
-        preempted: Callable[[Taking], None] = lambda _: None, *, checked: bool = True,
+        preempted: Callable[[PendingPreemption], None] = lambda _: None, *, checked: bool = True,
     ) -> None:  # fmt: skip
         self.steps: list[Step] = []  # one for each decision of which something was done
         self.refusals: list[Refusal] = []
@@ -90,7 +90,7 @@ class Commit:
         if container is None or container.preempting_since is not None:
             return Reason.STALE
         container.preempting_since = self._now_ms
-        step = Taking(container, decision.grace_ms, decision.reason, decision.instance)
+        step = PendingPreemption(container, decision.grace_ms, decision.reason, decision.instance)
         self.steps.append(step)
         self._preempted(step)
         return None
@@ -103,7 +103,7 @@ class Commit:
             if not ask.holds and self._checked:
                 return Reason.STALE
             holds.end_all(ask)
-            self.steps.append(Holding(ask, None, None, decision.instance))
+            self.steps.append(PendingHold(ask, None, None, decision.instance))
             return None
         node = self._state.nodes.get(decision.node)
         if node is None:
@@ -111,7 +111,7 @@ class Commit:
         reason = holds.why_not(ask, node) if self._checked else None
         if reason is None:
             holds.put(ask, node, self._now_ms, decision.until_ms)
-            self.steps.append(Holding(ask, node, decision.until_ms, decision.instance))
+            self.steps.append(PendingHold(ask, node, decision.until_ms, decision.instance))
         return reason
 
 

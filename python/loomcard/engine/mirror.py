@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loomcard.api.pending_plan import Grant, Holding, Step, Taking
+from loomcard.api.pending_plan import Grant, PendingHold, PendingPreemption, Step
 from loomcard.model import events as ev
 from loomcard.model.holds import HoldRow
 from loomcard.model.objects import Application, AskKey, Attempt, Container, Node, Queue
@@ -66,7 +66,7 @@ class Mirror:
                     f"record {self.sequence + 1} expected, {batch.first_seq} came"
                 )
         self.sequence = batch.first_seq - 1
-        self.state.lines.now_ms = batch.now_ms
+        self.state.shape_waits.now_ms = batch.now_ms
         for record in records:
             self.sequence += 1
             try:
@@ -112,8 +112,8 @@ class Mirror:
     # Whole state
 
     def _snapshot(self, _: r.Snapshot) -> None:
-        now_ms, self.state = self.state.lines.now_ms, ClusterState(self.types)
-        self.state.lines.now_ms, self.state.holds.allowed = now_ms, self._can_hold
+        now_ms, self.state = self.state.shape_waits.now_ms, ClusterState(self.types)
+        self.state.shape_waits.now_ms, self.state.holds.allowed = now_ms, self._can_hold
         self.setup = None
         self.in_flight = []
         self.changes = []
@@ -160,9 +160,9 @@ class Mirror:
     def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
         if reason == Reason.LATE:
             self.spoilt.add(step.instance)
-        if type(step) is Holding:
+        if type(step) is PendingHold:
             return  # the engine's list of holds follows
-        if type(step) is Taking:
+        if type(step) is PendingPreemption:
             step.container.preempting_since = None
             c = step.container
             leaf = c.application.queue
@@ -265,7 +265,7 @@ class Mirror:
         ask.relax_locality, ask.strict_racks = record.relax_locality, record.strict_racks
         ask.hosts, ask.racks = record.hosts, record.racks
         if old == 0:
-            ask.told = None
+            ask.reported_reason = None
         self.state.demand(ask, record.count)
         counts = (old, record.count, old_size, new_size)
         self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
@@ -317,7 +317,7 @@ class Mirror:
     def _container_completed(self, record: r.ContainerCompleted) -> None:
         container = self.state.containers.pop(record.container)
         self.state.release(container)
-        self.state.lines.ended(container, record.kind, record.at_ms)
+        self.state.shape_waits.ended(container, record.kind, record.at_ms)
         leaf = container.application.queue
         self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
 

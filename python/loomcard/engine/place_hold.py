@@ -29,7 +29,7 @@ def place_hold(pending: PendingPlan) -> None:
     One ask a round: the choice looks at every node.
     """
     state = pending.state
-    pending.again = False  # who gets a hold is told so, whatever was told before
+    pending.reasons_reported = False  # who gets a hold is told so, whatever was told before
     for ask in sorted(pending.wants, key=age_of):
         if ask.count <= 0 or state.limited(ask) is not None:
             continue
@@ -113,8 +113,8 @@ def left_ms(state: ClusterState, container: Container, now_ms: int) -> int:
     """
     if container.preempting_since is not None:
         return 0
-    own, lines = container.application.ran, state.lines
-    count, ran_ms = lines.masters_ran if container.is_am else own if own[0] else lines.ran
+    own, waits = container.application.ran, state.shape_waits
+    count, ran_ms = waits.masters_ran if container.is_am else own if own[0] else waits.ran
     if not count:
         if container.is_am:
             return NEVER

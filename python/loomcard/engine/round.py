@@ -161,8 +161,8 @@ class PolicyTree:
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
         self.mirror.state.enter(stage)
-        self._pending.again = True
-        self._pending.full.clear()
+        self._pending.reasons_reported = True
+        self._pending.exhausted.clear()
         for instance in self.instances.values():
             instance.sated, instance.plan = False, None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
@@ -298,7 +298,7 @@ class PolicyTree:
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
-            if instance.sated and len(self._pending.full) >= len(self.mirror.state.shapes):
+            if instance.sated and len(self._pending.exhausted) >= len(self.mirror.state.shapes):
                 # as it would say itself, if it were called again
                 return TurnResult(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)
@@ -321,9 +321,10 @@ class PolicyTree:
         """It took nothing: nothing fits, or its policy would not."""
         state, allowance = self.mirror.state, instance.view._allowance
         assert allowance is not None
-        full = self._pending.full
+        exhausted = self._pending.exhausted
         if instance.asks_again or all(
-            shape in full or state.rooms.of(*shape).first() is None for shape in state.shapes
+            shape in exhausted or state.fit_indexes.of(*shape).first() is None
+            for shape in state.shapes
         ):
             return NO_FIT
         for ask in instance.view.asks:
@@ -334,8 +335,8 @@ class PolicyTree:
 
 def could_lend(state: ClusterState) -> bool:
     """Whether some container that is asked for without a label fits on a shared node."""
-    shared, rooms = state.partitions.shared, state.rooms
-    return any(rooms.lent(size, shared).first() for size, label in state.shapes if not label)
+    shared, fit_indexes = state.partitions.shared, state.fit_indexes
+    return any(fit_indexes.lent(size, shared).first() for size, label in state.shapes if not label)
 
 
 def _wake_for(holds: Holds, pending: PendingPlan, *, given_back: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from loomcard.api.pending_plan import Grant, Step, Taking, as_decision
+from loomcard.api.pending_plan import Grant, PendingPreemption, Step, as_decision
 from loomcard.engine.carry_out import repeat
 from loomcard.engine.mirror import Mirror
 from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container
@@ -30,20 +30,20 @@ def dump(mirror: Mirror) -> dict[str, Any]:
             [c.number, *_extra(c, before.preempting(c))] for c in state.containers.values()
         ],
         "told": [
-            [*ask.key, ask.told]
+            [*ask.key, ask.reported_reason]
             for attempt in state.attempts.values()
             for ask in attempt.ordered
-            if ask.told
+            if ask.reported_reason
         ],
         "since": [
             [*ask.key, ask.since_ms]
             for attempt in state.attempts.values()
             for ask in attempt.ordered
         ],
-        "lines": [[*shape, line.served_ms] for shape, line in state.lines.of.items()],
-        "served_ms": state.lines.served_ms,
+        "lines": [[*shape, wait.served_ms] for shape, wait in state.shape_waits.of.items()],
+        "served_ms": state.shape_waits.served_ms,
         "ran": [[a.number, *a.ran] for a in state.applications.values()],
-        "ran_all": [state.lines.ran, state.lines.masters_ran],
+        "ran_all": [state.shape_waits.ran, state.shape_waits.masters_ran],
         "holds": mirror.held,
         "plan": write_decisions(
             [(as_decision(step), getattr(step, "tag", None)) for step in mirror.in_flight]
@@ -61,7 +61,7 @@ class _Before:
         for step in steps:
             if isinstance(step, Grant):
                 self._granted.setdefault(step.ask, []).extend(step.containers)
-            elif isinstance(step, Taking):
+            elif isinstance(step, PendingPreemption):
                 self._taken.add(step.container)
 
     def preempting(self, container: Container) -> int | None:
@@ -86,14 +86,14 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
     records: list[r.AnyRecord] = [r.Setup(0, dumped["version"], dumped["setup"])]
     records += msgspec.convert(dumped["records"], list[r.AnyRecord])
     state = mirror.state
-    state.lines.now_ms = dumped["now_ms"]
+    state.shape_waits.now_ms = dumped["now_ms"]
     mirror.absorb(records)
     for number, *extra in dumped["containers"]:
         c = state.containers[number]
         c.started_ms, c.preempting_since, c.instance, c.origin = extra[:4]
         c.tag = decode(extra[4])
     for *key, reason in dumped["told"]:
-        state.attempts[key[0]].asks[AskKey(*key)].told = reason
+        state.attempts[key[0]].asks[AskKey(*key)].reported_reason = reason
     _waiting(mirror, dumped)
     mirror.saved = dumped["saved"]
     mirror.sequence, mirror.now_ms = dumped["sequence"], dumped["now_ms"]
@@ -106,15 +106,15 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
 
 def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
-    state, lines = mirror.state, mirror.state.lines
+    state, waits = mirror.state, mirror.state.shape_waits
     for *key, since_ms in dumped.get("since", ()):
         state.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
     for size, label, served_ms in dumped.get("lines", ()):
-        lines.of[Resource(size), label].served_ms = served_ms
-    lines.served_ms = dumped.get("served_ms", -1)
+        waits.of[Resource(size), label].served_ms = served_ms
+    waits.served_ms = dumped.get("served_ms", -1)
     for number, *ran in dumped.get("ran", ()):
         state.applications[number].ran = ran
-    lines.ran, lines.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))
+    waits.ran, waits.masters_ran = map(list, dumped.get("ran_all", ([0, 0], [0, 0])))
     mirror.held = [tuple(row) for row in dumped.get("holds", ())]
     state.holds.restore(mirror.held)
 

@@ -40,7 +40,7 @@ def oversize(queue: Queue, types: Sequence[str], size: Sequence[int]) -> str | N
             return (
                 "Invalid resource request! Cannot allocate containers as requested resource is"
                 f" greater than maximum allowed allocation. Requested resource type=[{name}],"
-                f" Requested resource=<{_told(asked)}>, maximum allowed allocation=<{_told(most)}>"
+                f" Requested resource=<{_text(asked)}>, maximum allowed allocation=<{_text(most)}>"
             )
     return None
 
@@ -85,5 +85,5 @@ def _path(queue: Queue) -> list[Queue]:
     return path
 
 
-def _told(amounts: dict[str, int]) -> str:
+def _text(amounts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {amount}" for name, amount in amounts.items())

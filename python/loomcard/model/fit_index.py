@@ -20,8 +20,8 @@ Shape = tuple[Resource, str]
 """A container's size and the partition (node label) it must run in."""
 
 
-class Spot(Protocol):
-    """What a room looks at: a node, or what stands for one."""
+class FitNode(Protocol):
+    """What the index looks at: a node, or what stands for one."""
 
     number: int
     label: str
@@ -31,7 +31,7 @@ class Spot(Protocol):
         """What may be taken of it."""
 
 
-S = TypeVar("S", bound=Spot)
+S = TypeVar("S", bound=FitNode)
 
 
 class FitIndex(Generic[S]):
@@ -67,7 +67,7 @@ class FitIndex(Generic[S]):
 
 
 class SharedFitIndex(FitIndex[Node]):
-    """As a room, of the nodes that take asks without a label though they have one."""
+    """The same, of the nodes that take asks without a label though they have one."""
 
     __slots__ = ()
 
@@ -90,38 +90,38 @@ NOWHERE: FitIndex[Node] = FitIndex((Resource(), ""), {})
 
 
 class FitIndexes:
-    """All rooms in use; told of every node that gained room.
+    """All indexes in use; every node that gained room is reported to them.
 
-    ``shared``: while partitions lend, the nodes of those that do; the rooms are then theirs alone,
-    and there are none for asks with a label. Else empty.
+    ``shared``: while partitions lend, the nodes of those that do; the indexes are then theirs
+    alone, and there are none for asks with a label. Else empty.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
-        self._rooms: dict[Shape, FitIndex[Node]] = {}
+        self._indexes: dict[Shape, FitIndex[Node]] = {}
         self._lent: dict[Resource, SharedFitIndex] = {}
         self.shared: Mapping[int, Node] = {}
 
     def of(self, size: Resource, label: str) -> FitIndex[Node]:
-        """The room of one shape."""
+        """The index of one shape."""
         if self.shared:
             return NOWHERE if label else self.lent(size, self.shared)
         shape = (size, label)
-        room = self._rooms.get(shape)
-        if room is None:
-            if len(self._rooms) >= SHAPES_KEPT:
-                del self._rooms[next(iter(self._rooms))]
-            room = self._rooms[shape] = FitIndex(shape, self._nodes)
-        return room
+        index = self._indexes.get(shape)
+        if index is None:
+            if len(self._indexes) >= SHAPES_KEPT:
+                del self._indexes[next(iter(self._indexes))]
+            index = self._indexes[shape] = FitIndex(shape, self._nodes)
+        return index
 
     def lent(self, size: Resource, shared: Mapping[int, Node]) -> FitIndex[Node]:
-        """The room of a size on these nodes, all that lend."""
-        room = self._lent.get(size)
-        if room is None:
+        """The index of a size on these nodes, all that lend."""
+        index = self._lent.get(size)
+        if index is None:
             if len(self._lent) >= SHAPES_KEPT:
                 del self._lent[next(iter(self._lent))]
-            room = self._lent[size] = SharedFitIndex(size, shared)
-        return room
+            index = self._lent[size] = SharedFitIndex(size, shared)
+        return index
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether an ask with that label is to find room on the node now."""
@@ -131,13 +131,13 @@ class FitIndexes:
 
     def touch(self, node: Node) -> None:
         """A node gained room."""
-        for room in self._rooms.values():
-            room.touch(node)
+        for index in self._indexes.values():
+            index.touch(node)
         if self._lent:
             for lent in self._lent.values():
                 lent.touch(node)
 
     def forget(self) -> None:
-        """The set of nodes changed; rooms are rebuilt when asked for."""
-        self._rooms.clear()
+        """The set of nodes changed; indexes are rebuilt when asked for."""
+        self._indexes.clear()
         self._lent.clear()

@@ -33,10 +33,10 @@ class LabelLimits:
         self._parts: dict[int, dict[str, int]] = {
             n: s["label_maximum_ppm"] for n, s in specs if "label_maximum_ppm" in s
         }
-        self._promises: dict[int, dict[str, int]] = {
+        self._guarantees: dict[int, dict[str, int]] = {
             n: s["label_guaranteed_ppm"] for n, s in specs if "label_guaranteed_ppm" in s
         }
-        self.active = bool(self._allowed or self._parts or self._promises)
+        self.active = bool(self._allowed or self._parts or self._guarantees)
         self.guards = False
         self.held: dict[Ask, None] = {}
         self._contested: dict[_Place, bool] = {}  # by parent: someone below it goes first
@@ -51,12 +51,12 @@ class LabelLimits:
 
     def hold(self, container: Container) -> None:
         """A container started."""
-        if self._parts or self._promises:
+        if self._parts or self._guarantees:
             add_all(self._sums(container), container.size)
 
     def release(self, container: Container) -> None:
         """A container ended."""
-        if self._parts or self._promises:
+        if self._parts or self._guarantees:
             subtract_all(self._sums(container), container.size)
 
     def _sums(self, container: Container) -> list[list[int]]:
@@ -64,7 +64,7 @@ class LabelLimits:
         queue: Queue | None = container.application.queue
         while queue is not None:
             n = queue.number
-            if label in self._parts.get(n, ()) or label in self._promises.get(n, ()):
+            if label in self._parts.get(n, ()) or label in self._guarantees.get(n, ()):
                 sums.append(self._used.setdefault((n, label), [0] * len(queue.used)))
             queue = queue.parent
         return sums
@@ -93,7 +93,7 @@ class LabelLimits:
 
     def guard(self, guards: bool) -> None:
         """From now on guarantees hold asks back, or they do not."""
-        self.guards = guards and bool(self._promises)
+        self.guards = guards and bool(self._guarantees)
         if self.guards:
             self.held, self._contested = {}, {}
 
@@ -123,14 +123,14 @@ class LabelLimits:
         place = (parent.number, label)
         found = self._contested.get(place)
         if found is None:
-            promised = [q for q in parent.children if label in self._promises.get(q.number, ())]
+            promised = [q for q in parent.children if label in self._guarantees.get(q.number, ())]
             owed = [queue for queue in promised if self.below(state, queue, label)]
             self.guards = False  # limits alone count here
             found = bool(owed) and any(
                 any(queue is above for queue in owed for above in _path(ask.application.queue))
                 and state.limited(ask) is None
                 for ask in state.labelled.get(label, ())
-                if state.rooms.of(ask.size, label).first() is not None
+                if state.fit_indexes.of(ask.size, label).first() is not None
             )
             self.guards = True
             self._contested[place] = found
@@ -139,7 +139,7 @@ class LabelLimits:
     def could_go_on(self, state: ClusterState) -> bool:
         """Whether some ask that was held back would fit."""
         shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
-        return any(state.rooms.of(*shape).first() for shape in shapes)
+        return any(state.fit_indexes.of(*shape).first() for shape in shapes)
 
     # What the shares come to
 
@@ -152,8 +152,8 @@ class LabelLimits:
             n = queue.number
             for label, part in self._parts.get(n, {}).items():
                 self._limits[n, label] = _share(self._above(state, queue, label), part)
-            for label, part in self._promises.get(n, {}).items():
-                self._guaranteed[n, label] = _share(self._promised(state, queue, label), part)
+            for label, part in self._guarantees.get(n, {}).items():
+                self._guaranteed[n, label] = _share(self._guarantee_of(state, queue, label), part)
         self._used = {}
         for app in state.applications.values():
             for container in app.containers:
@@ -169,7 +169,7 @@ class LabelLimits:
         partition = state.partitions.get(label)
         return state.zero if partition is None else partition.capacity
 
-    def _promised(self, state: ClusterState, queue: Queue, label: str) -> Resource:
+    def _guarantee_of(self, state: ClusterState, queue: Queue, label: str) -> Resource:
         """What the parent is guaranteed; root all that it may use."""
         parent = queue.parent
         if parent is not None and (parent.number, label) in self._guaranteed:

@@ -242,7 +242,7 @@ class Attempt:
         return f"Attempt({self.application.id} #{self.ordinal})"
 
 
-class Line:
+class ShapeWait:
     """All asks of one shape: when one of them last got a container, or the first of them came."""
 
     __slots__ = ("served_ms",)
@@ -251,15 +251,27 @@ class Line:
         self.served_ms = now_ms
 
 
-_NO_LINE = Line(0)
+_NO_WAIT = ShapeWait(0)
 
 
 class Ask:
     """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt", "count", "holds", "hosts", "is_am", "key", "label", "line", "racks",
-        "relax_locality", "since_ms", "size", "strict_racks", "told",
+        "attempt",
+        "count",
+        "holds",
+        "hosts",
+        "is_am",
+        "key",
+        "label",
+        "racks",
+        "relax_locality",
+        "reported_reason",
+        "shape_wait",
+        "since_ms",
+        "size",
+        "strict_racks",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
@@ -273,9 +285,9 @@ class Ask:
         self.relax_locality = True
         self.strict_racks: list[str] = []  # only the named hosts of these will do
         self.label = ""
-        self.told: str | None = None  # the reason for waiting that was told last
+        self.reported_reason: str | None = None  # why it waits, as last reported
         self.holds: tuple[Hold, ...] = ()  # the one placed first comes first
-        self.line = _NO_LINE
+        self.shape_wait = _NO_WAIT
         self.since_ms = 0  # when it last got a container, or came
 
     @property

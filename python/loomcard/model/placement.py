@@ -20,8 +20,8 @@ def place(state: ClusterState, ask: Ask) -> Node | None:
         if _may(state, ask, hold.node):
             return hold.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
-        return state.rooms.of(ask.size, ask.label).first()
-    if state.rooms.of(ask.size, ask.label).first() is None:
+        return state.fit_indexes.of(ask.size, ask.label).first()
+    if state.fit_indexes.of(ask.size, ask.label).first() is None:
         return None
     return next(nodes_fitting(state, ask), None)
 
@@ -44,14 +44,14 @@ def _tiers(state: ClusterState, ask: Ask) -> Iterator[list[int]]:
         named = [name for name in names if rows.get(name)]
         yield sorted(number for name in named for number in table.get(name, ()))
     if ask.relax_locality:
-        first = state.rooms.of(ask.size, ask.label).first()
+        first = state.fit_indexes.of(ask.size, ask.label).first()
         if first is not None and _may(state, ask, first):
             yield [first.number]  # the lowest of all, without a walk over every node
-        yield sorted(state.rooms.shared or state.nodes)
+        yield sorted(state.fit_indexes.shared or state.nodes)
 
 
 def _may(state: ClusterState, ask: Ask, node: Node) -> bool:
-    if not state.rooms.offers(node, ask.label):
+    if not state.fit_indexes.offers(node, ask.label):
         return False
     if not fits(ask.size, node.room) and not fits_held(ask, node):
         return False

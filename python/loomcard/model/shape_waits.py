@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Ask, Container, Line
+from loomcard.model.objects import Ask, Container, ShapeWait
 
 
-class Lines:
+class ShapeWaits:
     """The line of each shape that is asked for, and how long containers have run."""
 
     def __init__(self) -> None:
@@ -14,24 +14,24 @@ class Lines:
         self.served_ms = -1  # when anything was granted last
         self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
         self.masters_ran = [0, 0]  # the same of AMs that ended
-        self.of: dict[Shape, Line] = {}
+        self.of: dict[Shape, ShapeWait] = {}
 
     def changed(self, ask: Ask, shape: Shape, asks: int) -> None:
         """``ask`` began or ceased to be outstanding; ``asks`` of its shape now are."""
         if not asks:
             del self.of[shape]
         elif ask.count:
-            line = self.of.get(shape)
-            if line is None:
-                line = self.of[shape] = Line(self.now_ms)
-            ask.line, ask.since_ms = line, self.now_ms
+            wait = self.of.get(shape)
+            if wait is None:
+                wait = self.of[shape] = ShapeWait(self.now_ms)
+            ask.shape_wait, ask.since_ms = wait, self.now_ms
 
     def passed_over(self, since_ms: int, *, others: bool = True) -> set[Shape]:
         """The shapes that got nothing since then; ``others``: while other containers were."""
         return {
             shape
-            for shape, line in self.of.items()
-            if line.served_ms <= since_ms and (line.served_ms < self.served_ms or not others)
+            for shape, wait in self.of.items()
+            if wait.served_ms <= since_ms and (wait.served_ms < self.served_ms or not others)
         }
 
     def ended(self, container: Container, kind: str, now_ms: int) -> None:

@@ -20,7 +20,7 @@ from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container,
 from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
-from loomcard.model.shape_waits import Lines
+from loomcard.model.shape_waits import ShapeWaits
 
 
 class ClusterState:
@@ -46,8 +46,8 @@ class ClusterState:
         self.pending_total = 0
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
-        self.lines = Lines()
-        self.rooms = FitIndexes(self.nodes)
+        self.shape_waits = ShapeWaits()
+        self.fit_indexes = FitIndexes(self.nodes)
         self.holds = Holds(self)
         self.partitions = Partitions()  # by node label
         self.node_watchers: list[dict[Node, None]] = []  # who wants to know which nodes changed
@@ -61,7 +61,7 @@ class ClusterState:
         insort(self.racks.setdefault(node.rack, []), node.number)
         self.partitions.join(node)
         self._resize_cluster(self.capacity.plus(node.capacity))
-        self.rooms.touch(node)
+        self.fit_indexes.touch(node)
         self._mark_node(node)
 
     def remove_node(self, node: Node) -> None:
@@ -84,7 +84,7 @@ class ClusterState:
         node.capacity = capacity
         node.withhold()
         self.holds.node_changed(node)
-        self.rooms.touch(node)
+        self.fit_indexes.touch(node)
         self._mark_node(node)
 
     def relabel_node(self, node: Node, label: str, shared: bool = False) -> None:
@@ -94,12 +94,12 @@ class ClusterState:
         self.holds.node_changed(node)
         self.partitions.join(node)
         self.capacity_version += 1
-        self.rooms.forget()
+        self.fit_indexes.forget()
         self._mark_node(node)
 
     def room_changed(self, node: Node) -> None:
         """Other asks may have more or less room on a node, though nothing on it changed."""
-        self.rooms.touch(node)
+        self.fit_indexes.touch(node)
         self._mark_node(node)
 
     def _mark_node(self, node: Node) -> None:
@@ -226,7 +226,7 @@ class ClusterState:
                 del self.shapes[shape]
             if ask.label:
                 tallies.note_labelled(self.labelled, ask)
-            self.lines.changed(ask, shape, known)
+            self.shape_waits.changed(ask, shape, known)
             if not after and ask.holds:
                 self.holds.end_all(ask)
         app = ask.attempt.application
@@ -248,7 +248,7 @@ class ClusterState:
         container = Container(ask.attempt, node, ask.size, ask.key)
         container.is_am = ask.is_am
         container.allocated_ms = now_ms
-        ask.line.served_ms = ask.since_ms = self.lines.served_ms = now_ms
+        ask.shape_wait.served_ms = ask.since_ms = self.shape_waits.served_ms = now_ms
         if node.hold is not None and node.hold.ask is ask:
             self.holds.end(node.hold)
         tallies.take_locality(ask, node, container)
@@ -311,7 +311,7 @@ class ClusterState:
         del node.containers[container]
         del app.containers[container]
         self._mark(app, app.queue)
-        self.rooms.touch(node)
+        self.fit_indexes.touch(node)
         for watcher in self.node_watchers:
             watcher[node] = None
 
@@ -331,7 +331,7 @@ class ClusterState:
         """A round comes to its next stage, or is over."""
         self.label_limits.guard(stage is Stage.GUARANTEED)
         self.partitions.lends = stage in (Stage.LENT, Stage.OVER)
-        self.rooms.shared = self.partitions.shared if stage is Stage.LENT else {}
+        self.fit_indexes.shared = self.partitions.shared if stage is Stage.LENT else {}
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
         """The first reason why one container of ``ask`` may not go to ``node`` now, or None."""

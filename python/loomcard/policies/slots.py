@@ -58,15 +58,15 @@ class Slots:
             raise ValueError("slots_per_node is 0, so slot_memory_mb or slot_vcores is above 0")
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[str, Amounts]:
-        """Nothing was told yet."""
+        """Nothing was reported yet."""
         return {}
 
     def decide(
-        self, view: ClusterView, told: dict[str, Amounts]
+        self, view: ClusterView, reported: dict[str, Amounts]
     ) -> tuple[Plan, dict[str, Amounts]]:
         """A slot to the application that holds fewest by its weight, till none is free.
 
-        The memory is what AMs were told as their headroom: an AM that sees free memory where no
+        The memory is the headroom last reported to each AM: an AM that sees free memory where no
         slot is, or where a limit forbids it, would start reduces that wait for ever for its maps.
         """
         plan = Plan(view)
@@ -90,11 +90,11 @@ class Slots:
         if not plan.spent:
             report_waiting(plan, level.unreported)
             want_room(plan, level, self.hold_after_ms, free)
-        return plan, tell_headroom(plan, told, free.room(view.cluster_capacity))
+        return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
 
 
-def tell_headroom(plan: Plan, told: dict[str, Amounts], free: Resource) -> dict[str, Amounts]:
-    """Tell the AMs whose headroom is another than they were ``told``, and those that are new.
+def report_headroom(plan: Plan, reported: dict[str, Amounts], free: Resource) -> dict[str, Amounts]:
+    """Tell the AMs whose headroom is another than they were ``reported``, and those that are new.
 
     It is the least of ``free`` and of what the maxima along the path and the user limit leave.
     """
@@ -102,11 +102,11 @@ def tell_headroom(plan: Plan, told: dict[str, Amounts], free: Resource) -> dict[
     now = headroom_by_user(leaf, free)
     new = dict.fromkeys(c.attempt.application for c in plan.view.changes_of(AttemptAdded))
     new |= dict.fromkeys(c.application for c in plan.view.changes_of(ApplicationAdded))
-    for app in leaf.applications.values() if now != told else new:
+    for app in leaf.applications.values() if now != reported else new:
         if app.number not in leaf.applications:
             continue  # it came and went in one batch
         user = EVERYBODY if leaf.user_limit is None else app.user
-        if app in new or now[user] != told.get(user):
+        if app in new or now[user] != reported.get(user):
             plan.headroom(app, Resource(now[user]))
     return now
 

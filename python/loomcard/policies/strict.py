@@ -47,11 +47,11 @@ class StrictShares:
     asks_again = True  # what the scope is entitled to depends on other queues
 
     def initial(self, _view: ClusterView, _saved: Any) -> dict[int, Amounts]:
-        """Nothing was told yet."""
+        """Nothing was reported yet."""
         return {}
 
     def decide(
-        self, view: ClusterView, told: dict[int, Amounts]
+        self, view: ClusterView, reported: dict[int, Amounts]
     ) -> tuple[Plan, dict[int, Amounts]]:
         """Fill by dominant share, each member up to its share.
 
@@ -62,8 +62,8 @@ class StrictShares:
         level_of = partial(self._level, view, plan.dominant_share)
         fill_tree(plan, level_of, self.hold_after_ms)
         if view.queue.leaf:
-            _tell_headroom(plan, level_of(view.queue), told)
-        return plan, told
+            _report_headroom(plan, level_of(view.queue), reported)
+        return plan, reported
 
     def _level(self, view: ClusterView, order: Order, queue: Queue) -> CappedLevel:
         whole, everyone = partial(scope_capacity, view), self.over == "all"
@@ -97,21 +97,21 @@ def has_siblings(queue: Queue) -> bool:
     return parent is not None and (len(parent.children) > 1 or has_siblings(parent))
 
 
-def _tell_headroom(plan: Plan, level: CappedLevel, told: dict[int, Amounts]) -> None:
-    """Tell the AMs of a leaf whose headroom is another than they were ``told``."""
+def _report_headroom(plan: Plan, level: CappedLevel, reported: dict[int, Amounts]) -> None:
+    """Tell the AMs of a leaf whose headroom is another than they were ``reported``."""
     view, leaf = plan.view, plan.view.queue
     found: dict[str, Amounts] = {}  # shares of a scope by itself add up to no more than its room
     if has_siblings(leaf) or leaf.user_limit is not None:
         found = headroom_by_user(leaf, view.free)
-    for app in level.moved(found, everyone=not told):
+    for app in level.moved(found, everyone=not reported):
         if app.number not in leaf.applications:
-            told.pop(app.number, None)
+            reported.pop(app.number, None)
             continue
         room = level.left_of(app)
         if found:
             room = room.least(found[EVERYBODY if leaf.user_limit is None else app.user])
-        if told.get(app.number) != room:
-            told[app.number] = tuple(room)
+        if reported.get(app.number) != room:
+            reported[app.number] = tuple(room)
             plan.headroom(app, room)
 
 

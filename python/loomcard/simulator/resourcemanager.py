@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loomcard.api.headroom import EVERYBODY, headroom_by_user
-from loomcard.api.pending_plan import Taking
+from loomcard.api.pending_plan import PendingPreemption
 from loomcard.api.report import figures_of
 from loomcard.engine.carry_out import Commit
 from loomcard.engine.session import Session
@@ -296,7 +296,7 @@ class ResourceManager:
             numbers.append(yarn_number)
             self.on_granted(container)
 
-        def preempted(step: Taking) -> None:
+        def preempted(step: PendingPreemption) -> None:
             self.clock.at(self.clock.now + step.grace_ms, self._kill, step.container)
 
         commit = Commit(self.state, self.clock.now, granted, preempted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loomcard.api.pending_plan import Taking
+from loomcard.api.pending_plan import PendingPreemption
 from loomcard.api.report import values_of
 from loomcard.engine.carry_out import Commit
 from loomcard.engine.mirror import Mirror
@@ -349,7 +349,7 @@ class Cluster:
             self.next_container += 1
             found.append(container)
 
-        def preempted(step: Taking) -> None:
+        def preempted(step: PendingPreemption) -> None:
             self._taken_at[step.container.number] = self.now + step.grace_ms
 
         commit = Commit(self.state, self.now, granted, preempted)

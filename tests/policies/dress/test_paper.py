@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from loomcard.policies.dress import (
     LARGE,
     SMALL,
-    Outlook,
+    DeltaInputs,
     Phase,
     Rule,
     adjust,
@@ -142,7 +142,7 @@ def one_type(tot, ac1, ac2, f1, f2, sd, ld, shape=(1.0,)):
         return [x * part for part in shape]
 
     asks = ([of(r) for r in sd], [of(r) for r in ld])
-    return Outlook(of(tot), (of(ac1), of(ac2)), (of(f1), of(f2)), asks)
+    return DeltaInputs(of(tot), (of(ac1), of(ac2)), (of(f1), of(f2)), asks)
 
 
 def adjusted(delta, *situation, rule=RULE, shape=(1.0,)):
@@ -268,7 +268,7 @@ def test_a_resource_that_never_runs_out_changes_nothing(each, slim):
     free = split(ac, delta, quota, small)
     (ac1,), (ac2,) = split([max(0, tot - used1 - used2)], delta, quota[:1], [used1])
     asks = tuple([(r, r * slim) for r in side] for side in (sd, ld))
-    look = Outlook(total, free, ((f1, f1 * slim), (f2, f2 * slim)), asks)
+    look = DeltaInputs(total, free, ((f1, f1 * slim), (f2, f2 * slim)), asks)
     want = listing(delta, tot, ac1, ac2, f1, f2, sd, ld, 0.02, 0.98)
     assume(ac1 + f1 >= sum(sd) or ac2 + f2 >= sum(ld))
     assert adjust(delta, look, RULE)[0] == pytest.approx(want)
@@ -279,15 +279,15 @@ def test_several_resources_by_hand():
     share.
     """
     nothing = ((0, 0), (0, 0))
-    shrink = Outlook((100, 100), ((20, 10), (0, 0)), nothing, ([(5, 5)], [(9, 9)]))
+    shrink = DeltaInputs((100, 100), ((20, 10), (0, 0)), nothing, ([(5, 5)], [(9, 9)]))
     assert adjust(0.3, shrink, RULE) == (pytest.approx(0.25), "shrink")
-    pack = Outlook((100, 100), ((2, 9), (9, 9)), nothing, ([(4, 6)], [(1, 50)]))
+    pack = DeltaInputs((100, 100), ((2, 9), (9, 9)), nothing, ([(4, 6)], [(1, 50)]))
     assert adjust(0.3, pack, RULE) == (pytest.approx(0.32), "pack")
-    part = Outlook((100, 100), ((0, 2), (9, 4)), nothing, ([(8, 10)], [(1, 50)]))
+    part = DeltaInputs((100, 100), ((0, 2), (9, 4)), nothing, ([(8, 10)], [(1, 50)]))
     assert adjust(0.3, part, RULE) == (pytest.approx(0.30), "pack")
     half, _ = adjust(0.3, part, replace(RULE, pack="partial"))
     assert half == pytest.approx(0.34)  # half of the (8, 8) that it lacks
-    grow = Outlook((100, 100), ((2, 2), (9, 8)), nothing, ([(4, 6)], [(1, 3)]))
+    grow = DeltaInputs((100, 100), ((2, 2), (9, 8)), nothing, ([(4, 6)], [(1, 3)]))
     assert adjust(0.3, grow, RULE) == (pytest.approx(0.35), "grow")
 
 

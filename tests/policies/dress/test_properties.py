@@ -37,14 +37,14 @@ def place(application) -> tuple[int, int, int]:
 def check_serve(plan, application, full, reserved) -> bool:
     """Properties 3 and 10: what is granted is within the quota before it, and passes nobody."""
     found: Pools = plan.view._cache.values["pools"][0]
-    line = found.lines[found.line_of[application]]
+    queue = found.queues[found.category_of[application]]
     asks = {ask.key: ask.size for ask in application.asks if ask.count > 0}
-    allowed = {key for key, size in asks.items() if found.may(line.kind, size)}
+    allowed = {key for key, size in asks.items() if found.may(queue.kind, size)}
     if not serve_application(plan, application, full, reserved=reserved):
         return False
     container = list(application.containers)[-1]
     assert container.ask_key in allowed
-    for other in line.entries:
+    for other in queue.entries:
         earlier = place(other) < place(application)
         for ask in other.asks if earlier and not other.attempts[other.number].blacklist else ():
             same = ask.count > 0 and ask.size == container.size and ask.relax_locality
@@ -61,8 +61,8 @@ def check_round(cluster: Cluster) -> None:
     assert 0 <= found.memory.delta <= 1
     if any(hold.placed_ms == cluster.now for hold in state.holds):
         return  # a hold moved after all were served: the room it gave back is for the next round
-    for kind, line in found.lines.items():
-        for application in line.entries:
+    for kind, queue in found.queues.items():
+        for application in queue.entries:
             for ask in application.asks:
                 fits = any(state.why_not(ask, node) is None for node in state.nodes.values())
                 assert not (ask.count and fits and found.may(kind, ask.size)), f"{ask} idles"

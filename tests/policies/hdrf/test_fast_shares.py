@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.hdrf.fast_shares import COPIES, Copy, FastShares
+from loomcard.policies.hdrf.fast_shares import COPIES, FastShares, FittingShares
 from loomcard.policies.hdrf.paper import Node, update_shares
 from loomcard.policies.hdrf.rounds import alloc
 from loomcard.policies.hdrf.rules import hdrf
@@ -133,7 +133,7 @@ class Kept:
         """Of the demands of now those whose kind fits."""
         return frozenset(w for w in self.tree.wanted if self.y >> sum(w) % 3 & 1)
 
-    def shares(self) -> Copy:
+    def shares(self) -> FittingShares:
         return self.tree.at(self.fitting())
 
     def check(self) -> None:
@@ -179,7 +179,7 @@ def test_equal_to_full_recomputation_after_every_event(shape, weights, people, e
     for event in events:
         kept.happen(event)
         kept.check()
-        assert len(kept.tree._copies) <= COPIES
+        assert len(kept.tree._fitting_shares) <= COPIES
 
 
 @settings(deadline=None)

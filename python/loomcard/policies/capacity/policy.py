@@ -51,32 +51,32 @@ class CapacityScheduler:
 
     def decide(self, view: ClusterView) -> Plan:
         """At each queue, the child of the least used capacity; in a leaf, who came first."""
-        promises = view.cache("promises", lambda: Promises(view.queue))
-        promises.update(view)
-        return fill_tree(Plan(view), partial(self._level, promises), self.hold_after_ms)
+        guarantees = view.cache("guarantees", lambda: Guarantees(view.queue))
+        guarantees.update(view)
+        return fill_tree(Plan(view), partial(self._level, guarantees), self.hold_after_ms)
 
-    def _level(self, promises: Promises, queue: Queue) -> Level:
+    def _level(self, guarantees: Guarantees, queue: Queue) -> Level:
         if not queue.leaf:
-            return Level(queue, partial(self._by_used_capacity, promises))
+            return Level(queue, partial(self._by_used_capacity, guarantees))
         order = by_submission if self.ordering == "fifo" else by_memory
         return UserLimitedLevel(
-            queue, order, promises.of, partial(self.magnitude, promises),
+            queue, order, guarantees.of, partial(self.magnitude, guarantees),
             self.minimum_user_limit_percent, self.user_limit_factor,
         )  # fmt: skip
 
-    def magnitude(self, promises: Promises, amounts: Sequence[int]) -> float:
+    def magnitude(self, guarantees: Guarantees, amounts: Sequence[int]) -> float:
         """How much an amount is to the calculator: its memory, or its dominant share."""
         if self.calculator == "memory":
             return amounts[0]
-        return share(amounts, promises.capacity)
+        return share(amounts, guarantees.capacity)
 
-    def _by_used_capacity(self, promises: Promises, queue: Queue) -> tuple[bool, float, float]:
-        used = self.magnitude(promises, queue.used)
-        guaranteed = self.magnitude(promises, promises.of[queue])
+    def _by_used_capacity(self, guarantees: Guarantees, queue: Queue) -> tuple[bool, float, float]:
+        used = self.magnitude(guarantees, queue.used)
+        guaranteed = self.magnitude(guarantees, guarantees.of[queue])
         return used_capacity_order(used, guaranteed)
 
 
-class Promises:
+class Guarantees:
     """What each queue of a scope is guaranteed, for the capacity of now.
 
     At a level where no queue states a guarantee, the parent's is divided by weight: YARN's weight

@@ -3,7 +3,7 @@
 from loomcard.policies.dress.paper import (
     LARGE,
     SMALL,
-    Outlook,
+    DeltaInputs,
     Rule,
     adjust,
     classify,
@@ -16,7 +16,7 @@ from loomcard.policies.dress.phases import Phase, Tracker, Windows
 __all__ = [
     "LARGE",
     "SMALL",
-    "Outlook",
+    "DeltaInputs",
     "Phase",
     "Rule",
     "Tracker",

@@ -36,25 +36,25 @@ AMS_WAIT = "AMS_WAIT"
 """The reason of an AM that waits because enough AMs wait for their first task."""
 
 
-class Line(MemberIndex):
-    """The applications of one kind, in order; the pools say which changed. Contains the shapes that
-    none of them may have now, for the nodes are full or the border forbids it.
+class CategoryQueue(MemberIndex):
+    """The queue of one category: its applications in order; the pools say which changed. Contains
+    the shapes that none of them may have now, for the nodes are full or the border forbids it.
     """
 
     def __init__(self, queue: Queue, kind: str, pools: Pools) -> None:
         super().__init__(queue, guarantees_first=False)
         self.kind = kind
         self.pools = pools
-        self.closed = Closed(self)
-        self.full: ExhaustedShapes | None = None  # what is full in this call
+        self.closed = ClosedShapes(self)
+        self.exhausted: ExhaustedShapes | None = None  # what is full in this call
 
     def __contains__(self, shape: object) -> bool:
-        assert self.full is not None
-        return shape in self.full or shape in self.closed
+        assert self.exhausted is not None
+        return shape in self.exhausted or shape in self.closed
 
     def rekey(self, order: Order, member: Member) -> None:
-        """As any index; members of another line are none of its."""
-        if self.pools.line_of.get(member) == self.kind:
+        """As any index; members of another category are left out."""
+        if self.pools.category_of.get(member) == self.kind:
             super().rekey(order, member)
         else:
             self.entries.pop(member, None)
@@ -77,17 +77,17 @@ class Line(MemberIndex):
         return self.top(self.closed) if self.entries else None
 
 
-class Closed:
-    """The shapes that the border keeps from a line."""
+class ClosedShapes:
+    """The shapes that the border keeps from a category."""
 
-    __slots__ = ("_line",)
+    __slots__ = ("_queue",)
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, queue: CategoryQueue) -> None:
+        self._queue = queue
 
     def __contains__(self, shape: object) -> bool:
         assert isinstance(shape, tuple)
-        return not self._line.pools.may(self._line.kind, shape[0])
+        return not self._queue.pools.may(self._queue.kind, shape[0])
 
 
 class Quota(HoldRules):
@@ -99,10 +99,10 @@ class Quota(HoldRules):
         self._pools = pools
 
     def forbids(self, ask: Ask) -> str | None:
-        """As an ask is told that waits for its quota."""
-        line = self._pools.line_of[ask.application]
-        size = ask.size if line == UNKNOWN else [min(amount, 1) for amount in ask.size]
-        return None if self._pools.may(line, size) else _reserved(line)
+        """The reason of an ask that waits for its quota."""
+        category = self._pools.category_of[ask.application]
+        size = ask.size if category == UNKNOWN else [min(amount, 1) for amount in ask.size]
+        return None if self._pools.may(category, size) else _reserved(category)
 
 
 class Grant:
@@ -114,19 +114,19 @@ class Grant:
     def __init__(self, plan: Plan, pools: Pools, *, eager: bool, hold_after_ms: int) -> None:
         self._plan = plan
         self._pools = pools
-        self._lines = pools.lines
+        self._queues = pools.queues
         self._eager = eager
         self._hold_after_ms = hold_after_ms
-        self._full = ExhaustedShapes(plan.view)
+        self._exhausted = ExhaustedShapes(plan.view)
         pools.lifted = False
-        for line in pools.lines.values():
-            line.full = self._full
+        for queue in pools.queues.values():
+            queue.exhausted = self._exhausted
 
     def run(self) -> None:
         """Serve until nothing more may be served; then everybody who waits has a reason. Who is
         first in line and passed over for ``hold_after_ms`` wants room held.
         """
-        plan, lines, full = self._plan, self._lines.values(), self._full
+        plan, queues, full = self._plan, self._queues.values(), self._exhausted
         after_ms = self._hold_after_ms
         if plan.spent:
             return
@@ -134,22 +134,22 @@ class Grant:
             self._fill_holds()
         self._pools.arrange()
         if after_ms and plan.view.passed_over(after_ms):
-            for line in lines:  # before others take what the border leaves them
-                want_room(plan, line, after_ms, Quota(self._pools))
+            for queue in queues:  # before others take what the border leaves them
+                want_room(plan, queue, after_ms, Quota(self._pools))
         while not plan.spent and not full.everything():
-            line, app = self._next()
+            queue, app = self._next()
             if app is None:
                 break
-            reserved = line.closed if only_shape_of(app) is False else ()  # its one shape is open
+            reserved = queue.closed if only_shape_of(app) is False else ()  # its one shape is open
             if serve_application(plan, app, full, reserved=reserved):
                 self._pools.granted(app)
-                line.served(line.key, app)
+                queue.served(queue.key, app)
             else:
-                line.set_aside()
-        for line in lines:
-            line.put_back()
-            if line.unreported and not plan.spent:
-                _tell(plan, line)
+                queue.set_aside()
+        for queue in queues:
+            queue.put_back()
+            if queue.unreported and not plan.spent:
+                _report_reasons(plan, queue)
 
     def _fill_holds(self) -> None:
         """Grant what fits into the room held for it. The border let it have that room when the hold
@@ -159,46 +159,46 @@ class Grant:
         if serve_holds(self._plan, lambda queue: queue is mine):
             self._pools.update()
 
-    def _next(self) -> tuple[Line, Any]:
-        """The line and its first application of the category that holds less of its quota, ties to
+    def _next(self) -> tuple[CategoryQueue, Any]:
+        """The queue and its first application of the category that holds less of its quota, ties to
         SMALL, of those that want something which quota and nodes allow.
         """
-        pools, large = self._pools, self._lines[LARGE]
+        pools, large = self._pools, self._queues[LARGE]
         behind = bool(large.entries) and pools.large_has_less()
         found = (large, large.first()) if behind else self._small()
         if found[1] is None:
             found = self._small() if behind else (large, large.first())
         eager = found[1] is None and self._eager and not pools.lifted
-        if eager and (not large.entries or large.top(self._full) is None):
+        if eager and (not large.entries or large.top(self._exhausted) is None):
             pools.lifted = True  # whatever its quota, no node has what it asks for
             found = self._small()
         return found
 
-    def _small(self) -> tuple[Line, Any]:
-        tasks, ams = self._lines[SMALL], self._lines[UNKNOWN]
+    def _small(self) -> tuple[CategoryQueue, Any]:
+        tasks, ams = self._queues[SMALL], self._queues[UNKNOWN]
         task, am = tasks.first(), ams.first()
         if am is None or (task is not None and tasks.entries[task] < ams.entries[am]):
             return tasks, task
         return ams, am
 
 
-def _reserved(line: str) -> str:
-    return AMS_WAIT if line == UNKNOWN else RESERVED
+def _reserved(category: str) -> str:
+    return AMS_WAIT if category == UNKNOWN else RESERVED
 
 
-def _tell(plan: Plan, line: Line) -> None:
-    kept = _reserved(line.kind)
-    for member in line.unreported:
-        if isinstance(member, Application) and member in line.entries:
+def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
+    kept = _reserved(queue.kind)
+    for member in queue.unreported:
+        if isinstance(member, Application) and member in queue.entries:
             for ask in member.asks:
-                if ask.count > 0 and ask.told is None:
-                    closed = (ask.size, ask.label) in line.closed
+                if ask.count > 0 and ask.reported_reason is None:
+                    closed = (ask.size, ask.label) in queue.closed
                     held = kept if closed else no_room(plan.view, ask)
                     plan.wait(ask, plan.limited(ask) or held)
-    line.unreported.clear()
+    queue.unreported.clear()
 
 
-def tell_headroom(plan: Plan, pools: Pools) -> None:
+def report_headroom(plan: Plan, pools: Pools) -> None:
     """Tell the AMs whose headroom has changed: the least of what is free, and of what quota, maxima
     and user limit leave.
 
@@ -215,6 +215,6 @@ def tell_headroom(plan: Plan, pools: Pools) -> None:
         job = pools.memory.jobs[app.number]
         kind = LARGE if job.kind == LARGE else SMALL
         amounts = found[kind][EVERYBODY if leaf.user_limit is None else app.user]
-        if amounts != job.told:
-            job.told = amounts
+        if amounts != job.reported_headroom:
+            job.reported_headroom = amounts
             plan.headroom(app, Resource(amounts))

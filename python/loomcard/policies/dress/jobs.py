@@ -42,8 +42,8 @@ class Job:
     """It has had a task."""
     aged: bool = False
     """It waited ``age_ms`` for its first task."""
-    told: tuple[int, ...] = ()
-    """The headroom that its AM was told last."""
+    reported_headroom: tuple[int, ...] = ()
+    """The headroom last reported to its AM."""
     tracker: Tracker = field(default_factory=Tracker)
 
     @property
@@ -135,7 +135,7 @@ class Jobs:
             fresh = {container.number for container in started}
             for container in app.containers:
                 if container.number not in fresh:
-                    _carry(job, container)
+                    _adopt(job, container)
         return job
 
     # What happened
@@ -161,7 +161,7 @@ class Jobs:
             elif isinstance(change, ContainerAdded):
                 if (job := self._job_of(change.container, None)) is not None:
                     self.asked[change.container.application] = None
-                    _carry(job, change.container)
+                    _adopt(job, change.container)
             elif isinstance(change, ApplicationRemoved):
                 self._forget(change.application)
         self._changes = ()
@@ -253,7 +253,7 @@ class Jobs:
         return (found[SMALL], found[LARGE]), (counts[SMALL], counts[LARGE])
 
 
-def _carry(job: Job, container: Container) -> None:
+def _adopt(job: Job, container: Container) -> None:
     """A task runs that nobody saw start."""
     running = container.started_ms is not None and container.number not in job.tracker.owner
     if running and not container.is_am:

@@ -86,7 +86,7 @@ def split(
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class DeltaInputs:
     """What Algorithm 3 looks at: amounts of each resource type, for SMALL and for LARGE."""
 
     total: Vector
@@ -111,19 +111,19 @@ class Rule:
     """False: LARGE's leftovers are not moved, for a large job has waited too long for its first."""
 
 
-def adjust(delta: float, outlook: Outlook, rule: Rule) -> tuple[float, str]:
+def adjust(delta: float, inputs: DeltaInputs, rule: Rule) -> tuple[float, str]:
     """Algorithm 3: SMALL's share of the cluster from now on, and which of BRANCHES led to it.
 
     Over several types "a >= p" is meant of each, the surplus is min_r (A_r + F_r - P_r) / Tot_r, a
     demand fits where it does in every type, and what is moved counts by its dominant share
     (docs/papers/dress.md 2.8). With one type this is the paper's count of containers.
     """
-    total = outlook.total
+    total = inputs.total
     small, large = (
         sorted((r for r in asks if any(r)), key=lambda r: dominant(r, total))
-        for asks in outlook.asks
+        for asks in inputs.asks
     )
-    a1, a2 = (plus(a, f) for a, f in zip(outlook.free, outlook.releases, strict=True))
+    a1, a2 = (plus(a, f) for a, f in zip(inputs.free, inputs.releases, strict=True))
     p1, p2 = (add_up(asks, len(total)) for asks in (small, large))
     if not small and not large:
         wanted, branch = delta, "idle"  # the reserve stays (docs/papers/dress.md 3-25)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard import ClusterView, Plan
-from loomcard.policies.dress.grant import Grant, tell_headroom
+from loomcard.policies.dress.grant import Grant, report_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import LARGE, SMALL, Rule, adjust
@@ -65,7 +65,7 @@ class Dress(Options):
         plan.go_on = grant.run
         grant.run()
         if due:
-            tell_headroom(plan, pools)
+            report_headroom(plan, pools)
             plan.report(view.queue, state_of(m, pools))
         if m.tick_ms is not None and not m.settled:
             plan.wake_at(early_ms if newcomer and not due else m.tick_ms + self.tick_ms)
@@ -83,7 +83,7 @@ class Dress(Options):
         m.figures.ticked(counts)
         pools.want()
         rule = Rule(self.dmin, self.dmax or 1.0, self.pack, not hungry)
-        delta, branch = adjust(m.delta, pools.outlook(releases), rule)
+        delta, branch = adjust(m.delta, pools.delta_inputs(releases), rule)
         m.figures.count(branch)
         ages = self.age_ms > 0 and any(pools.pending.values())
         m.settled = m.settled and delta == m.delta and not ages
@@ -94,7 +94,7 @@ class Dress(Options):
 def has_newcomer(pools: Pools) -> bool:
     """A small job has asked for its first tasks since the last tick, and waits for some."""
     jobs, last_ms = pools.memory.jobs, pools.memory.tick_ms or 0
-    waiting = (jobs[app.number].asked_ms for app in pools.lines[SMALL].entries)
+    waiting = (jobs[app.number].asked_ms for app in pools.queues[SMALL].entries)
     return any(asked_ms is not None and asked_ms > last_ms for asked_ms in waiting)
 
 
@@ -109,6 +109,6 @@ def age(pools: Pools, now_ms: int, age_ms: int) -> bool:
         if app is not None and old and app.pending_count > 0 and not tasks_held(app):
             if not job.aged:
                 job.aged = True
-                pools.lines[pools.line_of[app]].stale[app] = None
+                pools.queues[pools.category_of[app]].stale[app] = None
             large = large or job.kind == LARGE
     return large

@@ -20,14 +20,14 @@ from loomcard import (
     subtract_all,
 )
 from loomcard.policies.dress.beside import PossibleShapes, fits_beside_ams
-from loomcard.policies.dress.grant import Line
+from loomcard.policies.dress.grant import CategoryQueue
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
 from loomcard.policies.dress.paper import (
     CATEGORIES,
     LARGE,
     SMALL,
-    Outlook,
+    DeltaInputs,
     Vector,
     classify,
     dominant,
@@ -38,7 +38,7 @@ from loomcard.policies.dress.paper import (
     within,
 )
 
-LINES = (UNKNOWN, SMALL, LARGE)
+QUEUES = (UNKNOWN, SMALL, LARGE)
 """Jobs that ask for their AM, and small and large ones that ask for tasks."""
 
 AMS_AT_MOST = 0.5
@@ -66,12 +66,12 @@ class Pools:
         """The same in containers."""
         self.lifted = False
         """In this call: no large job could use what is free, and small ones pass their quota."""
-        self.lines = {kind: Line(view.queue, kind, self) for kind in LINES}
-        self.line_of: dict[Member, str] = {}
+        self.queues = {kind: CategoryQueue(view.queue, kind, self) for kind in QUEUES}
+        self.category_of: dict[Member, str] = {}
         self.charged: dict[Application, tuple[list[int], Resource]] = {}
         """What each application counts for in LARGE: all that it holds, and its AM."""
         self._waiting: dict[Application, Resource] = {}  # AMs in ``waiting_ams``
-        self._in_vain: dict[Application, None] = {}  # whose AMs would be, if AMs left them room
+        self._blocked_ams: dict[Application, None] = {}  # whose AMs would be, if AMs left them room
         self._quotas: dict[str, list[float]] = {}
         self._view = view
         self.options = options
@@ -124,23 +124,23 @@ class Pools:
                     self._see(app)
             self.stale.clear()
         again = [app for app, at in self.new_ams.items() if at <= self._view.now_ms]
-        if self._in_vain or not self.runs_task():
-            again += [*self._in_vain, *self._waiting]
+        if self._blocked_ams or not self.runs_task():
+            again += [*self._blocked_ams, *self._waiting]
         for app in again:
             self._see(app)
         self.arrange()
 
     def arrange(self) -> None:
-        """Put who has another place in a line there."""
+        """Move applications whose place in their queue has changed."""
         version = self._view.capacity_version
-        for line in self.lines.values():
-            if line.stale or line.capacity_version != version:
-                line.refresh(version, line.key)
+        for queue in self.queues.values():
+            if queue.stale or queue.capacity_version != version:
+                queue.refresh(version, queue.key)
 
     def _see(self, app: Application) -> None:
-        """Read anew what an application holds and asks for, and in which line it stands."""
-        self._in_vain.pop(app, None)
-        before = self.line_of.pop(app, None)
+        """Read anew what an application holds and asks for, and which category it is in."""
+        self._blocked_ams.pop(app, None)
+        before = self.category_of.pop(app, None)
         if self.applications.get(app.number) is not app:
             self._charge(app, None, None)
             self._wait(app, None)
@@ -151,21 +151,21 @@ class Pools:
                 self._demand(app, job, am)
             alone = am is not None and len(app.containers) == 1
             job.served = job.served or (bool(app.containers) and not alone)
-            self.line_of[app] = now = UNKNOWN if starts(app) else job.kind
+            self.category_of[app] = now = UNKNOWN if starts(app) else job.kind
             self._charge(app, job, am)
             self._wait(app, am if am and alone and self._waits(app, job, am) else None)
             if now == before and not asked and not self._moves(app, now):
                 return
-            self.lines[now].stale[app] = None
+            self.queues[now].stale[app] = None
         if before is not None:
-            self.lines[before].stale[app] = None
+            self.queues[before].stale[app] = None
 
-    def _moves(self, app: Application, line: str) -> bool:
-        """Whether its place in its line is another now, though it asked for nothing new."""
-        entry = self.lines[line].entries.get(app)
+    def _moves(self, app: Application, category: str) -> bool:
+        """Whether its place in its queue is another now, though it asked for nothing new."""
+        entry = self.queues[category].entries.get(app)
         if entry is None or app.pending_count <= 0:
             return entry is not None or app.pending_count > 0
-        return bool(entry[1] != self.lines[line].key(app))
+        return bool(entry[1] != self.queues[category].key(app))
 
     def _demand(self, app: Application, job: Job, am: Container | None) -> None:
         """A job's demand is what its tasks hold and ask for; grants and ends do not raise it."""
@@ -219,8 +219,8 @@ class Pools:
                 return False
             nodes = self._view.nodes
             if not self.runs_task() and not any(fits_beside_ams(a, nodes) for a in app.asks):
-                self._in_vain[app] = None
-            return app not in self._in_vain
+                self._blocked_ams[app] = None
+            return app not in self._blocked_ams
         self.new_ams[app] = until_ms
         return True
 
@@ -234,7 +234,7 @@ class Pools:
             sums = [self.large, self.charged[app][0], self.memory.large_at_tick]
             add_all(sums if self.memory.large_at_tick else sums[:2], container.size)
         if not container.is_am:
-            for other in list(self._in_vain):  # now it may be a task that it waits for
+            for other in list(self._blocked_ams):  # now it may be a task that it waits for
                 self._see(other)
         self.stale.pop(app, None)
 
@@ -248,12 +248,12 @@ class Pools:
         demanding = [app for app in self.applications.values() if app.pending_count > 0]
         for app in sorted(demanding, key=lambda app: (app.submitted_ms, app.number)):
             amounts, count = self._outstanding(app)
-            is_am = self.line_of[app] == UNKNOWN
+            is_am = self.category_of[app] == UNKNOWN
             if not count or (is_am and not self.may_start(amounts, starting)):
                 continue
             if is_am:
                 starting = plus(starting, amounts)
-            kind = LARGE if self.line_of[app] == LARGE else SMALL
+            kind = LARGE if self.category_of[app] == LARGE else SMALL
             self.pending[kind].append(amounts)
             self.pending_count[kind] += count
 
@@ -297,13 +297,13 @@ class Pools:
 
     # The border
 
-    def outlook(self, releases: tuple[Vector, Vector]) -> Outlook:
+    def delta_inputs(self, releases: tuple[Vector, Vector]) -> DeltaInputs:
         """What Algorithm 3 looks at, behind the border that was in force until now."""
         delta, small = self.memory.delta, self.held(SMALL)
         free = [max(0.0, a - b) for a, b in zip(self.total, self._queue.used, strict=True)]
         quota = [delta * whole for whole in self.total]
         parts = split(free, delta, quota, small, self.options.reading)
-        return Outlook(self.total, parts, releases, (self.pending[SMALL], self.pending[LARGE]))
+        return DeltaInputs(self.total, parts, releases, (self.pending[SMALL], self.pending[LARGE]))
 
     def divide(self) -> None:
         """Put the border where delta says."""
@@ -327,31 +327,31 @@ class Pools:
         """The queue holds more than AMs."""
         return self.has_task(SMALL) or self.has_task(LARGE)
 
-    def may(self, line: str, size: Sequence[int]) -> bool:
-        """Whether a line's members may have a container of ``size``: the category has its first
+    def may(self, category: str, size: Sequence[int]) -> bool:
+        """Whether a category's members may have a container of ``size``: the category has its first
         task by it, or is then above its quota by at most half of the container. An AM passes the
         quota while nobody has a task.
 
         While small jobs wait, what large ones released since the last tick counts as held by them
         still: Algorithm 3 has not seen it yet.
         """
-        if line == UNKNOWN and not self.may_start(size):
+        if category == UNKNOWN and not self.may_start(size):
             return False
-        if line == LARGE:
+        if category == LARGE:
             waits = self._small_waits()
             held = (
                 self.memory.large_at_tick if waits and self.options.defer_releases else self.large
             )
             if within(size, held, self._quotas[LARGE]) or not self.has_task(LARGE):
                 return True
-            return not waits and self._beside_reserve(size)
+            return not waits and self._leaves_reserve(size)
         if self.lifted or within(size, self.held(SMALL), self._quotas[SMALL]):
             return True
-        if line == UNKNOWN:
+        if category == UNKNOWN:
             return not any(self.held(SMALL)) or not self.runs_task()
         return not self.has_task(SMALL)
 
-    def _beside_reserve(self, size: Sequence[int]) -> bool:
+    def _leaves_reserve(self, size: Sequence[int]) -> bool:
         """Others leave so much that SMALL's quota stays free beside a container of ``size``."""
         rows = zip(size, self._view.free, self._quotas[SMALL], self.held(SMALL), strict=True)
         return all(not a or free - a >= max(0.0, q - has) for a, free, q, has in rows)
@@ -370,12 +370,12 @@ class Pools:
                 return False
         if dominant(plus(ams, starting), total) <= AMS_AT_MOST * SLACK:
             return True
-        lines = self.lines
-        return one and not (any(ams) or lines[SMALL].entries or lines[LARGE].entries)
+        queues = self.queues
+        return one and not (any(ams) or queues[SMALL].entries or queues[LARGE].entries)
 
     def _small_waits(self) -> bool:
         """A small job waits for tasks, or a job for its AM that may start."""
-        return bool(self.lines[SMALL].entries) or self.lines[UNKNOWN].first_open() is not None
+        return bool(self.queues[SMALL].entries) or self.queues[UNKNOWN].first_open() is not None
 
     def large_has_less(self) -> bool:
         """LARGE holds less of its quota than SMALL does of its, each of the resource that it holds

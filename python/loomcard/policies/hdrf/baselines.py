@@ -12,8 +12,8 @@ from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.paper import (
     Node,
 )
-from loomcard.policies.hdrf.placement import Server
-from loomcard.policies.hdrf.policy import Descent, Leafs
+from loomcard.policies.hdrf.placement import TaskPlacer
+from loomcard.policies.hdrf.policy import HierarchicalPolicy, Leafs
 from loomcard.policies.hdrf.rounds import (
     ShareTree,
     alloc,
@@ -22,7 +22,7 @@ from loomcard.policies.hdrf.rules import RULES
 
 
 @dataclass(frozen=True)
-class _Baseline(Descent):
+class _Baseline(HierarchicalPolicy):
     """A rule of these, worked out anew for each task."""
 
     rule: ClassVar[str]
@@ -46,19 +46,19 @@ class PerLevelDRF(_Baseline):
     rule = "per_level_drf"
     stop_at_blocked: bool = False
 
-    def fill(self, server: Server, partition: Partition) -> None:
+    def fill(self, placer: TaskPlacer, partition: Partition) -> None:
         """One task after the other for the leaves of one partition, until none is left."""
         if not self.stop_at_blocked:
-            super().fill(server, partition)
+            super().fill(placer, partition)
             return
         root = partition.tree.root
-        while not server.plan.spent:
+        while not placer.plan.spent:
             fitting = partition.look()
             everybody = partition.shares(frozenset(partition.tree.wanted))
             leaf = alloc(root, everybody.first)
-            if leaf is None or not server.serve(partition, leaf, fitting):
+            if leaf is None or not placer.serve(partition, leaf, fitting):
                 break
-            server.forest.update()
+            placer.trees.update()
 
 
 @dataclass(frozen=True)

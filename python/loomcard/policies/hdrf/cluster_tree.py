@@ -19,7 +19,7 @@ from loomcard import (
     room_for,
 )
 from loomcard.policies.hdrf import paper
-from loomcard.policies.hdrf.fit import Gate, Servers
+from loomcard.policies.hdrf.fit import LeafLimits, Servers
 from loomcard.policies.hdrf.rounds import Shares, ShareTree
 
 
@@ -106,7 +106,7 @@ class Partition:
         return self.branches.get(queue) or self.leaves.get(queue)
 
 
-class Forest:
+class PartitionTrees:
     """All partitions of a scope, brought up to date with what changed in the view.
 
     ``by_queue``: leaf queues are the leaves, not their applications.
@@ -129,7 +129,7 @@ class Forest:
         self._owner: dict[Queue, Queue | None] = {}  # of a leaf queue: the queue that is the leaf
         self._inside: dict[Queue, dict[Application, dict[Shape, None]]] = {}  # of a queue as a leaf
         self._held_by: dict[Application, Queue] = {}  # in which of them an application is
-        self._gates: dict[Queue, Gate] = {}
+        self._leaf_limits: dict[Queue, LeafLimits] = {}
         self._governed: list[Queue] = []
         self.queues: list[Queue] = []  # those that are nodes of the trees
         self._moved: dict[Queue, None] = {}  # with a maximum, and something in them changed
@@ -155,7 +155,7 @@ class Forest:
             self._owner[queue] = owner
             self.view.watch(queue, self.changed)
             if queue.user_limit is not None or queue.am_limit is not None:
-                self._gates[queue] = Gate(queue)
+                self._leaf_limits[queue] = LeafLimits(queue)
         for child in queue.children:
             self._watch(child, owner)
 
@@ -204,11 +204,11 @@ class Forest:
             if isinstance(member, Queue):
                 again[member] = None
             elif only is None or not self._holds_otherwise(only, member):
-                if member.queue in self._gates:
+                if member.queue in self._leaf_limits:
                     gated[member.queue] = None
                 self._application(member, again)
         for queue in gated:
-            for app in self._gates[queue].moved():
+            for app in self._leaf_limits[queue].moved():
                 self._application(app, again)
         for queue in again:
             self._queue(queue)
@@ -239,8 +239,8 @@ class Forest:
         self._moved.update((q, None) for q in self._governed if q.maximum is not None)
         for inside in self._inside.values():
             inside.clear()
-        for gate in self._gates.values():
-            gate.verdicts.clear()
+        for limits in self._leaf_limits.values():
+            limits.verdicts.clear()
 
     def _holds_otherwise(self, partition: Partition, app: Application) -> bool:
         """Of an application that wants what it wanted before, in a queue without limits, nothing
@@ -252,9 +252,9 @@ class Forest:
         ask, (size, label) = asks[0], leaf.wanted[0]
         if ask.size != size or ask.label != label or leaf.path()[1].member is not queue:
             return False
-        if queue in self._gates or queue.capped or app.number not in queue.applications:
+        if queue in self._leaf_limits or queue.capped or app.number not in queue.applications:
             return False
-        if ask.told is None:
+        if ask.reported_reason is None:
             self.unreported[app] = None
         partition.tree.hold(leaf, partition.fractions(app.used))
         return True
@@ -278,9 +278,9 @@ class Forest:
             again[old] = None
         if not here or queue not in self._owner:
             return
-        gate = self._gates.get(queue)
+        limits = self._leaf_limits.get(queue)
         asks = [ask for ask in app.asks if ask.count > 0]
-        may = asks if gate is None else [a for a in asks if gate.allows(a)]
+        may = asks if limits is None else [a for a in asks if limits.allows(a)]
         if owner is None or not self.decides_itself(owner) or len(may) < len(asks):
             self.unreported[app] = None  # else its own policy is asked, and tells
         shapes: dict[Shape, None] = {(ask.size, ask.label): None for ask in may}

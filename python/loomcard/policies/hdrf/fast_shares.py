@@ -35,9 +35,9 @@ class FastShares(ShareTree):
 
     def __init__(self, root: Node, width: int) -> None:
         super().__init__(root, width, hdrf)
-        self.sums: dict[Node, Sums] = {}  # how the leaves of inner nodes enter them
-        self._places: dict[Node, Place] = {}  # by leaf
-        self._copies: dict[frozenset[Want], Copy] = {}
+        self.sums: dict[Node, LeafSums] = {}  # how the leaves of inner nodes enter them
+        self._entries: dict[Node, LeafEntry] = {}  # by leaf
+        self._fitting_shares: dict[frozenset[Want], FittingShares] = {}
         self._bit: dict[Want, int] = {}
 
     def bits(self, wants: Iterable[Want]) -> int:
@@ -57,50 +57,54 @@ class FastShares(ShareTree):
             assert node.parent is not None
             branch = node.parent
             if branch not in self.sums:
-                self.sums[branch] = Sums(self.width)
+                self.sums[branch] = LeafSums(self.width)
             sums = self.sums[branch]
             sums.counted.clear()
-            if node in self._places:
-                d, vector, entry, line = self._places.pop(node)
+            if node in self._entries:
+                d, vector, entry, group = self._entries.pop(node)
                 sums.change(d, vector, -1)
                 if entry is not None:
-                    del line[bisect_left(line, entry)]
+                    del group[bisect_left(group, entry)]
             if node in branch.children:
                 self._enter(sums, node)
-        for copy in self._copies.values():
+        for copy in self._fitting_shares.values():
             copy.stale[branch] = None
 
-    def _enter(self, sums: Sums, leaf: Node) -> None:
+    def _enter(self, sums: LeafSums, leaf: Node) -> None:
         vector = [int(x * POINT) for x in leaf.used]
         wants, weight = leaf.wanted, leaf.weight
         d = max(leaf.used, default=0.0) / weight if wants else None
         sums.change(d, vector, 1)
         if d is None or leaf.aside:
-            self._places[leaf] = d, vector, None, []
+            self._entries[leaf] = d, vector, None, []
             return
-        line = sums.lines.get((wants, weight))
-        if line is None:
-            sums.lines = {key: each for key, each in sums.lines.items() if each.leaves}
-            line = Line(self.bits(wants), self.ahead(wants) / weight, self.ahead(wants), [])
-            sums.lines[wants, weight] = line
+        group = sums.groups.get((wants, weight))
+        if group is None:
+            sums.groups = {key: each for key, each in sums.groups.items() if each.leaves}
+            group = SimilarLeaves(
+                self.bits(wants), self.ahead(wants) / weight, self.ahead(wants), []
+            )
+            sums.groups[wants, weight] = group
         entry = (d, leaf.order, leaf)
-        insort(line.leaves, entry)
-        self._places[leaf] = d, vector, entry, line.leaves
+        insort(group.leaves, entry)
+        self._entries[leaf] = d, vector, entry, group.leaves
 
-    def at(self, fitting: frozenset[Want], _: Any = None) -> Copy:
+    def at(self, fitting: frozenset[Want], _: Any = None) -> FittingShares:
         """The shares while of all that is wanted only this fits on a server."""
-        found = self._copies.pop(fitting, None)
+        found = self._fitting_shares.pop(fitting, None)
         if found is None:
-            for old in list(islice(self._copies, max(0, len(self._copies) + 1 - COPIES))):
-                del self._copies[old]
-            found = Copy(self, fitting)
+            for old in list(
+                islice(self._fitting_shares, max(0, len(self._fitting_shares) + 1 - COPIES))
+            ):
+                del self._fitting_shares[old]
+            found = FittingShares(self, fitting)
         elif found.stale:
             found.catch_up()
-        self._copies[fitting] = found
+        self._fitting_shares[fitting] = found
         return found
 
 
-class Copy:
+class FittingShares:
     """The shares of all inner nodes while certain wants fit."""
 
     def __init__(self, tree: FastShares, fitting: frozenset[Want]) -> None:
@@ -110,11 +114,11 @@ class Copy:
         self._bits = tree.bits(fitting)
         tasks = [tree.tasks[want] for want in fitting]
         self._over = [r for r in range(tree.width) if any(task[r] for task in tasks)]
-        self._sums: dict[Node, Capped] = {}  # how inner children enter
+        self._sums: dict[Node, CappedSum] = {}  # how inner children enter
         self._ranks: dict[Node, Rank] = {}  # of those in A
-        self._lines: dict[Node, list[Rank]] = {}  # the same by parent, in order
+        self._ordered: dict[Node, list[Rank]] = {}  # the same by parent, in order
         self._next: dict[Node, dict[Node, float]] = {}  # (s + t)/w of the same
-        self._standing: dict[Node, Attributed] = {}
+        self._attributed: dict[Node, Attributed] = {}
         self._first: dict[Node, Node | None] = {}
         self._build(tree.root)
 
@@ -123,26 +127,26 @@ class Copy:
             if not child.leaf:
                 self._build(child)
                 self._enter(branch, child)
-        self._standing[branch] = self._stand(branch)
+        self._attributed[branch] = self._stand(branch)
 
     def _enter(self, parent: Node, child: Node) -> None:
-        new = self._standing[child]
+        new = self._attributed[child]
         if parent not in self._sums:
-            self._sums[parent] = Capped(self.tree.width)
-            self._lines[parent], self._next[parent] = [], {}
+            self._sums[parent] = CappedSum(self.tree.width)
+            self._ordered[parent], self._next[parent] = [], {}
         if parent.parent is not None:  # the root's share is compared with nobody's
             self._sums[parent].change(*_counted(child, new), 1)
         if new.active:
             self._ranks[child] = rank = self._rank(child, new)
-            insort(self._lines[parent], rank)
+            insort(self._ordered[parent], rank)
             self._next[parent][child] = (new.share + new.ahead) / child.weight
 
     def _leave(self, parent: Node, child: Node, old: Attributed) -> None:
         if parent.parent is not None:
             self._sums[parent].change(*_counted(child, old), -1)
         if old.active:
-            line = self._lines[parent]
-            del line[bisect_left(line, self._ranks.pop(child))]
+            group = self._ordered[parent]
+            del group[bisect_left(group, self._ranks.pop(child))]
             del self._next[parent][child]
 
     def catch_up(self) -> None:
@@ -154,8 +158,8 @@ class Copy:
         depth = max(depths.values())
         while depth:
             for branch in [each for each, deep in depths.items() if deep == depth]:
-                old, new = self._standing[branch], self._stand(branch)
-                self._standing[branch] = new
+                old, new = self._attributed[branch], self._stand(branch)
+                self._attributed[branch] = new
                 parent = branch.parent
                 if parent is not None and new != old:
                     self._leave(parent, branch, old)
@@ -168,7 +172,7 @@ class Copy:
         best: Rank | None = None
         least, ahead, bound, fitting = NO_CAP, 0.0, NO_CAP, self._bits
         sums = self.tree.sums.get(branch)
-        for bits, step, t, leaves in () if sums is None else sums.lines.values():
+        for bits, step, t, leaves in () if sums is None else sums.groups.values():
             if bits & fitting and leaves:
                 d, order, leaf = leaves[0]
                 if d + step < least:
@@ -183,9 +187,9 @@ class Copy:
         """How a branch counts; notes which of its children goes first."""
         self._first[branch] = None
         if branch.closed:
-            return _whole(tuple([x / POINT for x in self._plain(branch)]))
+            return _with_share(tuple([x / POINT for x in self._plain(branch)]))
         best, ahead, least = self._foremost(branch)  # t and M
-        inner = self._lines.get(branch)
+        inner = self._ordered.get(branch)
         if inner and (best is None or inner[0] < best):
             best = inner[0]
             ahead = self.of(best[3]).ahead
@@ -195,7 +199,7 @@ class Copy:
             return Attributed((), 0.0, active, demanding, ahead)
         if inner:
             least = min(least, *self._next[branch].values())
-        return _whole(self._vector(branch, least), active, demanding, ahead)
+        return _with_share(self._vector(branch, least), active, demanding, ahead)
 
     def _plain(self, branch: Node) -> list[int]:
         """What is held below it, whatever it counts with."""
@@ -221,7 +225,7 @@ class Copy:
             found = leaves.counted[least] = self._summed([leaves], least)
         return found
 
-    def _summed(self, every: Sequence[Capped], least: float) -> tuple[float, ...]:
+    def _summed(self, every: Sequence[CappedSum], least: float) -> tuple[float, ...]:
         rest, above = [0] * self.tree.width, [0] * self.tree.width
         for sums in every:
             sums.settle(least)
@@ -240,7 +244,7 @@ class Copy:
         total = [int(x * POINT) for x in self._vector(root, least)]
         for child in root.children:
             if not child.leaf:
-                found, scale = self._standing[child], 1.0
+                found, scale = self._attributed[child], 1.0
                 if found.demanding and found.share > least * child.weight:
                     scale = least * child.weight / found.share
                 add_all([total], [int(scale * x * POINT) for x in found.vector])
@@ -251,11 +255,11 @@ class Copy:
         if node.leaf:
             able = not node.aside and any(want in self._fitting for want in node.wanted)
             ahead = self.tree.ahead(node.wanted) if able else 0.0
-            return _whole(tuple(node.used), able, bool(node.wanted), ahead)
-        found = self._standing[node]
+            return _with_share(tuple(node.used), able, bool(node.wanted), ahead)
+        found = self._attributed[node]
         if node.parent is not None or node.closed:
             return found
-        return _whole(self._root(), found.active, found.demanding, found.ahead)
+        return _with_share(self._root(), found.active, found.demanding, found.ahead)
 
     def share(self, node: Node) -> float:
         """The attributed share."""
@@ -268,30 +272,30 @@ class Copy:
         able = [self._rank(c, found) for c in among if (found := self.of(c)).active]
         return min(able)[3] if able else None
 
-    def _rank(self, child: Node, standing: Attributed) -> Rank:
-        then = standing.share
+    def _rank(self, child: Node, attributed: Attributed) -> Rank:
+        then = attributed.share
         if not child.leaf:
-            then = max([standing.vector[r] for r in self._over], default=0.0)
-        return (*even_rank(child.weight, standing.share, then), child.order, child)
+            then = max([attributed.vector[r] for r in self._over], default=0.0)
+        return (*even_rank(child.weight, attributed.share, then), child.order, child)
 
 
-def _whole(
+def _with_share(
     vector: tuple[float, ...], active: bool = False, demanding: bool = False, ahead: float = 0.0
 ) -> Attributed:
     """A vector with its share, over all resources."""
     return Attributed(vector, max(vector, default=0.0), active, demanding, ahead)
 
 
-def _counted(child: Node, standing: Attributed) -> tuple[float | None, list[int]]:
+def _counted(child: Node, attributed: Attributed) -> tuple[float | None, list[int]]:
     """How an inner child enters: its d, if it wants more, and its vector."""
-    d = standing.share / child.weight if standing.demanding else None
-    return d, [int(x * POINT) for x in standing.vector]
+    d = attributed.share / child.weight if attributed.demanding else None
+    return d, [int(x * POINT) for x in attributed.vector]
 
 
 NO_CAP = float("inf")
 
 
-class Capped:
+class CappedSum:
     """The sum over children of U * min(1, M/d), where d = s/w, for an M that moves; and of U of
     those that want nothing more, whose d is None.
 
@@ -353,10 +357,10 @@ class Capped:
 
 
 Entry = tuple[float, tuple[Any, ...], Node]
-"""A leaf in its line: s/w, and what breaks ties, which no other has."""
+"""A leaf in its group: s/w, and what breaks ties, which no other has."""
 
 
-class Line(NamedTuple):
+class SimilarLeaves(NamedTuple):
     """Leaves of one parent that want the same and weigh the same, the least share first."""
 
     bits: int
@@ -366,19 +370,19 @@ class Line(NamedTuple):
     ahead: float
     """t, the share of one task of the largest that they want."""
     leaves: list[Entry]
-    """In order, but for those that were tried in vain."""
+    """In order, but for those that nothing could be placed for."""
 
 
-Place = tuple[float | None, list[int], Entry | None, list[Entry]]
-"""How a leaf entered: its d, its vector, its entry, and the leaves of its line."""
+LeafEntry = tuple[float | None, list[int], Entry | None, list[Entry]]
+"""How a leaf entered: its d, its vector, its entry, and the leaves of its group."""
 
 
-class Sums(Capped):
+class LeafSums(CappedSum):
     """How the leaves of one inner node enter it."""
 
-    __slots__ = ("counted", "lines")
+    __slots__ = ("counted", "groups")
 
     def __init__(self, width: int) -> None:
         super().__init__(width)
         self.counted: dict[float, tuple[float, ...]] = {}  # the whole by M, until a leaf changes
-        self.lines: dict[tuple[Any, float], Line] = {}
+        self.groups: dict[tuple[Any, float], SimilarLeaves] = {}

@@ -32,7 +32,7 @@ class Kind:
     def __init__(self, width: int) -> None:
         self.nodes: dict[int, Node] = {}
         self.largest = [0] * width  # q; with headroom
-        self.rooms: dict[Resource, FitIndex[Node]] = {}  # by what must be free; with headroom
+        self.fit_indexes: dict[Resource, FitIndex[Node]] = {}  # by what must be free; with headroom
 
     def needs(self, size: Resource) -> Resource:
         """What must be free for a task: the largest of what it needs."""
@@ -67,7 +67,7 @@ class Servers:
                 self.want(label, sizes)
         for node in self._changed:
             if self._view.node(node.number) is node:
-                for room in self._kinds[node.label, node.capacity].rooms.values():
+                for room in self._kinds[node.label, node.capacity].fit_indexes.values():
                     room.touch(node)
         self._changed.clear()
 
@@ -83,8 +83,8 @@ class Servers:
             if self.headroom and of == label:
                 able = [size for size in sizes if fits(size, capacity)]
                 kind.largest = largest_demand(able, len(capacity))
-                if len(kind.rooms) > 2 * len(sizes):
-                    kind.rooms.clear()
+                if len(kind.fit_indexes) > 2 * len(sizes):
+                    kind.fit_indexes.clear()
 
     def unsaturated(self, label: str) -> tuple[bool, ...]:
         """Y of a partition."""
@@ -105,9 +105,9 @@ class Servers:
         for (of, capacity), kind in self._kinds.items():
             if of == label and fits(size, capacity):
                 need = kind.needs(size)
-                room = kind.rooms.get(need)
+                room = kind.fit_indexes.get(need)
                 if room is None:
-                    room = kind.rooms[need] = FitIndex((need, label), kind.nodes)
+                    room = kind.fit_indexes[need] = FitIndex((need, label), kind.nodes)
                 node = room.first()
                 if node is not None and (found is None or node.number < found.number):
                     found = node
@@ -125,7 +125,7 @@ class Servers:
         return next((n for n in nodes if fits(self.needs(ask.size, n), n.room)), None)
 
 
-class Gate:
+class LeafLimits:
     """A leaf queue's user limit and AM share: who may have nothing more does not demand."""
 
     def __init__(self, queue: Queue) -> None:

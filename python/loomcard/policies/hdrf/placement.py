@@ -30,7 +30,7 @@ from loomcard import (
     room_for,
 )
 from loomcard.policies.hdrf import paper
-from loomcard.policies.hdrf.cluster_tree import Forest, Partition
+from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.rounds import alloc
 
 HEADROOM = "HEADROOM"
@@ -40,12 +40,12 @@ NEVER = -1
 """No timer."""
 
 
-class Server:
+class TaskPlacer:
     """Serves the leaves of one call."""
 
-    def __init__(self, plan: Plan, forest: Forest) -> None:
+    def __init__(self, plan: Plan, trees: PartitionTrees) -> None:
         self.plan = plan
-        self.forest = forest
+        self.trees = trees
         self.node: Node | None = None  # where the last container went; None: its policy knows
 
     def serve(self, partition: Partition, leaf: paper.Node, fitting: frozenset[Shape]) -> bool:
@@ -56,7 +56,7 @@ class Server:
         member = leaf.member
         if isinstance(member, Application):
             return self._grant(partition, member, fitting)
-        if self.forest.decides_itself(member):
+        if self.trees.decides_itself(member):
             return self._turn(leaf, member)
         return self._first_in_first_out(partition, member, fitting)
 
@@ -65,7 +65,7 @@ class Server:
         queue with a policy of its own decides itself, and where.
         """
         plan, member = self.plan, leaf.member
-        if isinstance(member, Queue) and self.forest.decides_itself(member):
+        if isinstance(member, Queue) and self.trees.decides_itself(member):
             return plan.turn(member).count > 0
         for ask in asks_of(leaf, [shape]):
             free = plan.limited(ask) is None and plan.allows(ask)
@@ -96,7 +96,7 @@ class Server:
             return ""
         if (ask.size, ask.label) not in fitting:
             return self._why_full(ask)
-        node = self.forest.servers.place(plan, ask)
+        node = self.trees.servers.place(plan, ask)
         if node is not None:
             plan.grant(ask, node)
             self.node = node
@@ -119,15 +119,15 @@ class Server:
             if wake_ms is None:  # one that holds back for a reason outside itself is asked again
                 forbidden = all(self.plan.limited(ask) for ask in asks_below(queue))
                 wake_ms = NEVER if taken.stopped == WITHHELD or forbidden else 0
-            self.forest.withheld[queue.path] = [wake_ms, *_stamp(self.forest, queue)]
-            self.forest.changed[queue] = None
+            self.trees.withheld[queue.path] = [wake_ms, *_stamp(self.trees, queue)]
+            self.trees.changed[queue] = None
         return False
 
     def _could_have_had(self, leaf: paper.Node, queue: Queue) -> bool:
         """None of its asks waits for room, for this turn's end, or for a queue above: what it did
         not take is not wanted, or forbidden in the queue itself.
         """
-        room = self.forest.servers
+        room = self.trees.servers
         if all(room.first(*shape) is None for shape in leaf.wanted):
             return False
         for ask in asks_below(queue):
@@ -157,13 +157,13 @@ class Server:
         index.put_back()
         return got
 
-    def tell(self) -> None:
+    def report_waiting(self) -> None:
         """Asks that were not looked at wait for room."""
-        for app in self.forest.unreported:
+        for app in self.trees.unreported:
             for ask in app.asks:
-                if ask.count > 0 and ask.told is None:
+                if ask.count > 0 and ask.reported_reason is None:
                     self.plan.wait(ask, self.plan.limited(ask) or self._why_full(ask))
-        self.forest.unreported.clear()
+        self.trees.unreported.clear()
 
 
 def by_submission(app: Any) -> tuple[int, int]:
@@ -186,32 +186,32 @@ def _full_above(queue: Queue, ask: Ask) -> bool:
     )
 
 
-def release(forest: Forest, now_ms: int) -> None:
+def release(trees: PartitionTrees, now_ms: int) -> None:
     """A queue that held back is asked again when something in it changed, or its timer is due."""
-    changed = set(forest.changed_inside()) if forest.withheld else ()
-    for path, (wake_ms, *then) in list(forest.withheld.items()):
-        queue = forest.view.find_queue(path)
+    changed = set(trees.changed_inside()) if trees.withheld else ()
+    for path, (wake_ms, *then) in list(trees.withheld.items()):
+        queue = trees.view.find_queue(path)
         assert queue is not None
-        if queue in changed or then != _stamp(forest, queue) or 0 <= wake_ms <= now_ms:
-            del forest.withheld[path]
-            forest.changed[queue] = None
+        if queue in changed or then != _stamp(trees, queue) or 0 <= wake_ms <= now_ms:
+            del trees.withheld[path]
+            trees.changed[queue] = None
 
 
-def _stamp(forest: Forest, queue: Queue) -> list[int]:
-    return [forest.view.capacity_version, queue.pending_count, *queue.used]
+def _stamp(trees: PartitionTrees, queue: Queue) -> list[int]:
+    return [trees.view.capacity_version, queue.pending_count, *queue.used]
 
 
 # Room that is held
 
 
-def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
+def hold_for_first(plan: Plan, trees: PartitionTrees, after_ms: int) -> None:
     """In each partition in which nothing is held, hold room for the first in line, if tasks of its
     shape have been passed over for ``after_ms``: others got containers, and none of these. What is
     held moves to a server that has more of the room by now.
     """
     holds = plan.view.holds
     for held, hold in {hold.ask: hold for hold in holds}.items():
-        if for_first(forest, hold):
+        if for_first(trees, hold):
             best = best_server(plan, held)
             if best is not None and covered(best, held) > covered(hold.node, held):
                 if held.application.queue.hold_nodes > 1:
@@ -219,7 +219,7 @@ def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
                 plan.hold(held, best)
     taken = {hold.node.label for hold in holds}
     passed = plan.view.passed_over(after_ms)
-    for label, partition in forest.partitions.items():
+    for label, partition in trees.partitions.items():
         ask = None if label in taken or not passed else _first(plan, partition, passed)
         node = None if ask is None else best_server(plan, ask)
         if ask is not None and node is not None:
@@ -227,9 +227,9 @@ def hold_for_first(plan: Plan, forest: Forest, after_ms: int) -> None:
             plan.wait(ask, f"{HOLDS} {node.id}")
 
 
-def for_first(forest: Forest, hold: Hold) -> bool:
+def for_first(trees: PartitionTrees, hold: Hold) -> bool:
     """Room is held for the first in line, not for what containers were taken for."""
-    return hold.until_ms is None and forest.governs(hold.ask.application.queue)
+    return hold.until_ms is None and trees.governs(hold.ask.application.queue)
 
 
 def _first(plan: Plan, partition: Partition, passed: Collection[Shape]) -> Ask | None:
@@ -310,9 +310,9 @@ class OwedTasks:
     others when those before them are there.
     """
 
-    def __init__(self, plan: Plan, forest: Forest, tasks: list[Owed]) -> None:
+    def __init__(self, plan: Plan, trees: PartitionTrees, tasks: list[Owed]) -> None:
         self._plan = plan
-        self._forest = forest
+        self._trees = trees
         self.tasks = tasks
         self.unused: list[str] = []  # words of leaves that did not use their room
         if tasks:
@@ -322,7 +322,7 @@ class OwedTasks:
         leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
         over = task.until_ms <= self._plan.view.now_ms
         wanted = leaf is not None and task.shape in leaf.wanted
-        if over or (not wanted and task.leaf in self._forest.withheld):
+        if over or (not wanted and task.leaf in self._trees.withheld):
             self.unused.append(task.leaf)
         return wanted and not over and node is not None and node.label == task.label
 
@@ -341,26 +341,26 @@ class OwedTasks:
         """Holds for the first in line make way: what is owed is within a guarantee."""
         for hold in self._plan.view.holds:
             in_the_way = hold.node is node or hold.ask.application is ask.application
-            if in_the_way and hold in hold.ask.holds and for_first(self._forest, hold):
+            if in_the_way and hold in hold.ask.holds and for_first(self._trees, hold):
                 self._plan.release_hold(hold.ask)  # all of its holds
         if ask.hold is None and self._plan.why_no_hold(ask, node) is None:
             self._plan.hold(ask, node, task.until_ms)
 
-    def serve(self, server: Server) -> Iterator[Owed]:
+    def serve(self, placer: TaskPlacer) -> Iterator[Owed]:
         """Each whose room is there goes to its leaf, before all others; those that were used."""
         for task in list(self.tasks):
             leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
-            if leaf is None or node is None or server.plan.spent:
+            if leaf is None or node is None or placer.plan.spent:
                 continue
-            if fits(task.size, node.free) and server.serve_on(leaf, task.shape, node):
+            if fits(task.size, node.free) and placer.serve_on(leaf, task.shape, node):
                 self.tasks.remove(task)
                 yield task
-            elif node.hold is None or for_first(self._forest, node.hold):
+            elif node.hold is None or for_first(self._trees, node.hold):
                 for ask in asks_of(leaf, [task.shape])[:1]:
                     self._hold(task, ask, node)
 
     def _leaf_of(self, task: Owed) -> paper.Node | None:
-        partition, view = self._forest.partitions.get(task.label), self._plan.view
+        partition, view = self._trees.partitions.get(task.label), self._plan.view
         path, _, number = task.leaf.partition("application ")
         member: Application | Queue | None
         member = view.find_application(int(number)) if number else view.find_queue(path)

@@ -1,8 +1,8 @@
 """Hierarchical Dominant Resource Fairness (Bhattacharya et al., SoCC 2013) on a queue tree.
 
 The shares are ``paper.update_shares``, kept up from event to event by ``fast_shares``;
-``cluster_tree`` tells it what the cluster's applications hold and want, ``fit`` what fits where,
-and ``serve`` gives a leaf its container. Queues are told their shares, what they are guaranteed,
+``cluster_tree`` feeds it what the cluster's applications hold and want, ``fit`` what fits where,
+and ``placement`` gives a leaf its container. Queues report their shares, what they are guaranteed,
 and why they are blocked.
 """
 
@@ -14,17 +14,17 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from loomcard import ClusterView, Level, Plan, Queue, Shape, fill_tree, serve_holds, shown
-from loomcard.policies.hdrf.cluster_tree import Forest, Partition
+from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
-from loomcard.policies.hdrf.placement import OwedTasks, Server, hold_for_first, release
+from loomcard.policies.hdrf.placement import OwedTasks, TaskPlacer, hold_for_first, release
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import ShareTree, alloc
 from loomcard.policies.hdrf.rules import hdrf
 
 Leafs = Literal["application", "queue"]
 EACH_MS = 10
-"""A queue's state is told once in so many ms for each queue there is, and once a second at most."""
+"""The pause between reports of a queue's state, in ms for each queue there is; at least 1 s."""
 
 
 @dataclass
@@ -37,10 +37,10 @@ class Memory:
     """It is looked again who is first in line."""
     preemption: Preemption = field(default_factory=Preemption)
     report_ms: int = 0
-    """Queues' states are told again."""
+    """Queues' states are reported again."""
 
 
-class Descent:
+class HierarchicalPolicy:
     """The paper's scheduler over a tree of queues; what differs by policy is how a branch counts
     what is held below it.
     """
@@ -69,37 +69,37 @@ class Descent:
         if view.lending:
             plan = fill_tree(plan, lambda q: Level(q, plan.dominant_share), hold_after_ms=0)
             return plan, memory
-        forest = self._followed(plan, memory)
-        server = Server(plan, forest)
-        owed = OwedTasks(plan, forest, memory.preemption.owed)
-        for task in owed.serve(server):
+        trees = self._updated_trees(plan, memory)
+        placer = TaskPlacer(plan, trees)
+        owed = OwedTasks(plan, trees, memory.preemption.owed)
+        for task in owed.serve(placer):
             memory.preemption.pauses.pop(task.leaf, None)
-            forest.update()
-        if view.holds and serve_holds(plan, forest.governs, review=False):
-            forest.update()
-        for partition in forest.partitions.values():
-            self.fill(server, partition)
+            trees.update()
+        if view.holds and serve_holds(plan, trees.governs, review=False):
+            trees.update()
+        for partition in trees.partitions.values():
+            self.fill(placer, partition)
         if not plan.spent:
-            server.tell()
+            placer.report_waiting()
             if self.hold_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
                 memory.line_ms = view.now_ms + EVERY_MS
-                hold_for_first(plan, forest, self.hold_after_ms)
+                hold_for_first(plan, trees, self.hold_after_ms)
             if self.preempting is not None:
-                look(plan, forest, self.preempting, memory.preemption, owed)
+                look(plan, trees, self.preempting, memory.preemption, owed)
         if plan.report_due:
             if memory.report_ms <= view.now_ms:
-                memory.report_ms = view.now_ms + EACH_MS * report(plan, forest)
+                memory.report_ms = view.now_ms + EACH_MS * report(plan, trees)
             else:
                 plan.wake_at(memory.report_ms)
         return plan, memory
 
-    def fill(self, server: Server, partition: Partition) -> None:
+    def fill(self, placer: TaskPlacer, partition: Partition) -> None:
         """One task after the other for the leaves of one partition, until none is left."""
-        forest, plan, tree = server.forest, server.plan, partition.tree
+        trees, plan, tree = placer.trees, placer.plan, partition.tree
         fitting = partition.look()
 
         def first(branch: Node) -> Node | None:  # who is below what is promised goes before all
-            below = [q for q in forest.promising.get(branch.member, ()) if q.below_guaranteed]
+            below = [q for q in trees.promising.get(branch.member, ()) if q.below_guaranteed]
             sooner = [child for q in below if (child := partition.child(q)) is not None]
             return (shares.first(branch, sooner) if sooner else None) or shares.first(branch)
 
@@ -108,25 +108,27 @@ class Descent:
             leaf = alloc(tree.root, first)
             if leaf is None:
                 break
-            if not server.serve(partition, leaf, fitting):
+            if not placer.serve(partition, leaf, fitting):
                 tree.set_aside(leaf)
-            forest.update()
-            fitting = partition.look(server.node)
+            trees.update()
+            fitting = partition.look(placer.node)
         tree.put_back()
 
-    def _followed(self, plan: Plan, memory: Memory) -> Forest:
+    def _updated_trees(self, plan: Plan, memory: Memory) -> PartitionTrees:
         """The trees, brought up to date."""
         view = plan.view
         by_queue = self.leaf == "queue"
-        forest = view.cache("forest", lambda: Forest(view, self.tree, self.headroom, by_queue))
-        forest.withheld = memory.withheld
-        release(forest, view.now_ms)
-        forest.update()
-        return forest
+        trees = view.cache(
+            "forest", lambda: PartitionTrees(view, self.tree, self.headroom, by_queue)
+        )
+        trees.withheld = memory.withheld
+        release(trees, view.now_ms)
+        trees.update()
+        return trees
 
 
 @dataclass(frozen=True)
-class HierarchicalDominantResourceFairness(Descent):
+class HierarchicalDominantResourceFairness(HierarchicalPolicy):
     """Serve the child of the least share, a queue's scaled to the least among its children.
 
     ``setting``: how children count, ``look_ahead`` (for whole tasks on servers), ``static`` (the
@@ -200,18 +202,18 @@ class HdrfState:
     partitions: tuple[PartitionState, ...] = shown("by partition")
 
 
-def report(plan: Plan, forest: Forest) -> int:
+def report(plan: Plan, trees: PartitionTrees) -> int:
     """Tell the state of every queue that the policy governs, and of those below it that have a
     policy of their own; how many they are.
     """
     by_queue: dict[Queue, list[PartitionState]] = {}
-    for partition in forest.partitions.values():
+    for partition in trees.partitions.values():
         fitting = partition.look()
-        # Where all is taken nobody is compared: shares are told as when some of all were free.
-        told = fitting or frozenset(partition.tree.wanted)
-        shares = partition.shares(told)
+        # Where all is taken nobody is compared: shares are reported as when some of all were free.
+        counted = fitting or frozenset(partition.tree.wanted)
+        shares = partition.shares(counted)
         plain = {
-            child: partition.share(forest.used(child.member, partition.label))
+            child: partition.share(trees.used(child.member, partition.label))
             for child in _queues(partition.tree.root)
         }
         least = partition.guarantees(plan.view.cluster_capacity, plain.__getitem__, _queues_in)
@@ -219,7 +221,7 @@ def report(plan: Plan, forest: Forest) -> int:
             attributed, why = shares.share(child), _why(child, fitting)
             state = PartitionState(partition.label, share, attributed, least[child], why)
             by_queue.setdefault(child.member, []).append(state)
-        for queue in forest.queues:
+        for queue in trees.queues:
             if partition.child(queue) is None:
                 nothing = PartitionState(partition.label, 0.0, 0.0, 0.0, NO_WISH)
                 by_queue.setdefault(queue, []).append(nothing)
@@ -241,7 +243,7 @@ def _queues(child: Node) -> Iterable[Node]:
 
 
 def _queues_in(child: Node) -> Iterable[Node]:
-    """The queues among the children: applications are not told of."""
+    """The queues among the children: applications are not reported."""
     return () if child.member.leaf else child.children
 
 

@@ -33,7 +33,7 @@ from loomcard import (
     why_never,
 )
 from loomcard.policies.hdrf import paper
-from loomcard.policies.hdrf.cluster_tree import Forest, Partition
+from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fit import Limits, has_room
 from loomcard.policies.hdrf.placement import Owed, OwedTasks, asks_of, for_first, word_of
 
@@ -87,14 +87,16 @@ class Rules:
         return self.grace_ms + self.cooldown_ms + EVERY_MS
 
 
-def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption, owed: OwedTasks) -> None:
+def look(
+    plan: Plan, trees: PartitionTrees, rules: Rules, memory: Preemption, owed: OwedTasks
+) -> None:
     """See who is starved, and take what it has waited for long enough."""
     now = plan.view.now_ms
     memory.pause(dict.fromkeys(owed.unused), now, rules.until_ms + rules.after_ms)
     if now >= memory.look_ms:
         memory.look_ms = now + EVERY_MS
-        partitions = forest.partitions.values()
-        lacking = [Taking(plan, forest, p, rules, memory, owed) for p in partitions]
+        partitions = trees.partitions.values()
+        lacking = [PartitionPreemption(plan, trees, p, rules, memory, owed) for p in partitions]
         known = memory.starved
         memory.starved = {w: known.get(w, now) for each in lacking for w in each.starved}
         count = sum(each.take_all() for each in lacking) if now >= memory.rest_ms else 0
@@ -104,15 +106,15 @@ def look(plan: Plan, forest: Forest, rules: Rules, memory: Preemption, owed: Owe
         plan.wake_at(memory.look_ms)
 
 
-class Taking:
+class PartitionPreemption:
     """Who is starved in one partition, and what can be taken for it."""
 
     def __init__(
-        self, plan: Plan, forest: Forest, partition: Partition, rules: Rules, memory: Preemption,
-        owed: OwedTasks,
+        self, plan: Plan, trees: PartitionTrees, partition: Partition, rules: Rules,
+        memory: Preemption, owed: OwedTasks,
     ) -> None:  # fmt: skip
         self._plan = plan
-        self._forest = forest
+        self._trees = trees
         self._partition = partition
         self._rules = rules
         self._memory = memory
@@ -121,7 +123,7 @@ class Taking:
         self._plain: dict[paper.Node, list[int]] = {}  # what is held and not being taken
         self._leaf_of: dict[Application, paper.Node] = {}
         for leaf in partition.leaves.values():
-            self._charge(leaf, forest.used(leaf.member, partition.label), 1)
+            self._charge(leaf, trees.used(leaf.member, partition.label), 1)
         self._before = {node: self._share(node) for node in self._plain}
         self._guarantee = partition.guarantees(plan.view.cluster_capacity, self._share)
         for leaf in partition.leaves.values():
@@ -129,7 +131,7 @@ class Taking:
         everything = frozenset(partition.tree.wanted)
         self._shares = partition.shares(everything)
         self._left = rules.budget
-        self._taken = Counter[Ask]()  # in this call, tasks for an ask and those alike
+        self._served = Counter[Ask]()  # in this call, tasks for an ask and those alike
         by_need = sorted(partition.leaves.values(), key=self._need)
         self.starved = {word_of(leaf): leaf for leaf in by_need if any(self._claims(leaf))}
 
@@ -173,7 +175,7 @@ class Taking:
         for ask, count in asks.items():
             wanted[ask.size] += count
         for ask, count in asks.items():
-            more = self._taken[ask] < count and owed.count(list(ask.size)) < wanted[ask.size]
+            more = self._served[ask] < count and owed.count(list(ask.size)) < wanted[ask.size]
             if more and not self._limits.barred(ask):
                 yield ask
 
@@ -220,17 +222,17 @@ class Taking:
                     node = container.node
                     if node not in tried:
                         tried.add(node)
-                        found = self._on_server(leaf, ask, node, am_too)
+                        found = self._victims_on(leaf, ask, node, am_too)
                         if found:
                             return ask, found
         return None
 
-    def _on_server(self, leaf: paper.Node, ask: Ask, node: Node, am_too: bool) -> list[Container]:
+    def _victims_on(self, leaf: paper.Node, ask: Ask, node: Node, am_too: bool) -> list[Container]:
         if why_never(ask, node) is not None:
             return []  # the task may not go there
-        need = self._forest.servers.needs(ask.size, node)
+        need = self._trees.servers.needs(ask.size, node)
         room = list(node.room)
-        for size in self._kept(node):
+        for size in self._reserved_on(node):
             subtract_all([room], size)
         for container in node.containers:
             if container.preempting_since is not None:
@@ -254,11 +256,11 @@ class Taking:
             self._charge(self._leaf_of[container.application], container.size, 1)
         return list(found) if _enough(ask, need, room, tight) else []
 
-    def _kept(self, node: Node) -> list[Sequence[int]]:
+    def _reserved_on(self, node: Node) -> list[Sequence[int]]:
         """What room there is, or will be, is for others."""
         sizes: list[Sequence[int]] = [t.size for t in self._tasks.tasks if t.node == node.number]
         hold = node.hold
-        if hold is not None and not sizes and not for_first(self._forest, hold):
+        if hold is not None and not sizes and not for_first(self._trees, hold):
             sizes.append(hold.ask.size)
         return sizes
 
@@ -322,7 +324,7 @@ class Taking:
             self._plan.preempt(container, rules.grace_ms, reason)
             self._charge(victim, container.size, -1)
             self._limits.free(container.application.queue, container.size)
-        self._taken[ask] += 1
+        self._served[ask] += 1
         self._limits.owe(_queue(leaf), ask.size)
         self._tasks.add(leaf, ask, victims[0].node, now + rules.until_ms)
 

@@ -2,7 +2,7 @@
 out anew.
 
 ``Pool`` runs it on plain values: the tests, the worked examples and the study of random trees do.
-On a cluster the policies do; ``ShareTree`` is told what happens there, and its shares for a while.
+On a cluster the policies do; ``ShareTree`` follows what happens there, and its shares for a while.
 """
 
 from __future__ import annotations
@@ -271,13 +271,13 @@ class ShareTree:
             self.changed(branch)
 
     def set_aside(self, leaf: Node) -> None:
-        """A leaf was tried in vain: it counts as blocked until ``put_back``."""
+        """Nothing could be placed for a leaf: it counts as blocked until ``put_back``."""
         leaf.aside = True
         self._aside.append(leaf)
         self.changed(leaf)
 
     def put_back(self) -> None:
-        """Whoever was tried in vain may try again."""
+        """Reset the set of excluded leaves."""
         for leaf in self._aside:
             leaf.aside = False
             if leaf.parent is not None and leaf in leaf.parent.children:
