@@ -73,29 +73,29 @@ class Row(msgspec.Struct):
 
 
 def random_tree(
-    dice: Random, depth: int, resources: int, weights: int = 3
+    rng: Random, depth: int, resources: int, weights: int = 3
 ) -> tuple[Node, tuple[int, ...]]:
     """A tree with its capacity: 2 or 3 children, leaves at `depth`, weights of 1 to `weights`,
     tasks of 0 to 3 units of each resource, capacities of 60 to 140.
     """
 
     def demand() -> tuple[int, ...]:
-        while not any(task := tuple(dice.randint(0, 3) for _ in range(resources))):
+        while not any(task := tuple(rng.randint(0, 3) for _ in range(resources))):
             pass
         return task
 
     def grow(name: str, level: int) -> Node:
-        weight = float(dice.randint(1, weights))
+        weight = float(rng.randint(1, weights))
         if level == depth:
             return Node(name, weight, demand=demand())
-        count = dice.randint(2, 3)
+        count = rng.randint(2, 3)
         return Node(name, weight, [grow(f"{name}.{i}", level + 1) for i in range(count)])
 
-    return grow("root", 0), tuple(dice.randint(60, 140) for _ in range(resources))
+    return grow("root", 0), tuple(rng.randint(60, 140) for _ in range(resources))
 
 
 def trial(
-    rule: str, root: Node, capacity: Sequence[int], dice: Random,
+    rule: str, root: Node, capacity: Sequence[int], rng: Random,
     completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
 ) -> Trial:  # fmt: skip
     """Fill, end random running tasks, then let a leaf sleep and wake."""
@@ -105,18 +105,18 @@ def trial(
     distances = []
     for done in range(completions + 1):
         if done:
-            churn(pool, round_, [_one_running(pool, dice)])
+            churn(pool, round_, [_one_running(pool, rng)])
         if done in _MARKS or done == completions:
             distances.append(_distance(pool, goals))
     shares = pool.shares()
     short = max(g - shares[n] for n, g in guarantees(root).items())
-    return Trial(distances, short, _wake(pool, rule, dice, completions))
+    return Trial(distances, short, _wake(pool, rule, rng, completions))
 
 
-def _one_running(pool: Pool, dice: Random) -> Node:
+def _one_running(pool: Pool, rng: Random) -> Node:
     """The leaf of a running task, each task as likely as another."""
     leaves = list(pool.running)
-    return dice.choices(leaves, [len(pool.running[leaf]) for leaf in leaves])[0]
+    return rng.choices(leaves, [len(pool.running[leaf]) for leaf in leaves])[0]
 
 
 def _static(root: Node, capacity: Sequence[int]) -> list[dict[Node, float]]:
@@ -138,8 +138,8 @@ def _distance(pool: Pool, goals: list[dict[Node, float]]) -> float:
     return min(max(abs(shares[leaf] - s) for leaf, s in goal.items()) for goal in goals)
 
 
-def _wake(pool: Pool, rule: str, dice: Random, most: int) -> int | None:
-    leaf = dice.choice(list(pool.running))
+def _wake(pool: Pool, rule: str, rng: Random, most: int) -> int | None:
+    leaf = rng.choice(list(pool.running))
     leaf.wants = False
     churn(pool, ROUNDS[rule], [leaf] * len(pool.running[leaf]))
     leaf.wants = True
@@ -148,7 +148,7 @@ def _wake(pool: Pool, rule: str, dice: Random, most: int) -> int | None:
     for done in range(most):
         if dominant_share(leaf.used, pool.capacity) >= enough:
             return done
-        churn(pool, ROUNDS[rule], [_one_running(pool, dice)])
+        churn(pool, ROUNDS[rule], [_one_running(pool, rng)])
     return None
 
 
@@ -156,15 +156,15 @@ def study(
     trees: int, seed: int, rules: Iterable[str] = ROUNDS, kinds: Iterable[tuple[int, int]] = KINDS,
     completions: int = COMPLETIONS, headroom: bool = True, hold: bool = False,
 ) -> Iterator[Row]:  # fmt: skip
-    """A row per kind and rule; every rule sees the same trees and the same dice."""
+    """A row per kind and rule; every rule sees the same trees and the same random values."""
     rules = list(rules)
     for depth, resources in kinds:
         for rule in rules:
             trials = []
             for i in range(trees):
-                dice = Random(f"{seed}/{depth}/{resources}/{i}")  # noqa: S311 - no secret
-                root, capacity = random_tree(dice, depth, resources)
-                trials.append(trial(rule, root, capacity, dice, completions, headroom, hold))
+                rng = Random(f"{seed}/{depth}/{resources}/{i}")  # noqa: S311 - no secret
+                root, capacity = random_tree(rng, depth, resources)
+                trials.append(trial(rule, root, capacity, rng, completions, headroom, hold))
             yield _row(depth, resources, rule, trials)
 
 

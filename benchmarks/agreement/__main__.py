@@ -30,16 +30,16 @@ def main(arguments: list[str] | None = None) -> None:
     document = {}
     if given.only in (None, "agreement"):
         folder = given.out / "agreement"
-        document["agreement"] = simulator_vs_yarn.run_all(_ours, folder, given.seed, _tell)
+        document["agreement"] = simulator_vs_yarn.run_all(_ours, folder, given.seed, _notify)
         print((folder / "agreement.md").read_text())
     if given.only in (None, "steady"):
         document["steady"] = stock_schedulers.run_all(
-            _either, given.out / "steady", given.seed, _tell
+            _either, given.out / "steady", given.seed, _notify
         )
     print(json.dumps(document))
 
 
-def _tell(what: str) -> None:
+def _notify(what: str) -> None:
     print(f"{what} ...", file=sys.stderr, flush=True)
 
 

@@ -112,15 +112,15 @@ def comparison(name: str, policy: str, measured: RunRecord, simulated: RunRecord
 
 
 def run_all(
-    play: Play, folder: Path, seed: int, tell: Callable[[str], None] = lambda _: None
+    play: Play, folder: Path, seed: int, notify: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Calibrate, then every workload; the document that agreement.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
-    tell("calibration")
+    notify("calibration")
     calibration = calibrate(play, folder, seed)
     found = []
     for name in POLICIES:
-        tell(name)
+        notify(name)
         found.append(compare(name, calibration, play, folder, seed))
     document = {
         "calibration": asdict(calibration),

@@ -71,7 +71,7 @@ def apart(one: Split, other: Split, leaves_too: bool) -> float:
 
 
 def run_all(
-    play: Play, folder: Path, seed: int, tell: Callable[[str], None] = lambda _: None
+    play: Play, folder: Path, seed: int, notify: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Ours and YARN's, one after the other; the document that steady.json holds."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def run_all(
     for name, stock in PAIRS.items():
         both = []
         for scheduler in ("loomcard", stock):
-            tell(f"{name}: {scheduler}")
+            notify(f"{name}: {scheduler}")
             place = folder / f"{name}-{scheduler.replace(':', '-')}"
             record = play(scenario, scheduler, room / f"{name}.yml", place)
             both.append(split(record, scheduler))

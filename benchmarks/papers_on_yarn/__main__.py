@@ -41,23 +41,23 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     if part == "dress":
-        _tell("launch rate")
+        _notify("launch rate")
         held = measured_rate("virtual")
         seeds = range(given.seed, given.seed + given.seeds)
         found = [
-            dress.compare(name, folder, seeds, given.time_divided_by, _tell)
+            dress.compare(name, folder, seeds, given.time_divided_by, _notify)
             for name in ([given.workload] if given.workload else dress.WORKLOADS)
         ]
         return {"held_per_second": round(held, 1), "workloads": found}
     run = hdrf.shares if part == "hdrf-shares" else hdrf.churn
     document = {}
     for policy in hdrf.POLICIES:
-        _tell(f"{part}: {policy}")
+        _notify(f"{part}: {policy}")
         document[policy] = run(policy, folder / policy, given.seed)
     return document
 
 
-def _tell(what: str) -> None:
+def _notify(what: str) -> None:
     print(f"{what} ...", file=sys.stderr, flush=True)
 
 

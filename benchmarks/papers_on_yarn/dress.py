@@ -132,7 +132,7 @@ def _warms_up(application: str) -> bool:
 
 
 def compare(
-    workload: str, folder: Path, seeds: Sequence[int], by: int, tell: Callable[[str], None]
+    workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """The workload under both, in turns that change from seed to seed, and with the first seed
     under the control. Raises as ``play`` does, and ValueError where an application did not end.
@@ -144,7 +144,7 @@ def compare(
         rates.append(wanted_per_second(scenario))
         turn = (*BOTH, CONTROL) if number == 0 else BOTH
         for policy in turn if number % 2 == 0 else turn[::-1]:
-            tell(f"{workload}, seed {seed}: {policy}")
+            notify(f"{workload}, seed {seed}: {policy}")
             place = folder / f"{Path(workload).stem}-{seed}-{policy.replace(':', '-')}"
             run = _checked(_play(warmed_up(scenario), policy, place, by))
             (place / "summary.json").write_text(json.dumps(run, indent=1) + "\n")

@@ -14,8 +14,8 @@ LENGTH_MS = (20_000, 40_000)
 
 def lengths(tasks: int) -> list[int]:
     """For how long each task runs, in ms."""
-    dice = Random(1)  # noqa: S311 - no secret
-    return [dice.randint(*LENGTH_MS) for _ in range(tasks)]
+    rng = Random(1)  # noqa: S311 - no secret
+    return [rng.randint(*LENGTH_MS) for _ in range(tasks)]
 
 
 def on_simpy(lengths_ms: list[int], slots: int) -> tuple[float, int]:

@@ -56,7 +56,7 @@ def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:
     """A cluster kept full: enough applications at the start to fill it, and then one each time
     that, at full use, another has been worked off.
     """
-    dice = Random(cell.seed)  # noqa: S311 - no secret
+    rng = Random(cell.seed)  # noqa: S311 - no secret
     count = -(-cell.tasks // TASKS)
     at_once = max(ALIVE, 2 * _filling(cell.nodes))
     interval_ms = _work_ms() / cell.nodes
@@ -67,7 +67,7 @@ def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:
             queue="root.default",
             user="bench",
             kind="plain",
-            stages=[_stage(SIZES[i % len(SIZES)], min(TASKS, cell.tasks - i * TASKS), dice)],
+            stages=[_stage(SIZES[i % len(SIZES)], min(TASKS, cell.tasks - i * TASKS), rng)],
         )
         for i in range(count)
     ]
@@ -76,8 +76,8 @@ def scenario(cell: Cell, heartbeat_ms: int = 0) -> Scenario:
     return Scenario(name, cell.seed, TYPES, nodes, applications, heartbeat_ms, heartbeat_ms)
 
 
-def _stage(size: tuple[int, int], tasks: int, dice: Random) -> Stage:
-    return Stage("work", size, 20, 1, [dice.randint(*LENGTH_MS) for _ in range(tasks)])
+def _stage(size: tuple[int, int], tasks: int, rng: Random) -> Stage:
+    return Stage("work", size, 20, 1, [rng.randint(*LENGTH_MS) for _ in range(tasks)])
 
 
 def _whole() -> float:

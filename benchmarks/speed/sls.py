@@ -167,7 +167,7 @@ def configuration(settings: dict[str, Any]) -> str:
 
 
 def synth(trace: Trace) -> dict[str, Any]:
-    """The trace as SLS reads it; jobs come within the first seconds, as its own dice fall."""
+    """The trace as SLS reads it; jobs come within the first seconds, at random times of its own."""
     stages = [
         ("map", 20, trace.maps, trace.map_ms, trace.map_size),
         ("reduce", 10, trace.reduces, trace.reduce_ms, trace.reduce_size),

@@ -243,9 +243,9 @@ def test_a_journal_with_holds_replays(tmp_path):
     for number in (1, 2):
         made.add_app(number, submitted_ms=-number)
         made.ask(number, 2, (4096, 4))
-    dice = Random(3)  # noqa: S311 - no secret
+    rng = Random(3)  # noqa: S311 - no secret
     for step in range(60):
-        made.refuse = lambda _: "STALE" if dice.random() < 0.2 else None
+        made.refuse = lambda _: "STALE" if rng.random() < 0.2 else None
         if step == 30:
             made.snapshot()
         flow(made, 1)
@@ -260,22 +260,22 @@ def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
     """Many large asks, small streams, AMs, lost nodes: all ends, every book adds up, both sides
     agree after each round, and the whole takes hardly longer than without holds.
     """
-    dice = Random(seed)  # noqa: S311 - no secret
+    rng = Random(seed)  # noqa: S311 - no secret
     apps = [
         app(
             f"a{number:02d}",
-            stage([dice.randint(2_000, 20_000) for _ in range(dice.randint(5, 40))]),
-            submit_ms=dice.randint(0, 60_000), user=dice.choice(["alice", "bob"]),
-            am=dice.choice([None, (1024, 1)]),
+            stage([rng.randint(2_000, 20_000) for _ in range(rng.randint(5, 40))]),
+            submit_ms=rng.randint(0, 60_000), user=rng.choice(["alice", "bob"]),
+            am=rng.choice([None, (1024, 1)]),
         )
         for number in range(12)
     ]  # fmt: skip
     apps += [
-        app(f"b{number}", Stage("b", (4096, 4), 20, 1, [dice.randint(2_000, 20_000)] * 3),
-            submit_ms=dice.randint(0, 60_000), user=dice.choice(["alice", "bob"]))
+        app(f"b{number}", Stage("b", (4096, 4), 20, 1, [rng.randint(2_000, 20_000)] * 3),
+            submit_ms=rng.randint(0, 60_000), user=rng.choice(["alice", "bob"]))
         for number in range(6)
     ]  # fmt: skip
-    faults = [Fault(dice.randint(5_000, 90_000), f"n{dice.randint(1, 5)}", 20_000) for _ in "123"]
+    faults = [Fault(rng.randint(5_000, 90_000), f"n{rng.randint(1, 5)}", 20_000) for _ in "123"]
     load = scenario(*sorted(apps, key=lambda a: a.submit_ms), nodes=5, faults=faults)
     ends = []
     for after_ms in (1, 5_000, 0):

@@ -18,7 +18,7 @@ class Attack:
 
     def __init__(self, made: Cluster, seed: int = 1) -> None:
         self.made = made
-        self.dice = Random(seed)  # noqa: S311 - no secret
+        self.rng = Random(seed)  # noqa: S311 - no secret
         self.number = 10_000
         self.granted: list[Granted] = []
         for _ in range(4 * len(made.nodes)):
@@ -47,7 +47,7 @@ class Attack:
     def flow(self, part: float = 0.1) -> None:
         """Some containers end, as many small ones come."""
         numbers = sorted(self.made.containers)
-        for number in self.dice.sample(numbers, max(1, int(part * len(numbers)))):
+        for number in self.rng.sample(numbers, max(1, int(part * len(numbers)))):
             self.made.complete(number)
             self.small()
         self.settle()
@@ -127,7 +127,7 @@ def test_room_is_held_within_a_label():
     attack.large(1, label="gpu")
     for _ in range(30):
         on_gpu = [n for n, g in made.containers.items() if g.node == 9]
-        made.complete(attack.dice.choice(on_gpu))
+        made.complete(attack.rng.choice(on_gpu))
         attack.small()
         attack.settle()
         assert set(attack.held) <= {9}

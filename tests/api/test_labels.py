@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from compiled import queue, setup
-from labelled import LabelledLife
+from labelled import LabelledMachine
 from loomcard.api.registry import built_in, find
 from loomcard.testing.cluster import Cluster
 
@@ -20,7 +20,7 @@ SMALL = settings(max_examples=8, stateful_step_count=25, deadline=None)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
     """No plan breaks a label (the cluster checks); nothing waits for ever."""
-    machine = type("Life", (LabelledLife,), {"policy": policy})
+    machine = type("Life", (LabelledMachine,), {"policy": policy})
     run_state_machine_as_test(machine, settings=SMALL)
     assert machine.policy == policy
 

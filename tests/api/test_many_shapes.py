@@ -16,13 +16,13 @@ HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "srtf"]
 
 def asking(policy: str, seed: int = 1) -> Cluster:
     """Ten nodes of eight slots, filled by application 1; application 2 asks for many shapes."""
-    dice = Random(seed)  # noqa: S311 - dice
+    rng = Random(seed)  # noqa: S311 - no secret
     made = Cluster(flat(policy), nodes=[(8192, 8)] * 10)
     made.add_app(1, submitted_ms=1)
     made.ask(1, 80)
     made.round()
     made.add_app(2, submitted_ms=2)
-    sizes = dice.sample([(m, v) for m in range(256, 256 + SHAPES) for v in (1, 2, 3)], SHAPES)
+    sizes = rng.sample([(m, v) for m in range(256, 256 + SHAPES) for v in (1, 2, 3)], SHAPES)
     for number, size in enumerate(sizes, 1):
         made.ask(2, 1, size, request_id=number)
     return made

@@ -106,12 +106,12 @@ def test_whatever_is_of_its_type_comes_out_as_it_was(delta: float, asked: list[i
 
 def test_a_wrong_report_fails_at_the_policys_own_line():
     """It is the policy's fault, with its line, and the engine lives."""
-    engine = Cluster(flat("test-teller", mood=7), nodes=[(4096, 4)])
+    engine = Cluster(flat("test-reporter", mood=7), nodes=[(4096, 4)])
     engine.add_app(1, 1)
     engine.ask(1, 2)
     with pytest.raises(PolicyRaisedError, match=r"in decide\n.*plan\.report") as caught:
         engine.round()
-    assert "report on root.default: Told: Expected `str | null`" in str(caught.value)
+    assert "report on root.default: ReportedState: Expected `str | null`" in str(caught.value)
 
 
 def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
@@ -130,7 +130,7 @@ def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
 
 def test_a_report_is_due_once_a_second_and_the_last_state_is_told():
     """However many rounds a second; and once more after the last change, by a timer of its own."""
-    engine = Cluster(flat("test-teller"), nodes=[(4096, 4)])
+    engine = Cluster(flat("test-reporter"), nodes=[(4096, 4)])
     engine.add_app(1, 1)
     assert busy(engine, 27, 110) == [110, 1210, 2310]
     [due_ms] = engine.timers.values()
@@ -150,7 +150,7 @@ def test_a_report_is_due_once_a_second_and_the_last_state_is_told():
 @pytest.mark.parametrize("segment_rounds", [1, 4, 100])
 def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
     """When the last report was is part of what a segment opens with."""
-    tree = setup(queue("root", "drf"), queue("root.a", "test-teller"))
+    tree = setup(queue("root", "drf"), queue("root.a", "test-reporter"))
     engine = Cluster(
         tree, nodes=[(4096, 4)], journal=tmp_path, segment_rounds=segment_rounds
     )  # fmt: skip
@@ -164,7 +164,7 @@ def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
 def test_who_raises_has_reported_nothing():
     """What an instance told before it raised is dropped with its decisions; the others' stands."""
     engine = Cluster(
-        setup(queue("root", "test-turns"), queue("root.a", "test-teller", options={"mood": 7})),
+        setup(queue("root", "test-turns"), queue("root.a", "test-reporter", options={"mood": 7})),
         nodes=[(4096, 4)], tolerant=True,
     )  # fmt: skip
     engine.add_app(1, 1)
@@ -180,7 +180,7 @@ def test_who_raises_has_reported_nothing():
 def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
     """Neither takes the other's place, whoever spoke last."""
     engine = Cluster(
-        setup(queue("root", "test-turns"), queue("root.a", "test-teller")), nodes=[(4096, 4)]
+        setup(queue("root", "test-turns"), queue("root.a", "test-reporter")), nodes=[(4096, 4)]
     )
     engine.add_app(1, 1)
     engine.ask(1, 2)
@@ -192,6 +192,6 @@ def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
 
 def test_the_scripted_report_has_every_kind_of_field():
     """What the other tests of reports rely on."""
-    told = as_json(scripted.Told(0.5, 3, None, (scripted.Held("a", 2),)))
+    told = as_json(scripted.ReportedState(0.5, 3, None, (scripted.Held("a", 2),)))
     assert [figure["name"] for figure in told["figures"]] == ["used", "waiting", "mood"]
     assert [table["name"] for table in told["tables"]] == ["members"]

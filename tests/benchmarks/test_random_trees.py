@@ -11,15 +11,15 @@ from benchmarks.random_trees import Row, random_tree, study, trial
 from papertrees import FIG_4, tree
 
 
-def dice(seed: int) -> Random:
+def rng(seed: int) -> Random:
     return Random(seed)  # noqa: S311 - no secret
 
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_trees_have_leaves_at_one_depth_and_tasks_of_something(depth):
-    """2 or 3 children, weights of 1 to 3; the same dice give the same tree."""
-    root, capacity = random_tree(dice(7), depth, 2)
-    again, same = random_tree(dice(7), depth, 2)
+    """2 or 3 children, weights of 1 to 3; the same seed gives the same tree."""
+    root, capacity = random_tree(rng(7), depth, 2)
+    again, same = random_tree(rng(7), depth, 2)
     leaves = list(root.leaves())
     assert {len(leaf.path()) for leaf in leaves} == {depth + 1}
     assert all(any(leaf.demand) and max(leaf.demand) <= 3 for leaf in leaves)
@@ -29,8 +29,8 @@ def test_trees_have_leaves_at_one_depth_and_tasks_of_something(depth):
 
 def test_fig_4_breaks_a_guarantee_under_per_level_drf_alone():
     """n2,1 ends with nothing; under H-DRF every leaf stays, and who wakes comes to its share."""
-    bad = trial("per_level_drf", tree(FIG_4), (20, 20), dice(1), completions=300)
-    good = trial("static", tree(FIG_4), (20, 20), dice(1), completions=300)
+    bad = trial("per_level_drf", tree(FIG_4), (20, 20), rng(1), completions=300)
+    good = trial("static", tree(FIG_4), (20, 20), rng(1), completions=300)
     assert (bad.short, bad.distances[-1]) == (pytest.approx(0.25), pytest.approx(0.5, abs=0.01))
     assert bad.distances[0] <= 0.01
     assert max(good.distances) <= 0.01

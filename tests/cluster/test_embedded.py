@@ -152,7 +152,7 @@ def policy_process(cluster: LocalCluster) -> int | None:
     return None
 
 
-def told(cluster: LocalCluster) -> Any:
+def status(cluster: LocalCluster) -> Any:
     return cluster.rest.scheduler()["schedulerInfo"]
 
 
@@ -211,10 +211,10 @@ def test_every_container_of_pi_is_granted_by_the_policy(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """A MapReduce job gets all its containers because a Python object said so; replay agrees."""
-    before = told(cluster)["grants"]["policy"]
+    before = status(cluster)["grants"]["policy"]
     application = succeeded(cluster, submit(example("pi", ("2", "100"))))
     ran = [run for run in read_runs(cluster.container_times) if run.application == application]
-    grants = told(cluster)["grants"]
+    grants = status(cluster)["grants"]
     assert len(ran) >= 4
     assert grants["fallback"] == 0
     assert grants["policy"] - before >= len(ran)
@@ -262,7 +262,7 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
 
 def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: Submit) -> None:
     """Before and after it, RM, nodes and mirror hold the same containers, and the job succeeds."""
-    version = told(cluster)["setup"]["version"]
+    version = status(cluster)["setup"]["version"]
     job = submit(sleep_job(4, 25_000))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 4, "four tasks run")
@@ -271,7 +271,7 @@ def test_a_swap_amid_running_jobs_loses_nothing(cluster: LocalCluster, submit: S
 
     applied = cluster.rest.apply_policy("version: 1\nkind: policy\npolicy: drf\n", "drf.yml")
     assert applied["version"] == version + 1
-    now = told(cluster)["setup"]
+    now = status(cluster)["setup"]
     assert (now["version"], now["source"]) == (version + 1, "drf.yml")
     assert all_agree(cluster) <= running
     succeeded(cluster, job)
@@ -298,7 +298,7 @@ def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["applied"]["version"] == version + 2
     assert cluster.rest.policy()["yaml"] == FIFO
-    assert told(cluster)["setup"]["source"] == "mine.yml"
+    assert status(cluster)["setup"]["source"] == "mine.yml"
     with pytest.raises(RestError, match="Version 999 is not kept") as refused:
         cluster.rest.roll_back_policy(999)
     assert f"{version + 1}, {version}" in refused.value.hint
@@ -309,11 +309,11 @@ def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit)
     """A package of one file, installed with pip and named in the YAML, schedules containers."""
     text = "version: 1\nkind: policy\npolicy: newest_first\n"
     cluster.rest.apply_policy(text, "newest.yml")
-    queues = {queue["path"]: queue["policy"] for queue in told(cluster)["queues"]}
+    queues = {queue["path"]: queue["policy"] for queue in status(cluster)["queues"]}
     assert queues["root.default"] == "newest_first"
-    before = told(cluster)["grants"]
+    before = status(cluster)["grants"]
     succeeded(cluster, submit(sleep_job(1, 100)))
-    after = told(cluster)["grants"]
+    after = status(cluster)["grants"]
     assert after["policy"] - before["policy"] >= 2
     assert after["fallback"] == before["fallback"]
 
@@ -322,7 +322,7 @@ def test_a_job_survives_the_death_of_the_policy_process(
     cluster: LocalCluster, submit: Submit
 ) -> None:
     """kill -9 in a job: it succeeds, fallback grants are counted, the policy takes over again."""
-    fallback = told(cluster)["grants"]["fallback"]
+    fallback = status(cluster)["grants"]["fallback"]
     job = submit(sleep_job(10, 1_500))
     application = job.application()
     until(lambda: len(tasks(cluster, application)) >= 2, "tasks run")
@@ -333,15 +333,15 @@ def test_a_job_survives_the_death_of_the_policy_process(
         # On a slow machine it may be back before a task has made room: then it dies again.
         if (victim := policy_process(cluster)) is not None:
             os.kill(victim, signal.SIGKILL)
-        return bool(told(cluster)["grants"]["fallback"] > fallback)
+        return bool(status(cluster)["grants"]["fallback"] > fallback)
 
     until(fallback_grants_while_the_policy_is_dead, "the fallback grants")
-    until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy is back")
+    until(lambda: status(cluster)["bridge"]["state"] == "up", "the policy is back")
     assert policy_process(cluster) not in (None, first)
     succeeded(cluster, job)
-    before = told(cluster)["grants"]
+    before = status(cluster)["grants"]
     succeeded(cluster, submit(sleep_job(1, 100)))
-    after = told(cluster)["grants"]
+    after = status(cluster)["grants"]
     assert after["fallback"] == before["fallback"]
     assert after["policy"] - before["policy"] >= 2
 
@@ -354,11 +354,11 @@ def test_a_job_keeps_its_containers_over_an_rm_restart(
     application = job.application()
     until(lambda: len(tasks(cluster, application)) == 3, "three tasks run")
     before = all_agree(cluster)
-    setup, history = told(cluster)["setup"], cluster.rest.policy_history()
+    setup, history = status(cluster)["setup"], cluster.rest.policy_history()
     assert history[0]["version"] == setup["version"]
     cluster.restart_resource_manager()
     assert all_agree(cluster) <= before
-    assert told(cluster)["setup"] == setup
+    assert status(cluster)["setup"] == setup
     assert cluster.rest.policy_history() == history
     succeeded(cluster, job)
     assert ran(cluster, application) == 4, "a container was lost, and its task ran again"

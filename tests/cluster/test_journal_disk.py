@@ -48,7 +48,7 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
         yield running
 
 
-def told(cluster: LocalCluster) -> Any:
+def status(cluster: LocalCluster) -> Any:
     return cluster.rest.scheduler()["schedulerInfo"]
 
 
@@ -74,12 +74,12 @@ def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalClu
     """
     journal = cluster.run_dir / "loomcard" / "journal"
     until(lambda: journal.is_dir() and list(journal.glob("*.jsonl")), "the journal begins")
-    until(lambda: told(cluster)["bridge"]["state"] == "up", "the policy decides")
+    until(lambda: status(cluster)["bridge"]["state"] == "up", "the policy decides")
     pipe = next_segment(journal)
     os.mkfifo(pipe)
-    before = told(cluster)
+    before = status(cluster)
     run_job(cluster)
-    after = told(cluster)
+    after = status(cluster)
     assert "does the disk hang?" in after["bridge"]["journal"]["trouble"]
     assert after["grants"]["policy"] > before["grants"]["policy"] + 10
     assert after["grants"]["fallback"] == before["grants"]["fallback"]
@@ -88,7 +88,7 @@ def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalClu
     pipe.unlink()
     known = set(segments(journal))
     run_job(cluster)
-    journal_now = told(cluster)["bridge"]["journal"]
+    journal_now = status(cluster)["bridge"]["journal"]
     assert journal_now["trouble"] is None
     assert journal_now["lost_rounds"] > 0
     assert set(segments(journal)) - known, "it goes on in new segments"

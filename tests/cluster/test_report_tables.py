@@ -8,7 +8,7 @@ import pytest
 
 from loomcard.api.report import as_json
 from loomcard.cluster.report_tables import Table, tables, text
-from scripted import Held, Told
+from scripted import Held, ReportedState
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "shown.json"
 
@@ -25,7 +25,7 @@ def test_values_are_written_as_on_the_page(case: dict[str, Any]) -> None:
 
 def test_a_queue_with_figures_of_its_own_has_them_below_each_other() -> None:
     """Each with its unit; then the tables that hold anything."""
-    state = Told(0.5, 1200, None, (Held("a", 2), Held("b", 0)))
+    state = ReportedState(0.5, 1200, None, (Held("a", 2), Held("b", 0)))
     found = list(tables([queue("root", None), queue("root.a", state)]))
     assert found == [
         Table(
@@ -41,7 +41,7 @@ def test_a_queue_with_figures_of_its_own_has_them_below_each_other() -> None:
 
 def test_queues_with_the_same_figures_share_a_table() -> None:
     """A row a queue, in the document's order; a plain report has a figure a key."""
-    queues = [queue(f"root.{name}", Told(0.25, 3, name, ())) for name in "ba"]
+    queues = [queue(f"root.{name}", ReportedState(0.25, 3, name, ())) for name in "ba"]
     found = list(tables([queues[0], queue("root", {"calls": 7}), queues[1]]))
     assert found == [
         Table(

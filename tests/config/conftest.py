@@ -78,7 +78,7 @@ def queues() -> Callable[..., dict[str, dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def wrong() -> Callable[..., list[Finding]]:
+def findings_of() -> Callable[..., list[Finding]]:
     """YAML text -> every finding; none if it compiles."""
     return _wrong
 

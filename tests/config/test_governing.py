@@ -10,7 +10,7 @@ import pytest
 from loomcard.config import Finding, compile_setup
 
 Queues = Callable[..., dict[str, dict[str, Any]]]
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 
 
 def governing(queue: dict[str, Any]) -> tuple[str | None, bool, bool]:
@@ -75,11 +75,11 @@ def test_an_inherited_policy_inherits_its_options(queues: Queues, tmp_path: Path
     assert found["root.a.x"]["options"] == {}
 
 
-def test_a_policy_for_applications_only_needs_a_leaf(wrong: Wrong, sorts: str) -> None:
+def test_a_policy_for_applications_only_needs_a_leaf(findings_of: FindingsOf, sorts: str) -> None:
     """leaf_only on a queue with queues below is an error, at the policy."""
     text = f"version: 1\npolicy: drf\nqueues:\n  a:\n    policy: {sorts}:Leafy\n"
-    assert wrong(text) == []
-    (finding,) = wrong(text + "    queues: {x: {}}\n")
+    assert findings_of(text) == []
+    (finding,) = findings_of(text + "    queues: {x: {}}\n")
     assert (finding.line, finding.path) == (5, "queues.a.policy")
 
 
@@ -90,23 +90,23 @@ def test_needs_are_the_union_of_the_policies_in_use(sorts: str) -> None:
     assert compile_setup("version: 1\npolicy: drf", "x.yml")["needs"] == []
 
 
-def test_an_unknown_policy_names_the_nearest(wrong: Wrong) -> None:
+def test_an_unknown_policy_names_the_nearest(findings_of: FindingsOf) -> None:
     """A slip of the finger is put right by the hint."""
-    (finding,) = wrong("version: 1\npolicy: drg\n")
+    (finding,) = findings_of("version: 1\npolicy: drg\n")
     assert (finding.line, finding.column, finding.path) == (2, 9, "policy")
     assert "drf" in finding.hint
 
 
 def test_a_file_outside_the_policy_path_is_not_loaded(
-    wrong: Wrong, sorts: str, tmp_path: Path
+    findings_of: FindingsOf, sorts: str, tmp_path: Path
 ) -> None:
     """A running ResourceManager loads files from its folders only; offline any path does."""
     text = f"version: 1\npolicy: {sorts}:Leafy\n"
-    assert wrong(text) == []
-    assert wrong(text, policy_path=[tmp_path]) == []
-    (finding,) = wrong(text, policy_path=[tmp_path / "elsewhere"])
+    assert findings_of(text) == []
+    assert findings_of(text, policy_path=[tmp_path]) == []
+    (finding,) = findings_of(text, policy_path=[tmp_path / "elsewhere"])
     assert finding.path == "policy"
-    (finding,) = wrong(text, policy_path=[])
+    (finding,) = findings_of(text, policy_path=[])
     assert finding.path == "policy"
 
 
@@ -127,11 +127,13 @@ def test_a_files_text_is_part_of_the_compiled_set_up(sorts: str, tmp_path: Path)
     assert "files" not in compile_setup("version: 1\npolicy: drf\n", "x.yml")
 
 
-def test_a_file_that_cannot_be_imported_is_a_finding(wrong: Wrong, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_imported_is_a_finding(
+    findings_of: FindingsOf, tmp_path: Path
+) -> None:
     """Whatever the author's module raises, the set-up's reader is told where it is named."""
     file = tmp_path / "broken.py"
     file.write_text("raise SystemError('no')\n")
-    (finding,) = wrong(f"version: 1\npolicy: {file}:Broken\n")
+    (finding,) = findings_of(f"version: 1\npolicy: {file}:Broken\n")
     assert finding.path == "policy"
     assert "SystemError: no" in finding.message
 
@@ -146,7 +148,7 @@ def test_a_file_that_cannot_be_imported_is_a_finding(wrong: Wrong, tmp_path: Pat
     ],
 )
 def test_what_no_engine_knows_is_not_needed(
-    wrong: Wrong, tmp_path: Path, needs: str, part: str
+    findings_of: FindingsOf, tmp_path: Path, needs: str, part: str
 ) -> None:
     """A policy that waits for events that never come is found before it runs."""
     file = tmp_path / "needy.py"
@@ -154,6 +156,6 @@ def test_what_no_engine_knows_is_not_needed(
         f"from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Needy:\n"
         f"    needs = {needs}\n    def decide(self, view):\n        raise NotImplementedError\n"
     )
-    (finding,) = wrong(f"version: 1\npolicy: {file}:Needy\n")
+    (finding,) = findings_of(f"version: 1\npolicy: {file}:Needy\n")
     assert (finding.line, finding.path) == (2, "policy")
     assert part in f"{finding.message} {finding.hint}"

@@ -8,7 +8,7 @@ import pytest
 from loomcard.config import Finding
 
 Queues = Callable[..., dict[str, dict[str, Any]]]
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 HEAD = "version: 1\npolicy: drf\n"
 
 
@@ -94,9 +94,11 @@ def test_amounts_stay_amounts(queues: Queues) -> None:
         ),
     ],
 )
-def test_guarantees_that_cannot_be_kept(wrong: Wrong, tree: str, path: str, part: str) -> None:
+def test_guarantees_that_cannot_be_kept(
+    findings_of: FindingsOf, tree: str, path: str, part: str
+) -> None:
     """More than there is, more than the maximum, or something of nothing: one finding, there."""
-    (finding,) = wrong(f"{HEAD}queues:\n  {tree}\n")
+    (finding,) = findings_of(f"{HEAD}queues:\n  {tree}\n")
     assert finding.path == path
     assert part in finding.message
 
@@ -114,9 +116,9 @@ def test_guarantees_that_cannot_be_kept(wrong: Wrong, tree: str, path: str, part
         "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: 50%}, y: {guaranteed: 50%}}}",
     ],
 )
-def test_guarantees_that_can_be_kept(wrong: Wrong, tree: str) -> None:
+def test_guarantees_that_can_be_kept(findings_of: FindingsOf, tree: str) -> None:
     """Exactly everything is not too much, and what cannot be compared is not judged."""
-    assert wrong(f"{HEAD}queues:\n  {tree}\n") == []
+    assert findings_of(f"{HEAD}queues:\n  {tree}\n") == []
 
 
 def test_limits_of_a_file_without_queues(queues: Queues) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from loomcard.config import Finding, compile_setup
 
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 
 
 def setup(policy: str, options: str) -> str:
@@ -30,10 +30,10 @@ def setup(policy: str, options: str) -> str:
     ],
 )
 def test_a_wrong_option_is_found_at_its_place(
-    wrong: Wrong, sorts: str, options: str, path: str, part: str
+    findings_of: FindingsOf, sorts: str, options: str, path: str, part: str
 ) -> None:
     """Unknown, of another type, or refused by the policy's own check."""
-    (finding,) = wrong(setup(f"{sorts}:Leafy", options))
+    (finding,) = findings_of(setup(f"{sorts}:Leafy", options))
     assert (finding.line, finding.path) == (3, path)
     assert part in f"{finding.message} {finding.hint}"
 
@@ -43,30 +43,32 @@ def test_a_wrong_option_is_found_at_its_place(
     ("policy", "option"),
     [("drf", "hold_after_ms"), ("hdrf", "preempt_grace_ms"), ("dress", "age_ms")],
 )
-def test_a_duration_has_one_range(wrong: Wrong, policy: str, option: str, value: str) -> None:
+def test_a_duration_has_one_range(
+    findings_of: FindingsOf, policy: str, option: str, value: str
+) -> None:
     """Neither below 0 nor above a year, under every policy and in the same words."""
-    (finding,) = wrong(setup(policy, f"{{{option}: {value}}}"))
+    (finding,) = findings_of(setup(policy, f"{{{option}: {value}}}"))
     assert finding.path == f"options.{option}"
     assert finding.message.startswith("expected a duration of 0 to 31536000000 ms (a year), found")
     assert finding.hint.startswith("the default is ")
 
 
-def test_the_longest_duration_is_allowed(wrong: Wrong) -> None:
+def test_the_longest_duration_is_allowed(findings_of: FindingsOf) -> None:
     """A year is enough for never."""
-    assert wrong(setup("drf", "{hold_after_ms: 31536000000}")) == []
+    assert findings_of(setup("drf", "{hold_after_ms: 31536000000}")) == []
 
 
-def test_all_wrong_options_are_found_at_once(wrong: Wrong, sorts: str) -> None:
+def test_all_wrong_options_are_found_at_once(findings_of: FindingsOf, sorts: str) -> None:
     """The policy's own check sees the options that are right, though another is wrong."""
-    found = wrong(setup(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
+    found = findings_of(setup(f"{sorts}:Leafy", "{theta: 2, thta: 1, rounds: x}"))
     assert [f.path for f in found] == ["options.theta", "options.thta", "options.rounds"]
 
 
-def test_an_option_without_default_must_be_given(wrong: Wrong, sorts: str) -> None:
+def test_an_option_without_default_must_be_given(findings_of: FindingsOf, sorts: str) -> None:
     """The finding stands at options, or at the file if it has none."""
-    (finding,) = wrong(f"version: 1\npolicy: {sorts}:Demanding\n")
+    (finding,) = findings_of(f"version: 1\npolicy: {sorts}:Demanding\n")
     assert finding.path == "options.size"
-    assert wrong(setup(f"{sorts}:Demanding", "{size: 1}")) == []
+    assert findings_of(setup(f"{sorts}:Demanding", "{size: 1}")) == []
 
 
 def test_options_are_compiled_as_their_types(sorts: str) -> None:

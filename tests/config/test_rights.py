@@ -8,7 +8,7 @@ import pytest
 from loomcard.config import Finding
 
 Queues = Callable[..., dict[str, dict[str, Any]]]
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 HEAD = "version: 1\npolicy: drf\n"
 NEW = {
     "state", "maximum_applications", "maximum_applications_per_user", "maximum_allocation",
@@ -144,9 +144,11 @@ def test_guarantees_on_labels_are_parts_of_the_parents(queues: Queues) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_found(wrong: Wrong, text: str, line: int, path: str, part: str) -> None:
+def test_what_cannot_be_is_found(
+    findings_of: FindingsOf, text: str, line: int, path: str, part: str
+) -> None:
     """One finding each, at its place."""
-    (finding,) = wrong(HEAD + text)
+    (finding,) = findings_of(HEAD + text)
     assert (finding.line, finding.path) == (line, path)
     assert part in finding.message
 
@@ -162,8 +164,8 @@ def test_what_cannot_be_is_found(wrong: Wrong, text: str, line: int, path: str, 
         ("options: {theta: 2}", "the default is 0.1"),
     ],
 )
-def test_a_wrong_value_has_its_remedy(wrong: Wrong, text: str, remedy: str) -> None:
+def test_a_wrong_value_has_its_remedy(findings_of: FindingsOf, text: str, remedy: str) -> None:
     """The remedy fits the bound: 0 is not negative, and yet no size of a container."""
     policy = "dress" if "theta" in text else "drf"
-    (finding,) = wrong(f"version: 1\npolicy: {policy}\n{text}\n")
+    (finding,) = findings_of(f"version: 1\npolicy: {policy}\n{text}\n")
     assert finding.hint == remedy

@@ -7,7 +7,7 @@ import pytest
 
 from loomcard.config import Finding
 
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 Places = Callable[..., list[tuple[int, str]]]
 
 
@@ -102,9 +102,9 @@ def test_one_run_lists_everything_in_the_order_of_the_file(places: Places) -> No
         ("'<<': {}", "unknown key '<<'"),
     ],
 )
-def test_a_wrong_line_says_what_was_expected(wrong: Wrong, line: str, part: str) -> None:
+def test_a_wrong_line_says_what_was_expected(findings_of: FindingsOf, line: str, part: str) -> None:
     """One fault, one finding, in its own line, that names expectation or remedy."""
-    (finding,) = wrong(f"version: 1\npolicy: drf\n{line}\n")
+    (finding,) = findings_of(f"version: 1\npolicy: drf\n{line}\n")
     assert finding.line == 3
     assert part in f"{finding.message} {finding.hint}"
 
@@ -122,15 +122,15 @@ def test_version_and_policy_are_required_and_kind_is_not(places: Places) -> None
 
 
 @pytest.mark.parametrize("text", ["5", "[version, 1]", "text"])
-def test_a_file_that_is_no_mapping_is_one_finding(wrong: Wrong, text: str) -> None:
+def test_a_file_that_is_no_mapping_is_one_finding(findings_of: FindingsOf, text: str) -> None:
     """Nothing can be said about its keys."""
-    (finding,) = wrong(text)
+    (finding,) = findings_of(text)
     assert "expected a mapping" in finding.message
 
 
-def test_positions_are_columns_of_values_and_of_unknown_keys(wrong: Wrong) -> None:
+def test_positions_are_columns_of_values_and_of_unknown_keys(findings_of: FindingsOf) -> None:
     """An editor can jump to the finding."""
-    found: list[Any] = wrong("version: 1\npolicy: drf\nqueues: {a: {weight: 0, wait: 1}}\n")
+    found: list[Any] = findings_of("version: 1\npolicy: drf\nqueues: {a: {weight: 0, wait: 1}}\n")
     assert [(f.line, f.column, f.path) for f in found] == [
         (3, 22, "queues.a.weight"),
         (3, 25, "queues.a.wait"),

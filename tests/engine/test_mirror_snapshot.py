@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
 
-from labelled import LabelledLife
+from labelled import LabelledMachine
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.snapshot import dump, load
 from loomcard.testing.policy_setups import set_ups
@@ -47,7 +47,7 @@ def as_data(mirror: Mirror) -> dict[str, Any]:
     }
 
 
-class Life(LabelledLife):
+class ClusterMachine(LabelledMachine):
     """Nodes come, go and change their label; some of their partitions lend."""
 
     policy = "drf"
@@ -76,5 +76,5 @@ class Life(LabelledLife):
             assert as_data(mirror) == as_data(fresh)
 
 
-Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestLife = Life.TestCase
+ClusterMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestClusterMachine = ClusterMachine.TestCase

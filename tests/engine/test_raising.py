@@ -62,7 +62,7 @@ def test_what_it_raises_is_a_fault_of_its_queue(what, where, cannot_build):
 
 def test_what_cannot_be_built_is_built_when_it_can(cannot_build):
     """It is tried again after each rest, and decides from then on."""
-    engine = resource_manager("rude", "build")
+    engine = resource_manager("base-exception", "build")
     engine.ask(1, 1)
     first = engine.exchange()
     assert [fault[0] for fault in first.faults] == [1]
@@ -104,7 +104,7 @@ def test_an_interrupt_of_its_own_is_a_fault_too(where, cannot_build, monkeypatch
 
 def test_rounds_without_a_policy_are_missed_in_the_journal(tmp_path, cannot_build):
     """The plan says how many rounds are missing and why, and when they are kept again."""
-    engine = resource_manager("rude", "build")
+    engine = resource_manager("base-exception", "build")
     engine.session = Session(engine.hello, tmp_path)
     told = []
     for turn in range(5):

@@ -80,14 +80,14 @@ def test_a_turn_says_what_it_took_and_why_it_stopped(ask, options, want):
 
 def test_a_child_that_holds_back_is_withheld():
     """A policy that waits for locality answers WITHHELD though a node fits."""
-    engine = under("test-turns", "test-patient")
+    engine = under("test-turns", "test-delay")
     engine.ask(1, 1, hosts={"n9": 1})
     assert engine.exchange().reports["root.a from above"]["stopped"] == "WITHHELD"
 
 
 def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
     """Under drf a withholding leaf is out of the order until its timer; then it takes any node."""
-    engine = under("drf", "test-patient", wait_ms=50)
+    engine = under("drf", "test-delay", wait_ms=50)
     engine.ask(1, 1, hosts={"n9": 1})
     plan = engine.exchange()
     assert plan.decisions == []
@@ -216,7 +216,7 @@ def test_later_turns_of_a_round_go_on_without_calling_decide():
     """They grant what ``decide`` would, also in the next round, whose first turn calls it again."""
     granted, calls = {}, {}
     for goes_on in (False, True):
-        engine = under("drf", "test-going-on", "test-going-on", goes_on=goes_on)
+        engine = under("drf", "test-later-turns", "test-later-turns", goes_on=goes_on)
         engine.add_app(3, queue=1)
         for app in (1, 2, 3):
             engine.ask(app, 9 if app == 2 else 2)
@@ -234,7 +234,7 @@ def test_later_turns_of_a_round_go_on_without_calling_decide():
 
 def test_what_raises_in_a_later_turn_is_that_instances_fault():
     """All that it decided in the round is dropped, and its stand-in serves in the next."""
-    engine = under("drf", "test-going-on", broken=True)
+    engine = under("drf", "test-later-turns", broken=True)
     engine.ask(1, 9)
     engine.ask(2, 9)
     plan = engine.exchange()

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from loomcard.cli.app import run
-from loomcard.experiments.gaps import Extent, extent
+from loomcard.experiments.gaps import Coverage, coverage
 from loomcard.experiments.replay_runs import as_scenario, compare_rounds, recorded_setup, run_again
 from loomcard.simulator import simulate
 from loomcard.wire.journal import JournalError
@@ -196,13 +196,13 @@ def test_missing_rounds_are_named(seven, change, says) -> None:
     """A journal that was cut inside a segment, or lacks one, has not been compared whole."""
     folder = seven(change)
     with pytest.raises(JournalError, match=says):
-        extent(folder).check(folder)
+        coverage(folder).check(folder)
 
 
 def test_what_retention_deleted_is_no_gap(seven) -> None:
     """The oldest segments go by design; a journal without any loss begins with round 1."""
-    assert extent(seven(deleted())) == Extent(1, [])
-    assert extent(seven(deleted(0, 1))) == Extent(17, [])
+    assert coverage(seven(deleted())) == Coverage(1, [])
+    assert coverage(seven(deleted(0, 1))) == Coverage(17, [])
 
 
 def test_the_round_that_killed_a_process_is_no_gap(seven) -> None:
@@ -214,7 +214,7 @@ def test_the_round_that_killed_a_process_is_no_gap(seven) -> None:
         lines[names[2]][0] = msgspec.json.encode([tag, state]).decode()
         lines[names[1]] = lines[names[1]][:16]
 
-    assert extent(seven(kill)) == Extent(1, [])
+    assert coverage(seven(kill)) == Coverage(1, [])
 
 
 def test_replay_ends_with_2_and_the_missing_rounds(recorded, tmp_path, capsys) -> None:
@@ -261,10 +261,10 @@ def test_a_cut_off_end_is_no_error(recorded, tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
     """Whatever character, number or line is changed, the error is JournalError, with its place."""
-    dice = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     told = 0
     for _ in range(25):
-        folder = written(tmp_path / "journal", _damaged(recorded, dice))
+        folder = written(tmp_path / "journal", _damaged(recorded, rng))
         for read in (
             lambda f: compare_rounds(f, compiled("fifo")),
             run_again,
@@ -286,26 +286,26 @@ def error_of(read, folder: Path) -> str:
     return ""
 
 
-def _damaged(recorded: dict[str, list[str]], dice: random.Random) -> dict[str, list[str]]:
+def _damaged(recorded: dict[str, list[str]], rng: random.Random) -> dict[str, list[str]]:
     lines = {name: list(each) for name, each in recorded.items()}
-    of = lines[dice.choice(list(lines))]
-    at = dice.randrange(len(of))
+    of = lines[rng.choice(list(lines))]
+    at = rng.randrange(len(of))
     line = of[at]
-    match dice.randrange(6):
+    match rng.randrange(6):
         case 0:
             del of[at]
         case 1:
-            of[at] = line[: dice.randrange(len(line))]
+            of[at] = line[: rng.randrange(len(line))]
         case 2:
-            place = dice.randrange(len(line))
-            of[at] = line[:place] + dice.choice('0"[]{},x\\') + line[place + 1 :]
+            place = rng.randrange(len(line))
+            of[at] = line[:place] + rng.choice('0"[]{},x\\') + line[place + 1 :]
         case 3:
             numbers = list(re.finditer(r"\b\d+\b", line))
-            number = dice.choice(numbers)
-            value = dice.choice(["-1", "0", "7", "1e400", "null", str(10**25)])
+            number = rng.choice(numbers)
+            value = rng.choice(["-1", "0", "7", "1e400", "null", str(10**25)])
             of[at] = line[: number.start()] + value + line[number.end() :]
         case 4:
-            of[at] = dice.choice(of)
+            of[at] = rng.choice(of)
         case 5:
             of.insert(at, line)
     return lines

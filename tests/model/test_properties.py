@@ -16,7 +16,7 @@ from loomcard.wire.plain_data import decode, encode
 SIZES = st.sampled_from([(512, 1), (1024, 1), (2048, 3), (9000, 1), (1024, 0)])
 
 
-POLICIES = ["fifo", "drf", "test-counter", "test-patient", "test-broken"]
+POLICIES = ["fifo", "drf", "test-counter", "test-delay", "test-broken"]
 
 
 @st.composite
@@ -30,7 +30,7 @@ def trees(draw):
     return setup(*queues)
 
 
-class Life(PolicyMachine):
+class ClusterMachine(PolicyMachine):
     """Policies that wait, remember and raise, each at its queue."""
 
     tolerant = True
@@ -40,8 +40,8 @@ class Life(PolicyMachine):
         return draw(trees())
 
 
-Life.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
-TestLife = Life.TestCase
+ClusterMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestClusterMachine = ClusterMachine.TestCase
 
 
 plain = st.recursive(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from loomcard.player.journal_reports import told_states
+from loomcard.player.journal_reports import reported_states
 from loomcard.results.policy_series import StateRow
 
 EPOCH_MS = 1_000_000
@@ -38,12 +38,12 @@ def test_states_are_those_of_the_run_since_its_zero(tmp_path: Path) -> None:
     more += [*round_(5, 190, {"root": report(0.3)}), *round_(6, 300, {"root": report(0.4)})]
     write(tmp_path / "1-2.jsonl", more)
     where = ("root", "delta", "d", "delta", "share")
-    assert told_states(tmp_path, EPOCH_MS + 100, 150) == [
+    assert reported_states(tmp_path, EPOCH_MS + 100, 150) == [
         StateRow(50, *where, 0.2), StateRow(90, *where, 0.3),
     ]  # fmt: skip
 
 
 def test_without_a_journal_or_a_beginning_nothing_was_told(tmp_path: Path) -> None:
     """A run that was stopped early gives an empty series, not an error."""
-    assert told_states(tmp_path, 0, 100) == []
-    assert told_states(tmp_path, None, 100) == []
+    assert reported_states(tmp_path, 0, 100) == []
+    assert reported_states(tmp_path, None, 100) == []

@@ -50,13 +50,13 @@ def test_more_than_half_of_the_rate_is_told_of() -> None:
 def test_rates_are_remembered_by_executor(tmp_path: Path) -> None:
     """One file, the other's rate kept; a damaged one counts as none."""
     file = tmp_path / "run" / "rates.json"
-    assert launch_rate.remembered(file, "virtual") is None
-    launch_rate.remember(file, "virtual", 123.44)
-    launch_rate.remember(file, "process", 9)
-    assert launch_rate.remembered(file, "virtual") == 123.4
-    assert launch_rate.remembered(file, "process") == 9
+    assert launch_rate.saved_rate(file, "virtual") is None
+    launch_rate.save_rate(file, "virtual", 123.44)
+    launch_rate.save_rate(file, "process", 9)
+    assert launch_rate.saved_rate(file, "virtual") == 123.4
+    assert launch_rate.saved_rate(file, "process") == 9
     file.write_text("[]")
-    assert launch_rate.remembered(file, "process") is None
+    assert launch_rate.saved_rate(file, "process") is None
 
 
 def test_the_probe_fits_its_nodes() -> None:

@@ -1,4 +1,4 @@
-"""Two run folders whose every figure can be told by hand."""
+"""Two run folders whose every figure can be worked out by hand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -57,12 +57,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="package")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Numbers:
+def plots_of(tmp_path_factory: pytest.TempPathFactory) -> Numbers:
     """All numbers of one that stays as it is."""
     return numbers(read_study([written(tmp_path_factory.mktemp("report") / "run")]))
 
 
 @pytest.fixture(scope="package")
-def text(told: Numbers) -> str:
+def text(plots_of: Numbers) -> str:
     """Its page."""
-    return page(told)
+    return page(plots_of)

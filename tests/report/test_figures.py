@@ -14,7 +14,7 @@ from loomcard.results.run_folder import ResultError
 
 
 def row(table: pl.DataFrame, **where: str) -> dict[str, Any]:
-    """The one row that is meant; class all unless told."""
+    """The one row that is meant; class all unless given."""
     found = table
     for name, value in ({"class": "all"} | where).items():
         found = found.filter(pl.col(name) == value)
@@ -120,7 +120,7 @@ def test_a_wait_of_nothing_has_a_difference_and_no_ratio(folder: Path) -> None:
 
 
 def test_intervals_are_seeded_and_hold_the_value() -> None:
-    """The same dice for the same figure; none for one seed; it narrows with more seeds."""
+    """The same resampling for the same figure; none for one seed; it narrows with more seeds."""
     values = np.array([3.0, 5.0, 4.0, 8.0, 6.0])
     low, high = interval(values, np.median, "x")
     assert (low, high) == interval(values, np.median, "x")

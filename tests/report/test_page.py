@@ -82,19 +82,19 @@ def test_names_are_text_and_not_markup(folder: Path) -> None:
 
 
 def test_too_many_plots_are_left_out_with_a_note(
-    told: Numbers, monkeypatch: pytest.MonkeyPatch
+    plots_of: Numbers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page stays one that can be mailed."""
     monkeypatch.setattr("loomcard.report.page._TEXT", LARGEST - 40_000)
-    text = page(told)
+    text = page(plots_of)
     assert 0 < text.count("<svg") < 5
     assert "found no room" in text
 
 
-def test_tables_are_legible_at_80_columns(told: Numbers) -> None:
+def test_tables_are_legible_at_80_columns(plots_of: Numbers) -> None:
     """No line is longer, and nothing is cut off."""
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    for table in tables(told):
+    for table in tables(plots_of):
         console.print(table)
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 80
@@ -103,9 +103,9 @@ def test_tables_are_legible_at_80_columns(told: Numbers) -> None:
         assert said in text
 
 
-def test_the_bound_of_the_makespan_is_told(folder: Path, told: Numbers) -> None:
+def test_the_bound_of_the_makespan_is_told(folder: Path, plots_of: Numbers) -> None:
     """The median over seeds, each seed once; nothing where results hold none."""
-    assert told.bound("w") == ""
+    assert plots_of.bound("w") == ""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for run in runs:
@@ -122,18 +122,18 @@ def test_a_run_without_containers_has_its_other_plots(folder: Path) -> None:
     assert page(numbers(read_study([folder]))).count("<svg") == 3
 
 
-def test_numbers_go_to_files(told: Numbers, text: str, tmp_path: Path) -> None:
+def test_numbers_go_to_files(plots_of: Numbers, text: str, tmp_path: Path) -> None:
     """CSV and Parquet of the same numbers, beside the page, which is the same bytes each time."""
-    write_page(told, tmp_path / "deep" / "r.html")
+    write_page(plots_of, tmp_path / "deep" / "r.html")
     assert (tmp_path / "deep" / "r.html").read_text("utf-8") == text
-    written = write_tables(told, tmp_path / "deep" / "r.html")
+    written = write_tables(plots_of, tmp_path / "deep" / "r.html")
     assert {file.name for file in written} == {
         f"r-{name}.{ending}"
         for name in ("summary", "applications", "comparison")
         for ending in ("csv", "parquet")
     }
     csv = pl.read_csv(tmp_path / "deep" / "r-comparison.csv")
-    assert csv["wins"].to_list() == told.comparison["wins"].to_list()
+    assert csv["wins"].to_list() == plots_of.comparison["wins"].to_list()
     assert json.loads(pl.read_parquet(written[1]).write_json())[0]["setting"] == "w"
 
 
@@ -172,7 +172,7 @@ def test_capacity_in_a_step_is_its_mean() -> None:
     assert series.capacity(facts, 0, np.array([0.0, 100, 200, 300])).tolist() == [8, 6, 4]
 
 
-def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, told: Numbers) -> None:
+def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, plots_of: Numbers) -> None:
     """Its values are on the axis, and no part of the lines' names."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
@@ -183,4 +183,4 @@ def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, told: Numbers) -
     assert "n = 3 seeds" in found[0].caption
     assert ">old, w</text>" in found[0].svg
     assert "size=1" not in found[0].svg
-    assert list(trends(told, lambda: 1)) == []
+    assert list(trends(plots_of, lambda: 1)) == []

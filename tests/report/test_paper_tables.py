@@ -1,4 +1,4 @@
-"""Papers' figures beside ours: each judged by hand on runs whose figures can be told by hand."""
+"""Papers' figures beside ours, compared by hand on runs whose figures are worked out by hand."""
 
 import json
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from rich.console import Console
 from loomcard.report.expectation import applications_of, weighted
 from loomcard.report.files import write_tables
 from loomcard.report.page import page
-from loomcard.report.paper_tables import Judged, judged
+from loomcard.report.paper_tables import PaperComparison, paper_comparisons
 from loomcard.report.runs import read_study
 from loomcard.report.terminal import numbers, tables
 from loomcard.results.manifest import manifest
 from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
 from loomcard.results.run_folder import write_run
 
-Judge = Callable[..., Judged]
+Judge = Callable[..., PaperComparison]
 ENTRY = {"figure": "Fig. 1", "paper": -10, "measure": "completion", "policy": "new",
          "against": "old", "as": "change_percent"}  # fmt: skip
 
@@ -32,13 +32,13 @@ ENTRY = {"figure": "Fig. 1", "paper": -10, "measure": "completion", "policy": "n
 def judge(folder: Path) -> Judge:
     """Judges one entry on the runs of conftest: old completes a in 10, 12, 8 s, new in 5, 6, 16."""
 
-    def one(**changes: Any) -> Judged:
+    def one(**changes: Any) -> PaperComparison:
         entry = {key: value for key, value in (ENTRY | changes).items() if value is not None}
         file = folder / "manifest.json"
         made = json.loads(file.read_text())
         made["experiment"]["expect"] = [entry]
         file.write_text(json.dumps(made))
-        [found] = judged(read_study([folder]))
+        [found] = paper_comparisons(read_study([folder]))
         return found
 
     return one
@@ -155,7 +155,7 @@ def test_what_is_held_over_time(tmp_path: Path, what: dict[str, Any], ours: floa
     file = tmp_path / "manifest.json"
     entry = {"figure": "f", "paper": 1, "policy": "p", "as": "value"} | what
     file.write_text(json.dumps({"experiment": {"name": "x", "expect": [entry]}}))
-    [found] = judged(read_study([tmp_path]))
+    [found] = paper_comparisons(read_study([tmp_path]))
     assert found.ours == (None if ours is None else pytest.approx(ours))
 
 
@@ -180,7 +180,7 @@ def test_varied_values_are_paired_and_picked(tmp_path: Path, run_of: Callable[..
     vary = {"workload.share": [0.1, 0.3], "policy.theta": [0.5, 0.7]}
     said = {"experiment": {"name": "x", "vary": vary, "expect": expect}}
     write_run(tmp_path, records, manifest({}) | said)
-    found = judged(read_study([tmp_path]))
+    found = paper_comparisons(read_study([tmp_path]))
     assert [(each.ours, each.policy, each.against) for each in found] == [
         (0.0, 25.0, 25.0), (0.0, 30.0, 30.0), (None, None, None),
     ]  # fmt: skip
@@ -190,14 +190,14 @@ def test_varied_values_are_paired_and_picked(tmp_path: Path, run_of: Callable[..
 def test_terminal_page_and_files_show_them(judge: Judge, folder: Path) -> None:
     """The figure, ours with its interval, both signs, and why it is not reproduced."""
     judge(of="a", because="too <few> [seeds]")
-    told = numbers(read_study([folder]))
+    plots_of = numbers(read_study([folder]))
     screen = Console(width=120, file=StringIO())
-    for table in tables(told):
+    for table in tables(plots_of):
         screen.print(table)
     shown = screen.file.getvalue()  # type: ignore[attr-defined]
     for said in ("beside the paper", "less, equal", "too <few> [seeds]", "-50.0 to 100"):
         assert said in shown
-    text = page(told)
+    text = page(plots_of)
     for said in (
         "Beside the paper",
         "too &lt;few&gt; [seeds]",
@@ -205,7 +205,7 @@ def test_terminal_page_and_files_show_them(judge: Judge, folder: Path) -> None:
         "-50.0 to 100",
     ):
         assert said in text
-    written = {file.name for file in write_tables(told, folder / "report.html")}
+    written = {file.name for file in write_tables(plots_of, folder / "report.html")}
     assert {"report-papers.csv", "report-papers.parquet"} <= written
     row = pl.read_csv(folder / "report-papers.csv").row(0, named=True)
     assert (row["figure"], row["policy"], row["agrees"]) == ("Fig. 1", 9.0, "no")

@@ -17,9 +17,9 @@ def test_numbers_with_a_panel_are_kept_and_nothing_else() -> None:
     """Of one moment the last; texts, truths, lists and what is not known are passed over."""
     states = States()
     passed = [figure("b", "x"), figure("c", True), figure("d", None), figure("e", [1])]
-    states.tell(5, "root.a", [figure("a", 0.5), *passed, figure("f", 1, panel="")])
-    states.tell(5, "root.a", [figure("a", 1)])
-    states.tell(9, "root.a", [figure("a", 2)])
+    states.add(5, "root.a", [figure("a", 0.5), *passed, figure("f", 1, panel="")])
+    states.add(5, "root.a", [figure("a", 1)])
+    states.add(9, "root.a", [figure("a", 2)])
     where = ("root.a", "p", "a", "the a", "share")
     assert states.rows() == [StateRow(5, *where, 1.0), StateRow(9, *where, 2.0)]
     frame = state_frame(states.rows())
@@ -40,15 +40,15 @@ def test_a_long_run_stays_small_and_ends_where_it_ended(
     """
     states, last = States(most), {}
     for at_ms, queue in sorted(told):
-        states.tell(at_ms, queue, [figure("x", at_ms)])
+        states.add(at_ms, queue, [figure("x", at_ms)])
         last[queue] = at_ms
     rows = states.rows()
     assert len(rows) <= most
     assert {row.queue: row.at_ms for row in rows} == last
-    stretch = states._stretch_ms
-    want = {(queue, at_ms // stretch): at_ms for at_ms, queue in sorted(told)}
-    assert {(row.queue, row.at_ms // stretch): row.at_ms for row in rows} == want
+    interval = states._interval_ms
+    want = {(queue, at_ms // interval): at_ms for at_ms, queue in sorted(told)}
+    assert {(row.queue, row.at_ms // interval): row.at_ms for row in rows} == want
     assert len(rows) == len(want)
-    if stretch > 1:  # no coarser than it must be
-        finer = {(queue, at_ms // (stretch // 2)) for at_ms, queue in told}
+    if interval > 1:  # no coarser than it must be
+        finer = {(queue, at_ms // (interval // 2)) for at_ms, queue in told}
         assert len(finer) > most or len(rows) > most // 2

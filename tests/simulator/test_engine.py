@@ -17,7 +17,7 @@ import scripted  # noqa: F401 - registers test policies
 from loomcard import ClusterView, Plan, register
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.engine.session import replay
-from loomcard.player.journal_reports import told_states
+from loomcard.player.journal_reports import reported_states
 from loomcard.results.metrics import facts
 from loomcard.simulator import InvariantError, PolicyFaultError, Simulation, simulate
 from loomcard.simulator.invariants import check_agreement
@@ -100,14 +100,14 @@ def test_the_journal_of_a_simulation_replays_to_the_byte(tmp_path):
 def test_what_a_policy_tells_is_kept_and_the_journal_tells_the_same(tmp_path):
     """A second apart, and once the last change is told; a real run's record is read likewise."""
     two = scenario(app("a", stage([1_500] * 4)), app("b", stage([700] * 6), submit_ms=800))
-    record = simulate(two, compiled("test-teller"), policy="p", journal=tmp_path)
+    record = simulate(two, compiled("test-reporter"), policy="p", journal=tmp_path)
     seen = {(row.at_ms, row.figure): row.value for row in record.states}
     assert [(at, value) for (at, name), value in seen.items() if name == "used"] == [
         (0, 1.0), (1_000, 1.0), (2_000, 1.0),
     ]  # fmt: skip
     assert seen[1_000, "waiting"] == 6
     assert {row.queue for row in record.states} == {"root.default"}
-    assert told_states(tmp_path, EPOCH, record.ended_ms) == record.states
+    assert reported_states(tmp_path, EPOCH, record.ended_ms) == record.states
 
 
 def test_what_does_not_fit_is_refused_with_its_reason_and_stands_again(monkeypatch):
@@ -180,7 +180,7 @@ def test_a_preempted_container_ends_after_its_grace_and_its_task_runs_again():
 def test_timers_wake_a_policy_that_waits():
     wishes = stage([10], nodes=[["n2"]])
     blocker = app("a", stage([9_000], size=(4096, 4), nodes=[["n2"]]))
-    record = run(scenario(blocker, app("j", wishes, submit_ms=1), nodes=2), "test-patient")
+    record = run(scenario(blocker, app("j", wishes, submit_ms=1), nodes=2), "test-delay")
     assert times(record) == [("s1", 0, 1, "n1", 5001, 5011, "completed")]
 
 

@@ -146,7 +146,7 @@ def test_a_task_of_spark_does_not_end_on_a_node_that_is_gone():
     ]
 
 
-@pytest.mark.parametrize("policy", ["drf", "test-patient"])
+@pytest.mark.parametrize("policy", ["drf", "test-delay"])
 def test_quiet_weeks_and_long_tasks_are_no_stall(policy):
     day = 24 * 3600 * 1000
     late = app("late", stage([10]), submit_ms=20 * day)

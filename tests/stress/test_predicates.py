@@ -10,9 +10,9 @@ from loomcard.testing.policy_setups import candidate
 @pytest.mark.parametrize(
     ("policy", "scenario", "predicates"),
     [
-        (broken.Fine, "many-applications", set()),
-        (broken.Fine, "node-sized", set()),
-        (broken.Fine, "vanishing-resource", set()),
+        (broken.Working, "many-applications", set()),
+        (broken.Working, "node-sized", set()),
+        (broken.Working, "vanishing-resource", set()),
         (broken.DividesByEachType, "vanishing-resource", {"sound", "ends"}),
         (broken.IgnoresLargeTasks, "node-sized", {"ends", "idle room", "bounded wait"}),
         (broken.StopsAtHalf, "node-sized", {"idle room", "in use"}),

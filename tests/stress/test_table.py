@@ -11,8 +11,8 @@ KNOWN = Verdict(DESIGN.policies[0], DESIGN.scenarios[0], {DESIGN.predicate: "9.0
 
 
 def test_a_red_cell_is_broken_unless_the_policys_definition_explains_it():
-    found = table.reds([GOOD, BAD, KNOWN])
-    assert [red.why for red in found] == [None, DESIGN.why]
+    found = table.violations([GOOD, BAD, KNOWN])
+    assert [violation.why for violation in found] == [None, DESIGN.why]
     numbers = table.notes(found)
     assert table.cell(GOOD, numbers) == "ok"
     assert table.cell(BAD, numbers) == "**broken** sound [1]"
@@ -21,7 +21,7 @@ def test_a_red_cell_is_broken_unless_the_policys_definition_explains_it():
 
 def test_cells_of_one_reason_share_a_note():
     again = Verdict(DESIGN.policies[0], DESIGN.scenarios[-1], {DESIGN.predicate: "7.0 s"})
-    numbers = table.notes(table.reds([KNOWN, again, BAD]))
+    numbers = table.notes(table.violations([KNOWN, again, BAD]))
     assert list(numbers.values()) == [1, 1, 2]
 
 

@@ -1,7 +1,7 @@
 """What is seen of a run, on clusters of a few slots whose every moment can be told."""
 
 from loomcard.stress.parts import app, nodes, stage, workload
-from loomcard.stress.predicates import Ends, Guarantee, NoIdleRoom, Sound
+from loomcard.stress.predicates import Consistent, Ends, Guarantee, NoIdleRoom
 from loomcard.stress.run import observe
 from loomcard.stress.scenario import Candidate, StressScenario
 
@@ -11,7 +11,9 @@ HALVES = {"a": {"guaranteed": "50%"}, "b": {"guaranteed": "50%"}}
 def scenario(*applications, count=1, queues=None, requires=(), **keys):
     """Nodes of eight slots; everything is seen at once, and tasks take what their list says."""
     played = workload("small", nodes(count), applications, 100, heartbeat_ms=0, am_heartbeat_ms=0)
-    return StressScenario("small", "", played, requires or (Sound(), Ends()), queues or {}, **keys)
+    return StressScenario(
+        "small", "", played, requires or (Consistent(), Ends()), queues or {}, **keys
+    )
 
 
 def exactly(name, durations, at_ms=0, queue="root.default", size=(1024, 1)):

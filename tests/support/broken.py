@@ -12,7 +12,7 @@ from loomcard.model.events import AskChanged
 
 
 @dataclass(frozen=True)
-class Fine:
+class Working:
     """Breaks nothing."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -40,7 +40,7 @@ class PacksOneNode:
 
 
 @dataclass(frozen=True)
-class SaysItPacks:
+class OverAllocates:
     """As above through ``allocate``, which refuses."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -52,7 +52,7 @@ class SaysItPacks:
 
 
 @dataclass(frozen=True)
-class GivesOneMore:
+class OverGrants:
     """Grants each ask once more than it asks for."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -65,7 +65,7 @@ class GivesOneMore:
 
 
 @dataclass(frozen=True)
-class Trips:
+class ExpectsOneAsk:
     """Expects that an application has one attempt with one ask."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -85,15 +85,15 @@ class DividesByCapacity:
 
 
 @dataclass(frozen=True)
-class Gambles:
-    """Draws from dice that nobody has seeded."""
+class UsesUnseededRandom:
+    """Draws random values without a seed."""
 
     def decide(self, view: ClusterView) -> Plan:
         return fill(Plan(view), order=lambda _: random.random(), live=True)  # noqa: S311
 
 
 @dataclass(frozen=True)
-class WalksASet:
+class IteratesASet:
     """Serves members in the order in which a set of their names happens to stand."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -102,7 +102,7 @@ class WalksASet:
 
 
 @dataclass(frozen=True)
-class CountsOnTheSide:
+class CountsOutsideMemory:
     """Decides by a count that is no part of its memory, and so in no journal."""
 
     calls: Any = field(default_factory=lambda: itertools.count(), init=False, repr=False)
@@ -139,7 +139,7 @@ class AsksOnce:
 
 
 @dataclass(frozen=True)
-class LearnsByHearsay:
+class TracksAskChanges:
     """Knows the asks that it was told of, and after a late plan none of those before."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
@@ -169,7 +169,7 @@ class KeepsObjects:
 
 
 @dataclass(frozen=True)
-class Hoards:
+class LeavesRoomFree:
     """Leaves the last four containers' worth of the cluster free for ever."""
 
     def decide(self, view: ClusterView) -> Plan:
@@ -184,7 +184,7 @@ class Hoards:
 
 
 @dataclass(frozen=True)
-class WaitsForNothing:
+class WakesForever:
     """Wants to be called again, and again, and again."""
 
     def decide(self, view: ClusterView) -> Plan:

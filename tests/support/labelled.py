@@ -9,7 +9,7 @@ LABELS = {"": False, "gpu": True, "fpga": False}
 """Whether the nodes of each label lend."""
 
 
-class LabelledLife(PolicyMachine):
+class LabelledMachine(PolicyMachine):
     """Nodes change their label, some of which lend; applications ask for labels too."""
 
     @rule(pick=st.integers(0), label=st.sampled_from(sorted(LABELS)))

@@ -66,12 +66,12 @@ def times(record: RunRecord, name: str = "j") -> list[tuple[Any, ...]]:
 
 def random_scenario(seed: int) -> Scenario:
     """Five nodes, applications of every kind, heartbeats, faults, failures, wishes, by the seed."""
-    dice = Random(seed)  # noqa: S311 - dice
+    rng = Random(seed)  # noqa: S311 - no secret
     nodes = [ScenarioNode(f"n{i}", f"/r{i % 2}", (8192, 8)) for i in range(1, 6)]
-    applications = [_random_application(dice, f"j{i}") for i in range(dice.randint(1, 8))]
+    applications = [_random_application(rng, f"j{i}") for i in range(rng.randint(1, 8))]
     faults = [
-        Fault(dice.randint(0, 8000), f"n{dice.randint(2, 5)}", dice.choice([None, 2000]))
-        for _ in range(dice.randint(0, 3))
+        Fault(rng.randint(0, 8000), f"n{rng.randint(2, 5)}", rng.choice([None, 2000]))
+        for _ in range(rng.randint(0, 3))
     ]
     return Scenario(
         "random",
@@ -79,43 +79,43 @@ def random_scenario(seed: int) -> Scenario:
         ["memory_mb", "vcores"],
         nodes,
         sorted(applications, key=lambda each: each.submit_ms),
-        heartbeat_ms=dice.choice([0, 100, 1000]),
-        am_heartbeat_ms=dice.choice([0, 250]),
-        launch_delay_ms=dice.choice([0, 30]),
-        am_start_ms=dice.choice([0, 500]),
+        heartbeat_ms=rng.choice([0, 100, 1000]),
+        am_heartbeat_ms=rng.choice([0, 250]),
+        launch_delay_ms=rng.choice([0, 30]),
+        am_start_ms=rng.choice([0, 500]),
         faults=faults,
     )
 
 
-def _random_application(dice: Random, name: str) -> ScenarioApplication:
-    kind = dice.choice(["dag", "mapreduce", "spark", "plain"])
+def _random_application(rng: Random, name: str) -> ScenarioApplication:
+    kind = rng.choice(["dag", "mapreduce", "spark", "plain"])
     if kind == "mapreduce":
-        stages = [_random_stage(dice, 0, [], 20), _random_stage(dice, 1, [0], 10)]
+        stages = [_random_stage(rng, 0, [], 20), _random_stage(rng, 1, [0], 10)]
     else:
-        count = dice.randint(1, 5)
-        parents = [sorted(dice.sample(range(i), min(i, dice.randint(0, 2)))) for i in range(count)]
-        stages = [_random_stage(dice, i, parents[i], 20) for i in range(count)]
+        count = rng.randint(1, 5)
+        parents = [sorted(rng.sample(range(i), min(i, rng.randint(0, 2)))) for i in range(count)]
+        stages = [_random_stage(rng, i, parents[i], 20) for i in range(count)]
     return app(
         name,
         *stages,
-        submit_ms=dice.randint(0, 3000),
+        submit_ms=rng.randint(0, 3000),
         kind=kind,
-        am=(512, 1) if dice.random() < 0.5 else None,
-        slowstart=dice.random(),
-        ms_per_map=dice.choice([0, 10]),
-        executors=Executors(dice.randint(1, 3), (2048, 2)) if kind == "spark" else None,
+        am=(512, 1) if rng.random() < 0.5 else None,
+        slowstart=rng.random(),
+        ms_per_map=rng.choice([0, 10]),
+        executors=Executors(rng.randint(1, 3), (2048, 2)) if kind == "spark" else None,
     )
 
 
-def _random_stage(dice: Random, index: int, after: list[int], priority: int) -> Stage:
-    count = dice.randint(1, 15)
-    failing = [task for task in range(count) if dice.random() < 0.1]
+def _random_stage(rng: Random, index: int, after: list[int], priority: int) -> Stage:
+    count = rng.randint(1, 15)
+    failing = [task for task in range(count) if rng.random() < 0.1]
     return stage(
-        [dice.randint(0, 5000) for _ in range(count)],
+        [rng.randint(0, 5000) for _ in range(count)],
         index + 1,
-        size=(dice.choice([512, 1024, 2048]), dice.choice([1, 2])),
+        size=(rng.choice([512, 1024, 2048]), rng.choice([1, 2])),
         priority=priority,
         after=after,
-        nodes=[[f"n{dice.randint(1, 5)}"] for _ in range(count)] if dice.random() < 0.5 else [],
-        fails_ms={task: [dice.randint(0, 300)] * dice.randint(1, 2) for task in failing},
+        nodes=[[f"n{rng.randint(1, 5)}"] for _ in range(count)] if rng.random() < 0.5 else [],
+        fails_ms={task: [rng.randint(0, 300)] * rng.randint(1, 2) for task in failing},
     )

@@ -11,9 +11,9 @@ from loomcard import ClusterView, Plan, Reason, Resource, fill, register, shown
 from loomcard.model.events import NodeHeartbeat
 
 
-@register("test-patient")
+@register("test-delay")
 @dataclass(frozen=True)
-class Patient:
+class DelayScheduling:
     """Delay scheduling: wait for a local node for so long, then take any."""
 
     wait_ms: int = 5_000
@@ -60,14 +60,14 @@ class UnprintableError(Exception):
         raise RecursionError
 
 
-class Rude(BaseException):
+class PlainBaseException(BaseException):
     """Neither Exception nor SystemExit."""
 
 
 RAISES: dict[str, BaseException] = {
     "cancelled": asyncio.CancelledError("on purpose"),
     "generator": GeneratorExit("on purpose"),
-    "rude": Rude("on purpose"),
+    "base-exception": PlainBaseException("on purpose"),
     "unprintable": UnprintableError(),
     "long": ValueError("x" * 3_000_000),
     "surrogate": ValueError("cannot read \udcff.csv"),
@@ -81,7 +81,7 @@ class Raises:
     ``cannot_build`` names it.
     """
 
-    what: str = "rude"
+    what: str = "base-exception"
     where: str = "decide"
 
     cannot_build: ClassVar[set[str]] = set()
@@ -123,9 +123,9 @@ class Counter:
         return memory["calls"]
 
 
-@register("test-going-on")
+@register("test-later-turns")
 @dataclass(frozen=True)
-class GoingOn:
+class ServesLaterTurns:
     """Counts its calls; with ``goes_on`` later turns of a round do without, and raise with
     ``broken``.
     """
@@ -188,8 +188,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What ``test-teller`` reports."""
+class ReportedState:
+    """What ``test-reporter`` reports."""
 
     used: float = shown("used", unit="share", panel="use")
     waiting: int = shown("waiting", unit="containers", panel="waiting")
@@ -197,9 +197,9 @@ class Told:
     members: tuple[Held, ...] = shown("members")
 
 
-@register("test-teller")
+@register("test-reporter")
 @dataclass(frozen=True)
-class Teller:
+class ReportsState:
     """First in, first out, and tells of it when a report is due; ``mood`` may be no text."""
 
     mood: Any = None
@@ -209,7 +209,7 @@ class Teller:
         if plan.report_due:
             plan.report(
                 view.queue,
-                Told(
+                ReportedState(
                     used=view.queue.used[0] / view.cluster_capacity[0],
                     waiting=sum(ask.count for ask in view.asks),
                     mood=self.mood,

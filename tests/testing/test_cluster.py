@@ -23,7 +23,7 @@ def test_a_test_of_a_policy_takes_a_few_lines():
 
 def test_timers_fire_when_they_are_due():
     """A patient policy is called again at the time it named, and takes any node then."""
-    cluster = Cluster("test-patient", nodes=[(1024, 1)])
+    cluster = Cluster("test-delay", nodes=[(1024, 1)])
     cluster.add_app(1)
     cluster.ask(1, 1, hosts={"elsewhere": 1})
     assert cluster.round() == []
@@ -92,7 +92,7 @@ def test_draining_serves_everybody_or_says_who_waits():
     cluster.ask(1, 7)
     drain(cluster)
     assert len(cluster.containers) == 1
-    stuck = Cluster(broken.WaitsForNothing, nodes=[(1024, 1)])
+    stuck = Cluster(broken.WakesForever, nodes=[(1024, 1)])
     stuck.add_app(1)
     stuck.ask(1, 7)
     with pytest.raises(BrokenPlanError, match="application 1 waits for 7 containers") as caught:

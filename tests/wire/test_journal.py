@@ -26,7 +26,7 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
     """
     engine = Cluster(
         setup(
-            queue("root", "drf"), queue("root.a", "test-counter"), queue("root.b", "test-patient"),
+            queue("root", "drf"), queue("root.a", "test-counter"), queue("root.b", "test-delay"),
         ),
         journal=folder, segment_rounds=segment_rounds,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from loomcard.workload import load
 from loomcard.workload.scenario import Scenario
 
 Loaded = Callable[..., Scenario]
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def loaded(tmp_path: Path) -> Loaded:
 
 
 @pytest.fixture
-def wrong(loaded: Loaded) -> Wrong:
+def findings_of(loaded: Loaded) -> FindingsOf:
     """YAML text -> every finding; none if it loads."""
 
     def found(text: str, **more: Any) -> list[Finding]:

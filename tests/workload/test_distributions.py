@@ -14,12 +14,12 @@ from loomcard.workload.distributions import Distribution, quantile, resolve
 DRAWS = 20_000
 
 
-def dice(seed: int) -> Random:
-    return Random(seed)  # noqa: S311 - dice, not secrets
+def rng(seed: int) -> Random:
+    return Random(seed)  # noqa: S311 - not secrets
 
 
 def draws(given_: dict[str, Any], count: int = DRAWS) -> list[float]:
-    stream = dice(1)
+    stream = rng(1)
     become = quantile(Distribution.model_validate(given_), stream)
     return [become(stream.random()) for _ in range(count)]
 
@@ -77,7 +77,7 @@ FORMS = st.one_of(
 @settings(max_examples=200, deadline=None)
 def test_draws_are_finite_and_grow_with_the_die(form: dict[str, Any], u: float, v: float) -> None:
     """Any die gives a number that is not negative, and a larger die none that is smaller."""
-    become = quantile(Distribution.model_validate(form), dice(0))
+    become = quantile(Distribution.model_validate(form), rng(0))
     low, high = become(min(u, v)), become(max(u, v))
     assert 0 <= low < math.inf
     if "choice" not in form:
@@ -97,6 +97,6 @@ def test_bounds_hold(form: dict[str, Any], a: int, b: int) -> None:
 def test_numbers_may_be_drawn_in_turn() -> None:
     """A distribution's own numbers are drawn once, when the distribution is made."""
     form = {"uniform": {"low": {"choice": {"values": [5, 6]}}, "high": 6}}
-    lows = {quantile(Distribution.model_validate(form), dice(s))(0.0) for s in range(20)}
+    lows = {quantile(Distribution.model_validate(form), rng(s))(0.0) for s in range(20)}
     assert lows == {5, 6}
-    assert resolve(3, dice(1)) == 3
+    assert resolve(3, rng(1)) == 3

@@ -165,9 +165,9 @@ def test_vary_makes_what_the_file_leaves_out(loaded: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["much", "parameters.much", "clutser.heartbeat_ms"])
-def test_vary_of_nothing_is_a_finding(wrong: Any, name: str) -> None:
+def test_vary_of_nothing_is_a_finding(findings_of: Any, name: str) -> None:
     """A misspelt name would run the same workload many times over."""
-    (finding,) = wrong("parameters: {many: 3}\n" + ONE, vary={name: 1})
+    (finding,) = findings_of("parameters: {many: 3}\n" + ONE, vary={name: 1})
     assert name in finding.message
     assert "many" in finding.hint
 
@@ -224,15 +224,17 @@ def test_vary_of_nothing_is_a_finding(wrong: Any, name: str) -> None:
         (application(stages=[]), 4, "at least one"),
     ],
 )  # fmt: skip
-def test_each_fault_is_a_finding_at_its_line(wrong: Any, text: str, line: int, part: str) -> None:
+def test_each_fault_is_a_finding_at_its_line(
+    findings_of: Any, text: str, line: int, part: str
+) -> None:
     """One finding, at the line where the fault is, in words."""
-    (finding,) = wrong(text)
+    (finding,) = findings_of(text)
     assert part in finding.message
     assert finding.line == line
     assert finding.file.endswith("w.yml")
 
 
-def test_one_run_finds_everything(wrong: Any) -> None:
+def test_one_run_finds_everything(findings_of: Any) -> None:
     """Unknown keys hide neither each other nor what is wrong with the rest."""
     text = """\
         version: 1
@@ -243,7 +245,7 @@ def test_one_run_finds_everything(wrong: Any) -> None:
         - id: a
           stages: [{id: s, tasks: 1, memory_mb: 101, duration_ms: 1, nodes: [n2]}]
         """
-    assert [finding.line for finding in wrong(text)] == [2, 4, 7, 7]
+    assert [finding.line for finding in findings_of(text)] == [2, 4, 7, 7]
 
 
 def test_a_file_that_is_not_there_names_what_is() -> None:

@@ -47,7 +47,7 @@ def test_swim_follows_its_rule() -> None:
 
 
 def test_swim_cuts_and_seeds() -> None:
-    """max_tasks cuts a job; the dice are a task's own."""
+    """max_tasks cuts a job; the random values are a task's own."""
     cut = traced("{format: swim, file: swim.tsv, max_tasks: 4}").applications[1]
     whole = traced("{format: swim, file: swim.tsv}").applications[1]
     assert cut.stages[0].durations_ms == whole.stages[0].durations_ms[:4]

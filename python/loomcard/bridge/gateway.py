@@ -67,13 +67,13 @@ def read_secret(path: Path) -> str:
     return secret
 
 
-class _Stranger:
+class _NewConnection:
     """A connection that has not said the secret yet: its first bytes, and how long it may take."""
 
     def __init__(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         self.socket = accepted
-        self.said = b""
+        self.received = b""
         self.until = time.monotonic() + AUTHENTICATION_DEADLINE_S
 
     def fileno(self) -> int:
@@ -82,16 +82,16 @@ class _Stranger:
     def listen(self, wanted: bytes) -> bool | None:
         """Whether it knows the secret; None: not all of it was said yet."""
         try:
-            heard = self.socket.recv(len(wanted) + 1 - len(self.said))
+            heard = self.socket.recv(len(wanted) + 1 - len(self.received))
         except BlockingIOError:
             return None
         except OSError:
             return False
-        self.said += heard
-        complete = len(self.said) >= len(wanted) or self.said.endswith(b"\ne\n")
+        self.received += heard
+        complete = len(self.received) >= len(wanted) or self.received.endswith(b"\ne\n")
         if heard and not complete:
             return None
-        return hmac.compare_digest(self.said, wanted)
+        return hmac.compare_digest(self.received, wanted)
 
     def refuse(self) -> None:
         """Closes it, with Py4J's word for an error."""
@@ -105,9 +105,9 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
     """Py4J's server with an accept loop of its own.
 
     Py4J gives each connection a thread before it knows the secret, and reads a line of any length.
-    Here one thread listens to all strangers, to the length of the secret and for a bounded time.
-    The oldest stranger makes room for one more, so that strangers cannot keep the ResourceManager
-    out.
+    Here one thread listens to all new connections, to the length of the secret and for a bounded
+    time. The oldest makes room for one more, so that connections without the secret cannot keep the
+    ResourceManager out.
 
     TCP_NODELAY: without it messages of 9 to 30 kB stall for 40 ms.
     """
@@ -121,7 +121,7 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
             ),
         )
         self._wanted = f"{protocol.AUTH_COMMAND_NAME}\n{secret}\n{protocol.END}\n".encode()
-        self._strangers: list[_Stranger] = []
+        self._new_connections: list[_NewConnection] = []
         self._log = structlog.get_logger("loomcard.bridge")
 
     def run(self) -> None:
@@ -137,22 +137,22 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
                 if not self.is_shutdown:
                     self._log.exception("gateway")
                     time.sleep(ACCEPT_TIMEOUT_S)
-        for stranger in self._strangers:
-            stranger.refuse()
+        for client in self._new_connections:
+            client.refuse()
 
     def _serve_once(self, listening: socket.socket) -> None:
-        strangers = {stranger.fileno(): stranger for stranger in self._strangers}
+        unauthenticated = {client.fileno(): client for client in self._new_connections}
         poll = select.poll()
-        for file in (listening.fileno(), *strangers):
+        for file in (listening.fileno(), *unauthenticated):
             poll.register(file, select.POLLIN)
         for file, _ in poll.poll(1000 * ACCEPT_TIMEOUT_S):
-            if file in strangers:
-                self._hear(strangers[file])
+            if file in unauthenticated:
+                self._read_secret(unauthenticated[file])
             else:
                 self._admit(listening)
         now = time.monotonic()
-        for stranger in [s for s in self._strangers if s.until <= now]:
-            self._turn_away(stranger, "it did not say the secret in time")
+        for client in [s for s in self._new_connections if s.until <= now]:
+            self._reject(client, "it did not say the secret in time")
 
     def _admit(self, listening: socket.socket) -> None:
         try:
@@ -160,23 +160,23 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
         except BlockingIOError:
             return
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self._strangers) >= STRANGERS:
-            self._turn_away(self._strangers[0], "there are too many at a time")
-        self._strangers.append(_Stranger(accepted))
+        if len(self._new_connections) >= STRANGERS:
+            self._reject(self._new_connections[0], "there are too many at a time")
+        self._new_connections.append(_NewConnection(accepted))
 
-    def _hear(self, stranger: _Stranger) -> None:
-        if stranger not in self._strangers:
+    def _read_secret(self, client: _NewConnection) -> None:
+        if client not in self._new_connections:
             return  # turned away a moment ago
-        known = stranger.listen(self._wanted)
+        known = client.listen(self._wanted)
         if known is None:
             return
         if not known:
-            self._turn_away(stranger, "it did not say the secret")
+            self._reject(client, "it did not say the secret")
         elif len([c for c in self.connections if c.socket is not None]) >= CONNECTIONS:
-            self._turn_away(stranger, f"there are {CONNECTIONS} already")
+            self._reject(client, f"there are {CONNECTIONS} already")
         else:
-            self._strangers.remove(stranger)
-            self._converse(stranger.socket)
+            self._new_connections.remove(client)
+            self._converse(client.socket)
 
     def _converse(self, accepted: socket.socket) -> None:
         accepted.setblocking(True)
@@ -190,9 +190,9 @@ class _Server(CallbackServer):  # type: ignore[misc] # Py4J has no types
             self.connections.add(connection)
             connection.start()
 
-    def _turn_away(self, stranger: _Stranger, why: str) -> None:
-        self._strangers.remove(stranger)
-        stranger.refuse()
+    def _reject(self, client: _NewConnection, why: str) -> None:
+        self._new_connections.remove(client)
+        client.refuse()
         self._log.warning("a connection was turned away", why=why)
 
 

@@ -98,10 +98,10 @@ class PolicyService:
             self._log.warning(notice)
         journal = session.journal
         if journal is not None and journal.trouble != self._journal_trouble:
-            self._tell_of(journal)
+            self._report_journal(journal)
         return reply
 
-    def _tell_of(self, journal: Journal) -> None:
+    def _report_journal(self, journal: Journal) -> None:
         """In the log, when a journal cannot be written, and when it goes on."""
         self._journal_trouble = journal.trouble
         if journal.trouble is None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import Json, On, Where, console, print_json, waiting
+from loomcard.cli.output import ClusterKind, Json, On, console, print_json, waiting
 from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.embedded import LocalCluster
@@ -63,7 +63,7 @@ def _folders(named: list[Path] | None) -> tuple[Path, ...]:
 
 @cluster.command()
 def up(
-    on: On = Where.LOCAL,
+    on: On = ClusterKind.LOCAL,
     policy: Policy = "fifo",
     nodes: Nodes = 3,
     node_memory_mb: NodeMemory = 1536,
@@ -79,9 +79,9 @@ def up(
         raise RenderError(
             f"--scheduler {scheduler}: no such scheduler", f"one of {known}, or a full class name"
         )
-    if ha and on is not Where.DOCKER:
+    if ha and on is not ClusterKind.DOCKER:
         raise RenderError("--ha: the embedded cluster has one ResourceManager", "add --on docker")
-    if on is Where.DOCKER:
+    if on is ClusterKind.DOCKER:
         settings = compose_settings(
             SCHEDULERS.get(scheduler, scheduler),
             ha=ha,
@@ -104,9 +104,9 @@ def up(
 
 
 @cluster.command()
-def down(on: On = Where.LOCAL) -> None:
+def down(on: On = ClusterKind.LOCAL) -> None:
     """Stop the cluster that `up` left running."""
-    if on is Where.DOCKER:
+    if on is ClusterKind.DOCKER:
         compose().down()
         return
     running = LocalCluster.attach(paths.run_folder("local"))
@@ -115,9 +115,9 @@ def down(on: On = Where.LOCAL) -> None:
 
 
 @cluster.command()
-def status(on: On = Where.LOCAL, as_json: Json = False) -> None:
+def status(on: On = ClusterKind.LOCAL, as_json: Json = False) -> None:
     """Say which parts run and where they answer."""
-    if on is Where.DOCKER:
+    if on is ClusterKind.DOCKER:
         services = compose().status()
         if as_json:
             print_json([{**vars(each), "ports": dict(each.ports)} for each in services])
@@ -148,7 +148,7 @@ def status(on: On = Where.LOCAL, as_json: Json = False) -> None:
 @cluster.command("render")
 def render_(
     target: Annotated[Path, typer.Argument(help="The folder to write into.")],
-    on: On = Where.LOCAL,
+    on: On = ClusterKind.LOCAL,
     policy: Policy = "fifo",
     nodes: Nodes = 3,
     scheduler: Scheduler = "loomcard",
@@ -156,7 +156,7 @@ def render_(
     as_json: Json = False,
 ) -> None:
     """Write the configuration of a cluster without starting it."""
-    if on is Where.DOCKER:
+    if on is ClusterKind.DOCKER:
         chosen = compose_settings(SCHEDULERS.get(scheduler, scheduler))
         written = render(target, chosen, policy)
     else:
@@ -180,11 +180,11 @@ def render_(
 @cluster.command()
 def logs(
     services: Annotated[list[str] | None, typer.Argument(help="Docker only: which.")] = None,
-    on: On = Where.LOCAL,
+    on: On = ClusterKind.LOCAL,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many.")] = 100,
 ) -> None:
     """Print the last lines of the cluster's log."""
-    if on is Where.DOCKER:
+    if on is ClusterKind.DOCKER:
         compose().logs(services or ())
         return
     for line in LocalCluster.attach(paths.run_folder("local")).tail(lines):

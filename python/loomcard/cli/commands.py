@@ -68,7 +68,7 @@ def load(name: str) -> Any:
     return typer.main.get_group(group).commands[name]
 
 
-class _Later(TyperCommand):
+class _LazyCommand(TyperCommand):
     """Stands for a command in lists and completions; becomes it when it is called."""
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
@@ -81,4 +81,4 @@ class Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         for name, (_, help_line) in COMMANDS.items():
-            self.add_command(_Later(name, help=help_line))
+            self.add_command(_LazyCommand(name, help=help_line))

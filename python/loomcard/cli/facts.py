@@ -33,7 +33,7 @@ def of_resource_manager(client: ResourceManagerClient) -> ClusterFacts:
     return ClusterFacts(
         _amounts(capacity) if any(capacity.values()) else {},
         _amounts(smallest),
-        Counter(_full(str(app["queue"]), about) for app in living),
+        Counter(_full_path(str(app["queue"]), about) for app in living),
     )
 
 
@@ -41,7 +41,7 @@ def _amounts(document: Document) -> dict[str, int]:
     return {str(name): int(amount) for name, amount in document.items()}
 
 
-def _full(queue: str, about: Document) -> str:
+def _full_path(queue: str, about: Document) -> str:
     """A queue's path: YARN may report the last name alone."""
     paths = [str(each["path"]) for each in about.get("queues", ()) if isinstance(each, dict)]
     if queue in paths or queue.startswith("root"):

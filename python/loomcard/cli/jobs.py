@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
-from loomcard.cli.output import Json, On, Rm, Where, console, print_json, printable, waiting
+from loomcard.cli.output import ClusterKind, Json, On, Rm, console, print_json, printable, waiting
 from loomcard.cluster import paths
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
@@ -35,7 +35,7 @@ Definitions = Annotated[
 def submit(
     name: Annotated[str, typer.Argument(help="pi, sleep, teragen, terasort, wordcount or a .jar.")],
     arguments: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,
-    on: On = Where.LOCAL,
+    on: On = ClusterKind.LOCAL,
     queue: Queue = None,
     user: User = None,
     define: Definitions = None,
@@ -52,8 +52,8 @@ def submit(
     for each in define or []:
         if not each.partition("=")[0] or "=" not in each:
             raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
-    chosen = program(name, arguments or [], Path.cwd() if on is Where.LOCAL else None)
-    if on is Where.DOCKER:
+    chosen = program(name, arguments or [], Path.cwd() if on is ClusterKind.LOCAL else None)
+    if on is ClusterKind.DOCKER:
         if as_json or not wait:
             raise ProgramError(
                 "--json and --no-wait work with --on local only",

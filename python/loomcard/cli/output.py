@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-class Where(StrEnum):
+class ClusterKind(StrEnum):
     """Which kind of cluster."""
 
     LOCAL = "local"
@@ -22,7 +22,7 @@ class Where(StrEnum):
 
 
 On = Annotated[
-    Where, typer.Option("--on", help="The embedded cluster (local) or the compose cluster.")
+    ClusterKind, typer.Option("--on", help="The embedded cluster (local) or the compose cluster.")
 ]
 
 Rm = Annotated[

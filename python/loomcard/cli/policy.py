@@ -228,7 +228,7 @@ def _check(
     try:
         source = resolve(file)
         setup = compile_setup(
-            source.text, source.name, policy_path=policy_path, beside=source.folder, apart=True
+            source.text, source.name, policy_path=policy_path, beside=source.folder, isolated=True
         )
         found = misfits(source.text, setup, facts) if facts is not None else ()
     except FindingsError as error:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from loomcard.cli.output import Json, command_line, console, print_json, waiting
 from loomcard.cli.simulate import figures, only_ours
-from loomcard.experiments.gaps import Extent, extent
+from loomcard.experiments.gaps import Coverage, coverage
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay_runs import (
     Rounds,
@@ -68,12 +68,12 @@ def replay(
     if policy is None:
         if renamed or out is not None:
             raise InputError(["--map and --out need another policy (name one with --policy)"])
-        covered = extent(journal)
+        covered = coverage(journal)
         same = _again(journal, covered, as_json)
     else:
         chosen = choices([policy], Path())
         only_ours(chosen)
-        covered = extent(journal)
+        covered = coverage(journal)
         simulation = seed if simulated else None
         same = _other(journal, chosen[0], renamed or [], simulation, out, as_json, covered)
     if covered.begins > 1 and not as_json:
@@ -83,7 +83,7 @@ def replay(
         raise typer.Exit(DIFFERS)
 
 
-def _again(journal: Path, covered: Extent, as_json: bool) -> bool:
+def _again(journal: Path, covered: Coverage, as_json: bool) -> bool:
     """The recorded policy on its own rounds; whether all came out the same."""
     with waiting("the recorded policy again"):
         rounds = run_again(journal)
@@ -100,15 +100,15 @@ def _again(journal: Path, covered: Extent, as_json: bool) -> bool:
 def _other(
     journal: Path,
     chosen: Choice,
-    told: list[str],
+    pairs: list[str],
     seed: int | None,
     out: Path | None,
     as_json: bool,
-    covered: Extent,
+    covered: Coverage,
 ) -> bool:
     """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
     setup = chosen.compiled({}) or {}
-    renamed = renamings(told, setup)
+    renamed = renamings(pairs, setup)
     with waiting("round by round"):
         rounds = compare_rounds(journal, setup, renamed)
     summaries = [] if seed is None else _simulated(journal, chosen, setup, renamed, seed, out)

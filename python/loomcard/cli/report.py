@@ -29,17 +29,17 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Compare policies: waiting, completion, slowdown, makespan, utilization and fairness."""
-    told = numbers(read_study(folders, baseline))
+    report = numbers(read_study(folders, baseline))
     file = out or folders[0] / "report.html"
     with waiting("drawing"):
-        write_page(told, file)
-    written = [file, *(write_tables(told, file) if csv else [])]
+        write_page(report, file)
+    written = [file, *(write_tables(report, file) if csv else [])]
     if as_json:
-        found = {"summary": told.summary.to_dicts(), "comparison": told.comparison.to_dicts()}
-        found["papers"] = [vars(each) for each in told.papers]
+        found = {"summary": report.summary.to_dicts(), "comparison": report.comparison.to_dicts()}
+        found["papers"] = [vars(each) for each in report.papers]
         print_json(found | {"files": [str(each) for each in written]})
         return
     out_to = console(markup=True)
-    for table in tables(told):
+    for table in tables(report):
         out_to.print(table)
     out_to.print("\n" + "\n".join(str(each) for each in written), soft_wrap=True)

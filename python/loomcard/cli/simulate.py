@@ -64,8 +64,8 @@ def simulate(
     about = manifest(inputs, command=command_line(), seeds=[seed])
     if out is not None:
         _refuse_other_results(out, about)
-    with _bars([run.policy for run in runs], len(scenario.applications)) as tell:
-        records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, tell)
+    with _bars([run.policy for run in runs], len(scenario.applications)) as notify:
+        records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, notify)
     for record in records:
         keep_bounds(record, scenario)
     if out is not None:
@@ -114,7 +114,7 @@ def _bars(names: list[str], total: int) -> Iterator[Callable[[int, Step], None]]
     ) as progress:
         bars = [progress.add_task(name, total=total, said="waits") for name in names]
 
-        def tell(index: int, step: Step) -> None:
+        def notify(index: int, step: Step) -> None:
             elapsed = progress.tasks[index].elapsed or 1e-9
             said = (
                 f"{step.now_ms / 1000:,.0f} s simulated, {step.finished} of {step.applications}"
@@ -122,7 +122,7 @@ def _bars(names: list[str], total: int) -> Iterator[Callable[[int, Step], None]]
             )
             progress.update(bars[index], completed=step.finished, said=said)
 
-        yield tell
+        yield notify
 
 
 def _print(records: list[RunRecord], summaries: list[dict[str, Any]]) -> None:

@@ -58,16 +58,16 @@ def stress(
     verdicts = [found[position] for position in sorted(found)]
     if page is not None:
         table.write(page, verdicts)
-    reds = table.reds(verdicts)
+    violations = table.violations(verdicts)
     if as_json:
-        print_json(_document(verdicts, reds))
+        print_json(_document(verdicts, violations))
     else:
-        _print(verdicts, reds)
-    if any(red.why is None for red in reds):
+        _print(verdicts, violations)
+    if any(violation.why is None for violation in violations):
         raise typer.Exit(FAILED)
 
 
-def _judge(item: Item, _tell: Any) -> Verdict:
+def _judge(item: Item, _progress: Any) -> Verdict:
     scenario, name, candidate = item
     return judge(SCENARIOS[scenario](), candidate, name)
 
@@ -95,23 +95,29 @@ def _candidate(choice: Choice) -> Candidate:
     return Candidate(found_beside(data["policy"], choice.folder), options)
 
 
-def _document(verdicts: Sequence[Verdict], reds: Sequence[table.Red]) -> list[dict[str, Any]]:
+def _document(
+    verdicts: Sequence[Verdict], violations: Sequence[table.Violation]
+) -> list[dict[str, Any]]:
     return [
         {
             "policy": verdict.policy,
             "scenario": verdict.scenario,
             "broken": [
-                {"predicate": red.predicate, "seen": red.seen, "by_design": red.why}
-                for red in reds
-                if (red.policy, red.scenario) == (verdict.policy, verdict.scenario)
+                {
+                    "predicate": violation.predicate,
+                    "seen": violation.seen,
+                    "by_design": violation.why,
+                }
+                for violation in violations
+                if (violation.policy, violation.scenario) == (verdict.policy, verdict.scenario)
             ],
         }
         for verdict in verdicts
     ]
 
 
-def _print(verdicts: Sequence[Verdict], reds: Sequence[table.Red]) -> None:
-    numbers = table.notes(reds)
+def _print(verdicts: Sequence[Verdict], violations: Sequence[table.Violation]) -> None:
+    numbers = table.notes(violations)
     policies = list(dict.fromkeys(verdict.policy for verdict in verdicts))
     shown = Table("scenario", *policies)
     for name in dict.fromkeys(verdict.scenario for verdict in verdicts):
@@ -120,13 +126,18 @@ def _print(verdicts: Sequence[Verdict], reds: Sequence[table.Red]) -> None:
     screen = console(markup=False)
     screen.print(shown)
     for number in sorted(set(numbers.values())):
-        first = next(red for red in reds if numbers[red] == number)
+        first = next(violation for violation in violations if numbers[violation] == number)
         screen.print(f"[{number}] {first.why or 'broken'}")
-        for red in (red for red in reds if numbers[red] == number):
-            screen.print(f"    {red.policy}, {red.scenario}: {red.predicate}: {red.seen}")
+        for each in (each for each in violations if numbers[each] == number):
+            screen.print(f"    {each.policy}, {each.scenario}: {each.predicate}: {each.seen}")
 
 
-def _shown(verdict: Verdict, numbers: dict[table.Red, int]) -> str:
+def _shown(verdict: Verdict, numbers: dict[table.Violation, int]) -> str:
     """``ok``, or the numbers of notes, marked where they tell of a defect."""
     mine = [r for r in numbers if (r.policy, r.scenario) == (verdict.policy, verdict.scenario)]
-    return " ".join(f"{'' if red.why else 'BROKEN '}[{numbers[red]}]" for red in mine) or "ok"
+    return (
+        " ".join(
+            f"{'' if violation.why else 'BROKEN '}[{numbers[violation]}]" for violation in mine
+        )
+        or "ok"
+    )

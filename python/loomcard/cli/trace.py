@@ -29,7 +29,7 @@ Format = Annotated[
         "--format", help="workload, swim, tpch, sls, synth or journal. Default: by the file."
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="What the dice are seeded by.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the random values.")]
 
 
 @trace.command()
@@ -76,8 +76,8 @@ def _heading(f: dict[str, Any]) -> Table:
     )
     table.add_row("load", ", ".join(loads) + " while they come" if loads else "all come at once")
     for key in ("queues", "users", "kinds"):
-        told = [f"{name} {count}" for name, count in list(f[key].items())[:6]]
-        table.add_row(key, ", ".join(told) + (", ..." if len(f[key]) > 6 else ""))
+        parts = [f"{name} {count}" for name, count in list(f[key].items())[:6]]
+        table.add_row(key, ", ".join(parts) + (", ..." if len(f[key]) > 6 else ""))
     return table
 
 

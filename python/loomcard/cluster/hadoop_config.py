@@ -302,7 +302,7 @@ def _compile(policy: str | Path, settings: Settings) -> dict[str, str]:
         raise RenderError(f"{policy}: {error}", error.hint) from error
     folders = [Path(p) for p in settings.policy_path]
     try:
-        setup = compile_setup(source.text, source.name, policy_path=folders, apart=True)
+        setup = compile_setup(source.text, source.name, policy_path=folders, isolated=True)
     except FindingsError as error:
         raise error.named(str(policy)) from error
     return {"setup.json": canonical_json(setup), "policy.yml": source.text}

@@ -211,9 +211,10 @@ class ResourceManagerClient:
                 return
             states[address] = f"is {state.lower()}"
         self.url = self._addresses[0]
-        told = "; ".join(f"{address} {state}" for address, state in states.items())
+        states_text = "; ".join(f"{address} {state}" for address, state in states.items())
         raise _NoAnswerError(
-            f"no ResourceManager is active: {told}", "look at their logs; a fail-over takes seconds"
+            f"no ResourceManager is active: {states_text}",
+            "look at their logs; a fail-over takes seconds",
         )
 
     def _once(self, method: str, path: str, timeout: float, **more: Any) -> Document:

@@ -9,8 +9,8 @@ from typing import Any
 from loomcard.api.registry import built_in, file_hash, found_beside
 from loomcard.config import rules
 from loomcard.config.access import Access, check_access
-from loomcard.config.apart import Trouble, first_round
 from loomcard.config.governing import Governed, check_governing
+from loomcard.config.isolated import FirstRoundFailure, first_round
 from loomcard.config.limits import Limits, check_limits, wire_form
 from loomcard.config.rights import Rights, check_rights
 from loomcard.config.schema import MILLION, UNLIMITED, ppm
@@ -27,7 +27,7 @@ def compile_setup(
     *,
     policy_path: Sequence[Path] | None = None,
     beside: Path | None = None,
-    apart: bool = False,
+    isolated: bool = False,
 ) -> dict[str, Any]:
     """Compile a policy set-up into the object of docs/wire.md, keys sorted, hash included.
 
@@ -35,8 +35,8 @@ def compile_setup(
     files may be loaded from; None allows any, for commands that run away from a cluster: they name
     ``beside``, the folder of the set-up, in which files are looked for first, and which is put
     before the names of those found there; the hash is that of the names as they were written.
-    ``apart``: policies that are not Loomcard's own are loaded, and decide a first round, in a child
-    process; one that ends it, or hangs in that round, is a finding, and this process goes on.
+    ``isolated``: policies that are not Loomcard's own are loaded, and decide a first round, in a
+    child process; one that ends it, or hangs in that round, is a finding, and this process goes on.
     Raises FindingsError with everything that is wrong with the text.
     """
     document = read(yaml_text)
@@ -52,7 +52,7 @@ def compile_setup(
     rights = check_rights(document, tree)
     document.by_rule(rules.LIMITS)
     folder = beside if policy_path is None else None
-    governed, needs = check_governing(document, tree, policy_path, folder, apart=apart)
+    governed, needs = check_governing(document, tree, policy_path, folder, isolated=isolated)
     document.by_rule(rules.POLICY)
     if document.findings:
         raise FindingsError(document.findings)
@@ -73,7 +73,7 @@ def compile_setup(
     if files:
         setup["files"] = {named[name]: text for name, text in files.items()}
     setup = {"hash": digest, **setup}
-    if apart and any(name not in built_in() for name in named if name is not None):
+    if isolated and any(name not in built_in() for name in named if name is not None):
         names = [one.policy for one in governed]  # as they are written
         _refuse_lost(document, tree, names, first_round(setup, policy_path))
     return setup
@@ -83,15 +83,15 @@ def _refuse_lost(
     document: Document,
     tree: Sequence[Branch],
     names: Sequence[str | None],
-    trouble: Trouble | None,
+    failure: FirstRoundFailure | None,
 ) -> None:
     """Raise FindingsError where a policy ends its process in the first round, or hangs in it."""
-    if trouble is not None:
-        message = f"the policy {names[trouble.queue]!r} {trouble.what}"
+    if failure is not None:
+        message = f"the policy {names[failure.queue]!r} {failure.what}"
         document.report(
-            (*tree[trouble.queue].place, "policy"),
+            (*tree[failure.queue].place, "policy"),
             f"{message}; expected that it returns its plan",
-            trouble.remedy,
+            failure.remedy,
             rule=rules.POLICY,
         )
         raise FindingsError(document.findings)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from loomcard.api.registry import PolicyNotFoundError, built_in, find, found_beside
-from loomcard.config.apart import REMEDY, LostError, ended_while_loaded, try_apart
+from loomcard.config.isolated import REMEDY, ChildEndedError, ended_while_loaded, run_isolated
 from loomcard.config.options import OptionError, check_options
 from loomcard.config.tree import Branch
 from loomcard.validation import error_text
@@ -23,31 +23,31 @@ NEEDS: Final = frozenset({"heartbeats"})
 
 @dataclass
 class _Loader:
-    """Loads policies; ``apart``: tries those that are not Loomcard's own in a child first."""
+    """Loads policies; ``isolated``: tries those that are not Loomcard's own in a child first."""
 
     search: Sequence[Path] | None
     beside: Path | None
-    apart: bool
-    _tried: dict[tuple[str, str], LostError | None] = field(default_factory=dict)
+    isolated: bool
+    _tried: dict[tuple[str, str], ChildEndedError | None] = field(default_factory=dict)
 
     def __call__(self, name: str) -> type:
         at = name if self.beside is None else found_beside(name, self.beside)
         return find(at, search=self.search)
 
     def try_out(self, name: str, options: dict[str, Any]) -> None:
-        """Load and build a policy in a child, once. Raises LostError where that is its end."""
-        if not self.apart or name in built_in():
+        """Load and build a policy in a child, once. Raises ChildEndedError."""
+        if not self.isolated or name in built_in():
             return
         key = (name, json.dumps(options))
         if key not in self._tried:
             self._tried[key] = None
             try:
-                try_apart(lambda _: check_options(self(name), options))
-            except LostError as lost:
-                self._tried[key] = lost
-        lost_before = self._tried[key]
-        if lost_before is not None:
-            raise lost_before
+                run_isolated(lambda _: check_options(self(name), options))
+            except ChildEndedError as failed:
+                self._tried[key] = failed
+        failed_before = self._tried[key]
+        if failed_before is not None:
+            raise failed_before
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Governed:
 
 
 @dataclass(frozen=True)
-class _Cast:
+class _Assigned:
     """A policy in a queue: its class is None where it was not found, so that nothing follows."""
 
     name: str
@@ -75,22 +75,24 @@ def check_governing(
     policy_path: Sequence[Path] | None,
     beside: Path | None = None,
     *,
-    apart: bool = False,
+    isolated: bool = False,
 ) -> tuple[list[Governed], list[str]]:
     """Return what governs each queue, and what the policies in use need of the engine, sorted.
 
-    ``beside``: the folder in which policies' files are looked for first, if any. ``apart``: a
+    ``beside``: the folder in which policies' files are looked for first, if any. ``isolated``: a
     policy that ends its process while it is loaded or built is a finding.
     """
-    load = _Loader(policy_path, beside, apart)
+    load = _Loader(policy_path, beside, isolated)
     governed: list[Governed] = []
-    casts: list[_Cast] = []
+    assignments: list[_Assigned] = []
     for branch in tree:
-        above = None if branch.parent is None else (governed[branch.parent], casts[branch.parent])
-        one, cast = _govern(document, branch, above, load)
+        above = (
+            None if branch.parent is None else (governed[branch.parent], assignments[branch.parent])
+        )
+        one, assigned = _govern(document, branch, above, load)
         governed.append(one)
-        casts.append(cast)
-    needs = {need for cast in casts for need in _needs(cast.kind) or ()}
+        assignments.append(assigned)
+    needs = {need for assigned in assignments for need in _needs(assigned.kind) or ()}
     return governed, sorted(needs)
 
 
@@ -105,28 +107,28 @@ def _needs(kind: type | None) -> set[str] | None:
 def _govern(
     document: Document,
     branch: Branch,
-    above: tuple[Governed, _Cast] | None,
+    above: tuple[Governed, _Assigned] | None,
     load: _Loader,
-) -> tuple[Governed, _Cast]:
+) -> tuple[Governed, _Assigned]:
     if above is None and not branch.queue.queues:  # the file's policy is root.default's
-        cast = _cast_default(load)
-        return Governed(cast.name, named=False, walked=False), cast
+        assigned = _default_policy(load)
+        return Governed(assigned.name, named=False, walked=False), assigned
     if branch.queue.policy is not None:
-        cast = _cast_named(document, branch, branch.queue.policy, load)
-        return Governed(cast.name, named=True, walked=False, options=cast.options), cast
+        assigned = _named_policy(document, branch, branch.queue.policy, load)
+        return Governed(assigned.name, named=True, walked=False, options=assigned.options), assigned
     if branch.queue.options:
         message = "options belong to a policy, and this queue names none"
         document.report((*branch.place, "options"), message, "name the policy", at_key=True)
     if above is None or branch.implied:
         _report_no_policy(document, branch)
-        cast = _Cast(LEAF_DEFAULT, {}, None)
+        assigned = _Assigned(LEAF_DEFAULT, {}, None)
     elif getattr(above[1].kind, "walks_tree", False):
         return Governed(None, named=False, walked=True), above[1]
     elif branch.leaf:
-        cast = _cast_default(load)
+        assigned = _default_policy(load)
     else:
-        cast = above[1]
-    return Governed(cast.name, named=False, walked=False, options=cast.options), cast
+        assigned = above[1]
+    return Governed(assigned.name, named=False, walked=False, options=assigned.options), assigned
 
 
 def _report_no_policy(document: Document, branch: Branch) -> None:
@@ -135,27 +137,27 @@ def _report_no_policy(document: Document, branch: Branch) -> None:
         document.report((*branch.place, "policy"), message, "such as policy: drf")
 
 
-def _cast_default(load: _Loader) -> _Cast:
-    return _Cast(LEAF_DEFAULT, {}, load(LEAF_DEFAULT))
+def _default_policy(load: _Loader) -> _Assigned:
+    return _Assigned(LEAF_DEFAULT, {}, load(LEAF_DEFAULT))
 
 
-def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) -> _Cast:
+def _named_policy(document: Document, branch: Branch, name: str, load: _Loader) -> _Assigned:
     place = (*branch.place, "policy")
     try:
         load.try_out(name, branch.queue.options)
         kind = load(name)
-    except LostError as lost:
-        document.report(place, ended_while_loaded(name, lost), REMEDY)
-        return _Cast(name, {}, None)
+    except ChildEndedError as failed:
+        document.report(place, ended_while_loaded(name, failed), REMEDY)
+        return _Assigned(name, {}, None)
     except PolicyNotFoundError as error:
         document.report(place, str(error), error.hint)
-        return _Cast(name, {}, None)
+        return _Assigned(name, {}, None)
     except BaseException as error:  # the author's module may raise anything while it is imported
         if error_text.is_interrupt(error):
             raise
         message = f"the policy {name!r} cannot be loaded: {error_text.message(error)}"
         document.report(place, message, "see that its module can be imported")
-        return _Cast(name, {}, None)
+        return _Assigned(name, {}, None)
     if getattr(kind, "leaf_only", False) and not branch.leaf:
         message = f"the policy {name!r} governs applications only, and this queue has queues below"
         document.report(place, message, "name it at the leaf queues")
@@ -168,7 +170,7 @@ def _cast_named(document: Document, branch: Branch, name: str, load: _Loader) ->
             stated = branch.queue.options or problem.path
             where = (*branch.place, "options", *problem.path) if stated else place
             document.report(where, problem.message, problem.hint, at_key=problem.at_key)
-    return _Cast(name, options, kind)
+    return _Assigned(name, options, kind)
 
 
 def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:

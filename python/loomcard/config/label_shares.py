@@ -69,8 +69,8 @@ def _check_names(
 ) -> None:  # fmt: skip
     for name in names:
         if usable is not None and name not in usable:
-            told = ", ".join(usable) or "none"
-            message = f"the queue may not use the label {name}, only {told}"
+            listed = ", ".join(usable) or "none"
+            message = f"the queue may not use the label {name}, only {listed}"
             document.report((*branch.place, key, name), message, "add it to labels", at_key=True)
 
 

@@ -47,12 +47,12 @@ def _labels(document: Document, branch: Branch, above: Rights) -> tuple[str, ...
         return above.labels
     if ALL in stated:
         if above.labels is not None:
-            message = f"the parent may use {_told(above.labels)} only"
+            message = f"the parent may use {_listed(above.labels)} only"
             document.report((*branch.place, "labels"), message, "name the labels")
         return above.labels
     for number, name in enumerate(stated):
         if above.labels is not None and name not in above.labels:
-            message = f"the parent may not use the label {name}, only {_told(above.labels)}"
+            message = f"the parent may not use the label {name}, only {_listed(above.labels)}"
             place = (*branch.place, "labels", number)
             document.report(place, message, "add it to the parent's labels")
     return tuple(sorted(set(stated)))
@@ -65,7 +65,7 @@ def _default_label(
     label = above.default_label if stated is None else stated
     if label and labels is not None and label not in labels:
         key = "labels" if stated is None else "default_label"
-        message = f"asks go to the label {label}, but the queue may use {_told(labels)} only"
+        message = f"asks go to the label {label}, but the queue may use {_listed(labels)} only"
         document.report((*branch.place, key), message, "add it to labels, or set default_label")
     return label
 
@@ -88,5 +88,5 @@ def _seconds(value: int | str) -> int | None:
     return None if value == UNLIMITED else int(value)
 
 
-def _told(labels: tuple[str, ...]) -> str:
+def _listed(labels: tuple[str, ...]) -> str:
     return ", ".join(labels) or "none"

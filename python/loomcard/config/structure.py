@@ -15,7 +15,7 @@ from loomcard.validation.structure import (
     drop_empty,
     flow,
     holder_of,
-    told,
+    message_of,
 )
 
 _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
@@ -64,7 +64,7 @@ def _report(document: Document, detail: ErrorDetails) -> Path:
     if kind in ("queue_name", "resource_name") or (kind == "label" and "[key]" in detail["loc"]):
         document.report(path, detail["msg"], "rename it", at_key=True)
         return path
-    document.report(path, told(detail), _hint(path, value))
+    document.report(path, message_of(detail), _hint(path, value))
     return path
 
 

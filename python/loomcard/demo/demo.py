@@ -99,10 +99,10 @@ def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
         cluster.rest.apply_policy(resolve("drf").text, "drf")
         progress("policy swapped: drf")
         result.phases.append(_phase(cluster, "drf", inputs, sizes, progress))
-        told = cluster.rest.scheduler()["schedulerInfo"]
-        result.granted_by_policy = told["grants"]["policy"]
-        result.granted_by_fallback = told["grants"]["fallback"]
-        result.refused.update(told["refusals"])
+        facts = cluster.rest.scheduler()["schedulerInfo"]
+        result.granted_by_policy = facts["grants"]["policy"]
+        result.granted_by_fallback = facts["grants"]["fallback"]
+        result.refused.update(facts["refusals"])
         journal = cluster.journal_dir
     result.replay_identical = not replay(journal)
     progress("the journal was replayed")
@@ -168,15 +168,15 @@ def _programs(inputs: Path, outputs: Path, sizes: Sizes) -> list[Program]:
 
 def _write_inputs(folder: Path, sizes: Sizes) -> Path:
     """Two files of words and two of TeraSort's records, 10 bytes of key and 90 of value."""
-    dice = random.Random(0)  # noqa: S311 - data to sort, not a secret
+    rng = random.Random(0)  # noqa: S311 - data to sort, not a secret
     vocabulary = ["loom", "card", "warp", "weft", "shuttle", "thread", "heddle", "reed"]
     for part in ("a", "b"):
         words = folder / "words" / part
         words.parent.mkdir(parents=True, exist_ok=True)
-        words.write_text("\n".join(dice.choice(vocabulary) for _ in range(5_000)))
+        words.write_text("\n".join(rng.choice(vocabulary) for _ in range(5_000)))
         records = folder / "records" / part
         records.parent.mkdir(parents=True, exist_ok=True)
         records.write_bytes(
-            b"".join(dice.randbytes(10) + b"%090d" % i for i in range(sizes.records // 2))
+            b"".join(rng.randbytes(10) + b"%090d" % i for i in range(sizes.records // 2))
         )
     return folder

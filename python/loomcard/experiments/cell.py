@@ -39,7 +39,7 @@ def run_cell(
     cell: Cell,
     out: Path,
     engine: Engine,
-    tell: Callable[[int], None],
+    notify: Callable[[int], None],
     *,
     journal: bool = False,
     again: bool = False,
@@ -61,7 +61,7 @@ def run_cell(
         journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
         task = Task(
             scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
-            cell.engine, tell, cell.queues, cell.home,
+            cell.engine, notify, cell.queues, cell.home,
         )  # fmt: skip
         record = engine(task)
         _name(record, cell)
@@ -71,7 +71,7 @@ def run_cell(
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # a policy may raise anything; the other cells go on
-        return Outcome(cell.index, "failed", message=_said(cell, error))
+        return Outcome(cell.index, "failed", message=_failure_text(cell, error))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     state: Literal["done", "stopped"] = "done" if record.finished else "stopped"
@@ -115,11 +115,11 @@ def _put(work: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _said(cell: Cell, error: Exception) -> str:
+def _failure_text(cell: Cell, error: Exception) -> str:
     """One line: which cell, what happened, and the remedy if the error knows one."""
     hint = next(iter(reversed(getattr(error, "hint", "").splitlines())), "")  # of a traceback
-    told = str(error) if isinstance(error, FindingsError) else f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, FindingsError) else f"{type(error).__name__}: {error}"
     where = f"{cell.policy} on {cell.workload}, seed {cell.seed}"
     parameters = "".join(f", {name}={value}" for name, value in cell.parameters.items())
-    first = next(iter(told.splitlines()), "")
+    first = next(iter(text.splitlines()), "")
     return f"{where}{parameters}: {first}" + (f" ({hint})" if hint else "")

@@ -20,7 +20,7 @@ DOCKER = "docker"
 class Task:
     """What an engine is told. ``source``: the policy as the experiment names it; ``text``: its
     set-up's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the engine's
-    own. ``tell``: called now and then with the time in ms that has been reached; it may raise
+    own. ``notify``: called now and then with the time in ms that has been reached; it may raise
     KeyboardInterrupt. ``queues``: the set-up whose queues a stock scheduler gets. ``home``: where
     the set-up's file lies.
     """
@@ -33,7 +33,7 @@ class Task:
     folder: Path
     journal: Path | None
     engine: str
-    tell: Callable[[int], None]
+    notify: Callable[[int], None]
     queues: dict[str, Any] | None = None
     home: Path = Path()
 
@@ -52,7 +52,7 @@ def simulated(task: Task) -> RunRecord:
         task.setup,
         policy=task.policy,
         journal=task.journal,
-        on_progress=lambda progress: task.tell(progress.now_ms),
+        on_progress=lambda progress: task.notify(progress.now_ms),
     )
 
 
@@ -71,7 +71,7 @@ def played(task: Task) -> RunRecord:
         folder=task.folder,
         setup=task.queues,
         policy_path=_policy_path(task.setup, task.home),
-        on_progress=lambda progress: task.tell(progress.now_ms),
+        on_progress=lambda progress: task.notify(progress.now_ms),
     )
     record.policy = task.policy
     return record

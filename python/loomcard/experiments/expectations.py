@@ -78,7 +78,7 @@ class Expected(BaseModel):
     because: str = Field("", description="Why it is not reproduced, where it is not.")
 
 
-class Wrong(NamedTuple):
+class EntryProblem(NamedTuple):
     """What is wrong with an entry: its key, the message and the remedy."""
 
     key: str
@@ -95,43 +95,49 @@ class Names(NamedTuple):
     vary: Mapping[str, Sequence[Any]]
 
 
-def wrong_with(each: Expected, names: Names) -> Iterator[Wrong]:
+def problems_of(each: Expected, names: Names) -> Iterator[EntryProblem]:
     """Everything in which an entry does not go together with its experiment."""
     given = {Expected.model_fields[name].alias or name for name in each.model_fields_set}
     if each.measure is None:
         for key in sorted(given - {"figure", "paper", "sign", "because"}):
-            yield Wrong(key, f"{key!r} says how it is measured, and there is no measure", _MEASURE)
+            yield EntryProblem(
+                key, f"{key!r} says how it is measured, and there is no measure", _MEASURE
+            )
         if each.sign is None:
-            yield Wrong("figure", "the key 'sign' is missing", "less, equal or more")
+            yield EntryProblem("figure", "the key 'sign' is missing", "less, equal or more")
         return
     for key, name in (("policy", each.policy), ("against", each.against)):
         if name and named(name, names.policies) is None:
-            yield Wrong(key, f"{name!r} is none of the policies", nearest(name, names.policies))
+            yield EntryProblem(
+                key, f"{name!r} is none of the policies", nearest(name, names.policies)
+            )
     if each.workload and named(each.workload, names.workloads) is None:
         hint = nearest(each.workload, names.workloads)
-        yield Wrong("workload", f"{each.workload!r} is none of the workloads", hint)
+        yield EntryProblem("workload", f"{each.workload!r} is none of the workloads", hint)
     if each.as_ != "value" and not (each.against or names.baseline):
-        yield Wrong("figure", "there is nothing to compare with", "say against, or as: value")
+        yield EntryProblem(
+            "figure", "there is nothing to compare with", "say against, or as: value"
+        )
     elif not each.policy and len(_candidates(each, names)) != 1:
-        yield Wrong("figure", "it does not say whose figure it is", "say policy")
-    yield from _wrong_values(each, names, given)
+        yield EntryProblem("figure", "it does not say whose figure it is", "say policy")
+    yield from _value_problems(each, names, given)
 
 
-def _wrong_values(each: Expected, names: Names, given: set[str]) -> Iterator[Wrong]:
+def _value_problems(each: Expected, names: Names, given: set[str]) -> Iterator[EntryProblem]:
     for key, value in each.where.items():
         if key not in names.vary:
             hint = nearest(key, list(names.vary)) if names.vary else "nothing is varied"
-            yield Wrong("where", f"{key!r} is not varied", hint)
+            yield EntryProblem("where", f"{key!r} is not varied", hint)
         elif value not in names.vary[key]:
             known = ", ".join(map(str, names.vary[key]))
-            yield Wrong("where", f"{key} is never {value!r}", f"its values are {known}")
+            yield EntryProblem("where", f"{key} is never {value!r}", f"its values are {known}")
     if each.measure != "share":
         for key in sorted(given & {"resource", "from_s", "to_s"}):
-            yield Wrong(key, f"{key!r} is of a share", "leave it out, or say measure: share")
+            yield EntryProblem(key, f"{key!r} is of a share", "leave it out, or say measure: share")
     elif each.from_s is not None and each.to_s is not None and each.from_s >= each.to_s:
-        yield Wrong("to_s", f"{each.to_s:g} is not after {each.from_s:g}", "swap them")
+        yield EntryProblem("to_s", f"{each.to_s:g} is not after {each.from_s:g}", "swap them")
     if isinstance(each.paper, str) and (each.as_ == "value" or each.sign is None):
-        yield Wrong("paper", "expected a number to compare with", "or say sign and as")
+        yield EntryProblem("paper", "expected a number to compare with", "or say sign and as")
 
 
 _MEASURE = "say measure: completion, waiting, makespan, completed, running or share"

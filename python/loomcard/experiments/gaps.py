@@ -39,7 +39,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class Coverage:
     """What a journal covers: from which round of its first segment's epoch on, and what it lacks
     after that.
     """
@@ -59,7 +59,7 @@ class Extent:
             )
 
 
-def extent(folder: Path) -> Extent:
+def coverage(folder: Path) -> Coverage:
     """Read a journal's segments and compare the numbers of their rounds.
 
     The oldest segments may be gone, as ``loomcard.journal.max-mb`` deletes them: ``begins`` is then
@@ -71,7 +71,7 @@ def extent(folder: Path) -> Extent:
     _, begins = _number(oldest.path)
     if begins == 2 and _starts_a_process(oldest):
         begins = 1
-    return Extent(begins, list(_gaps(oldest, found)))
+    return Coverage(begins, list(_gaps(oldest, found)))
 
 
 def _gaps(oldest: Segment, others: Iterator[Segment]) -> Iterator[Gap]:

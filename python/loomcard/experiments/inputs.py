@@ -16,7 +16,7 @@ import yaml
 import loomcard
 from loomcard.api.registry import PolicyNotFoundError, find, found_beside
 from loomcard.config import FindingsError, compile_setup
-from loomcard.config.apart import find_apart
+from loomcard.config.isolated import find_isolated
 from loomcard.config.options import option_model
 from loomcard.config.source import SourceError, resolve
 from loomcard.validation.reading import read
@@ -64,7 +64,7 @@ class Choice:
         name = data.get("policy") if isinstance(data, dict) else None
         if not isinstance(name, str):
             return []
-        return list(option_model(find_apart(found_beside(name, self.folder))).model_fields)
+        return list(option_model(find_isolated(found_beside(name, self.folder))).model_fields)
 
     def varied(self, options: Mapping[str, Any]) -> str | None:
         """The set-up's text with these options of its policy, by dotted name."""
@@ -86,7 +86,7 @@ class Choice:
             return None
         said = "".join(f" with {name}={value}" for name, value in options.items())
         with findings_in(self.source + said):
-            return compile_setup(text, self.name, beside=self.folder, apart=True)
+            return compile_setup(text, self.name, beside=self.folder, isolated=True)
 
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
@@ -114,7 +114,7 @@ def _choice(source: str, beside: Path) -> Choice:
     try:
         found = resolve(source, beside)
         if found.file is None:
-            find_apart(source)
+            find_isolated(source)
     except (SourceError, PolicyNotFoundError) as error:
         raise InputError([f"policy {source!r}: {error} ({error.hint})"]) from error
     return Choice(found.title, source, found.text, found.folder)

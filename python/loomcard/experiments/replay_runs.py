@@ -87,12 +87,12 @@ def compare_rounds(
     return found
 
 
-def renamings(told: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
+def renamings(pairs: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
     """``old=new`` of the command line, by full paths. Raises InputError with all that is wrong."""
     leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
     found: dict[str, str] = {}
     wrong = []
-    for each in told:
+    for each in pairs:
         old, between, new = each.partition("=")
         if not old or not between or not new:
             wrong.append(f"--map {each}: expected OLD=NEW (such as root.a=root.default)")

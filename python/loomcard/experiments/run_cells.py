@@ -67,12 +67,12 @@ def run_cells(cells: Sequence[Cell], orders: Orders, processes: int, watch: Watc
     return sorted(outcomes, key=lambda outcome: outcome.index)
 
 
-def _work(orders: Orders, cell: Cell, tell: Callable[[int], None]) -> Outcome:
+def _work(orders: Orders, cell: Cell, notify: Callable[[int], None]) -> Outcome:
     return run_cell(
         cell,
         orders.out,
         orders.engine,
-        _Throttled(tell),
+        _Throttled(notify),
         journal=orders.journal,
         again=orders.again,
     )
@@ -81,11 +81,11 @@ def _work(orders: Orders, cell: Cell, tell: Callable[[int], None]) -> Outcome:
 class _Throttled:
     """Calls on at most every so often: a simulator has more to say than anyone can read."""
 
-    def __init__(self, tell: Callable[[int], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[int], None]) -> None:
+        self._notify = notify
         self._next = 0.0
 
     def __call__(self, now_ms: int) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + TELL_S
-            self._tell(now_ms)
+            self._notify(now_ms)

@@ -16,12 +16,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from loomcard.experiments.expectations import Expected, Names, Scalar, Text, wrong_with
+from loomcard.experiments.expectations import Expected, Names, Scalar, Text, problems_of
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.json_schema import published
 from loomcard.validation.reading import Document, read
 from loomcard.validation.reading import Path as Place
-from loomcard.validation.structure import check_header, check_mapping, drop_empty, told
+from loomcard.validation.structure import check_header, check_mapping, drop_empty, message_of
 
 VARIED: Final = r"^(workload|policy)\.[A-Za-z0-9_$.-]+$"
 _SEED_MAX: Final = 2**63 - 1
@@ -140,7 +140,7 @@ def _refuse_doubles(document: Document) -> None:
 
 def _check_expected(experiment: Experiment, document: Document) -> None:
     for index, each in enumerate(experiment.expect):
-        for key, message, hint in wrong_with(each, names_in(experiment)):
+        for key, message, hint in problems_of(each, names_in(experiment)):
             document.report(("expect", index, key), message, hint)
 
 
@@ -164,7 +164,7 @@ def _report(document: Document, detail: ErrorDetails) -> None:
         hint = "such as workload.small_share or policy.theta"
         document.report(place, "expected workload.NAME or policy.NAME", hint, at_key=True)
     else:
-        document.report(place, told(detail), _example(str(place[0])) if place else "")
+        document.report(place, message_of(detail), _example(str(place[0])) if place else "")
 
 
 def _example(key: str) -> str:

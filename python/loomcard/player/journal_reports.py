@@ -12,7 +12,7 @@ _TELLS = '"panel":'
 """What stands in every plan that tells a figure to be kept: most are not worth decoding."""
 
 
-def told_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> list[StateRow]:
+def reported_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> list[StateRow]:
     """The figures to be kept of the plans of a journal, from ``zero_ms`` (since 1970; None: the run
     never began) to ``until_ms`` after it; [] where there is no journal.
     """
@@ -30,5 +30,5 @@ def told_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> list[S
         if not 0 <= at_ms <= until_ms:
             continue  # of whatever governed before and after the run
         for queue, report in each.plan.reports.items():
-            states.tell(at_ms, queue, figures_of(report))
+            states.add(at_ms, queue, figures_of(report))
     return states.rows()

@@ -48,7 +48,7 @@ def started_per_second(rows: Sequence[ContainerRow]) -> float:
     return 1000 * (len(middle) - 1) / max(1, middle[-1] - middle[0])
 
 
-def remembered(file: Path, executor: Executor) -> float | None:
+def saved_rate(file: Path, executor: Executor) -> float | None:
     """The rate that was measured and written to `file`; None where there is none."""
     try:
         rate = json.loads(file.read_text()).get(executor)
@@ -57,10 +57,10 @@ def remembered(file: Path, executor: Executor) -> float | None:
     return float(rate) if isinstance(rate, int | float) else None
 
 
-def remember(file: Path, executor: Executor, rate: float) -> None:
+def save_rate(file: Path, executor: Executor, rate: float) -> None:
     """Write a rate to `file`, beside what stands there."""
     others: tuple[Executor, ...] = ("virtual", "process")
-    known = {name: remembered(file, name) for name in others}
+    known = {name: saved_rate(file, name) for name in others}
     found = {name: value for name, value in known.items() if value is not None}
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(found | {executor: round(rate, 1)}, indent=2) + "\n")

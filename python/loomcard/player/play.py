@@ -25,7 +25,7 @@ from loomcard.player import launch_rate
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.faults import Faults
 from loomcard.player.journal_grants import granted_ms
-from loomcard.player.journal_reports import told_states
+from loomcard.player.journal_reports import reported_states
 from loomcard.player.play_compose import play_on_compose
 from loomcard.player.process import Player
 from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
@@ -48,7 +48,7 @@ def _to_standard_error(line: str) -> None:
 
 def remembered_rate(executor: launch_rate.Executor) -> float | None:
     """Containers a second, as `measured_rate` found it below the present folder; None: never."""
-    return launch_rate.remembered(_rates(), executor)
+    return launch_rate.saved_rate(_rates(), executor)
 
 
 def measured_rate(executor: launch_rate.Executor) -> float:
@@ -65,7 +65,7 @@ def measured_rate(executor: launch_rate.Executor) -> float:
         on_warning=lambda _: None,
     )
     rate = launch_rate.started_per_second(record.containers)
-    launch_rate.remember(file, executor, rate)
+    launch_rate.save_rate(file, executor, rate)
     clear(folder)
     return rate
 
@@ -158,7 +158,7 @@ def _watched(
         applications=application_records(scenario, player.events),
         containers=container_rows(scenario, player.events, runs, _granted(cluster)),
         refusals=refusals(_scheduler(cluster)),
-        states=_told(cluster, zero_ms(player.events), ended_ms),
+        states=_reported_states(cluster, zero_ms(player.events), ended_ms),
         ended_ms=ended_ms,
         finished=finished,
     )
@@ -184,7 +184,7 @@ def _granted(cluster: LocalCluster) -> Mapping[ContainerKey, int]:
     return {}
 
 
-def _told(cluster: LocalCluster, zero: int | None, until_ms: int) -> list[StateRow]:
+def _reported_states(cluster: LocalCluster, zero: int | None, until_ms: int) -> list[StateRow]:
     if not cluster.settings.is_loomcard:
         return []
-    return told_states(cluster.journal_dir, zero, until_ms)
+    return reported_states(cluster.journal_dir, zero, until_ms)

@@ -24,7 +24,7 @@ from loomcard.config.source import Source, resolve
 from loomcard.player.container_ids import ContainerKey
 from loomcard.player.fit_to_cluster import Fit, fit
 from loomcard.player.journal_grants import granted_ms
-from loomcard.player.journal_reports import told_states
+from loomcard.player.journal_reports import reported_states
 from loomcard.player.node_logs import runs_in
 from loomcard.player.process import WARM_UP, Player, PlayError
 from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
@@ -130,7 +130,7 @@ def play_on_compose(
     record.refusals = dict(Counter(refusals(rm.scheduler())) - Counter(refused))
     record.containers = _containers(fitted, player, cluster, hosts, began)
     journal = player.folder / "cluster" / "journal"  # as it was fetched for the containers
-    record.states = told_states(journal, zero_ms(player.events), record.ended_ms)
+    record.states = reported_states(journal, zero_ms(player.events), record.ended_ms)
     return record
 
 

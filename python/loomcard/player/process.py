@@ -72,8 +72,8 @@ class Player:
         return self.folder / "player.log"
 
     def __enter__(self) -> Self:
-        told = {app.id: hints(app) for app in self.scenario.applications}
-        given = {"scenario": self.scenario, "hints": told, "real_names": self.real_names}
+        hints_by_id = {app.id: hints(app) for app in self.scenario.applications}
+        given = {"scenario": self.scenario, "hints": hints_by_id, "real_names": self.real_names}
         (self.folder / "player-input.json").write_bytes(msgspec.json.encode(given))
         self.account.write_bytes(b"")
         with self.log.open("wb") as log, self.account.open("ab") as account:

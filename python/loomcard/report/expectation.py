@@ -177,11 +177,11 @@ def _union(applications: Sequence[dict[str, Any]]) -> Intervals:
 
 
 def _demand(application: dict[str, Any]) -> list[tuple[float, float]]:
-    told = application.get("demanding")
-    if told is None:
+    intervals = application.get("demanding")
+    if intervals is None:
         end = application["finished_ms"]
-        told = [] if end is None else [(application["submitted_ms"], end)]
-    return [(float(begin), float(end)) for begin, end in told]
+        intervals = [] if end is None else [(application["submitted_ms"], end)]
+    return [(float(begin), float(end)) for begin, end in intervals]
 
 
 def _window(applications: Sequence[dict[str, Any]], what: Mapping[str, Any]) -> Intervals:

@@ -115,12 +115,12 @@ def interval(
     values: Floats, statistic: Callable[..., Any], key: str
 ) -> tuple[float | None, float | None]:
     """The 95 % percentile-bootstrap interval of a statistic that takes an axis; (None, None) for
-    fewer than two values. ``key`` seeds the dice, so that a figure's interval is its own.
+    fewer than two values. ``key`` seeds the resampling, so that a figure's interval is its own.
     """
     if len(values) < 2:
         return None, None
-    dice = np.random.Generator(np.random.PCG64(crc32(key.encode())))
-    drawn = values[dice.integers(0, len(values), (RESAMPLES, len(values)))]
+    rng = np.random.Generator(np.random.PCG64(crc32(key.encode())))
+    drawn = values[rng.integers(0, len(values), (RESAMPLES, len(values)))]
     low, high = np.quantile(statistic(drawn, axis=1), [0.025, 0.975])
     return float(low), float(high)
 
@@ -152,13 +152,13 @@ def compare(study: Study, values: pl.DataFrame) -> pl.DataFrame:
 
 def _pair(values: Floats, base: Floats, key: str) -> tuple[float | None, ...]:
     difference = values - base
-    told = (float(difference.mean()), *interval(difference, np.mean, key + "/difference"))
+    estimate = (float(difference.mean()), *interval(difference, np.mean, key + "/difference"))
     if (values <= 0).any() or (base <= 0).any():  # a wait of nothing has no ratio
-        return (*told, None, None, None)
+        return (*estimate, None, None, None)
     logs = np.log(values / base)
     low, high = interval(logs, np.mean, key + "/ratio")
     spread = (None, None) if low is None or high is None else (np.exp(low), np.exp(high))
-    return (*told, float(np.exp(logs.mean())), *spread)
+    return (*estimate, float(np.exp(logs.mean())), *spread)
 
 
 def _wins(value: Floats, base: Floats, more_is_better: bool) -> tuple[int, int, int]:

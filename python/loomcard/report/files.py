@@ -7,29 +7,29 @@ from pathlib import Path
 import polars as pl
 
 from loomcard.report.page import page
-from loomcard.report.paper_tables import judged_frame
+from loomcard.report.paper_tables import paper_frame
 from loomcard.report.terminal import Numbers
 from loomcard.results.run_folder import whole, write_parquet
 
 
-def write_page(told: Numbers, file: Path) -> None:
+def write_page(report: Numbers, file: Path) -> None:
     """Writes the HTML page, whole or not at all."""
-    text = page(told)
+    text = page(report)
     file.parent.mkdir(parents=True, exist_ok=True)
     with whole(file) as temporary:
         temporary.write_text(text, "utf-8")
 
 
-def write_tables(told: Numbers, beside: Path) -> list[Path]:
+def write_tables(report: Numbers, beside: Path) -> list[Path]:
     """Writes, beside the page and named after it, what its tables are made of, as CSV and Parquet:
     the summary, the comparison with the baseline (if there is one), every application's figures,
     and papers' figures beside ours (if an experiment states some).
     """
-    tables = {"summary": told.summary, "applications": told.study.applications}
-    if told.study.baseline:
-        tables["comparison"] = told.comparison
-    if told.papers:
-        tables["papers"] = judged_frame(told.papers)
+    tables = {"summary": report.summary, "applications": report.study.applications}
+    if report.study.baseline:
+        tables["comparison"] = report.comparison
+    if report.papers:
+        tables["papers"] = paper_frame(report.papers)
     written = []
     for name, frame in tables.items():
         file = beside.with_name(f"{beside.stem}-{name}.csv")

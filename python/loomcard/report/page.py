@@ -49,15 +49,15 @@ class Section:
     plots: list[Plot] = field(default_factory=list)
 
 
-def page(told: Numbers) -> str:
+def page(report: Numbers) -> str:
     """The page's HTML: at most 1.5 MB; plots for which there is no room are left out, and a note
     says so.
     """
-    study = told.study
+    study = report.study
     numbering = count(1)
-    varied = list(trends(told, lambda: next(numbering)))
+    varied = list(trends(report, lambda: next(numbering)))
     room = LARGEST - _TEXT - sum(len(plot.svg.encode()) for plot in varied)
-    sections, left_out = _sections(told, numbering, room)
+    sections, left_out = _sections(report, numbering, room)
     experiments = [each.get("experiment", {}) for each in study.manifests.values()]
     names = dict.fromkeys(each["name"] for each in experiments if each.get("name"))
     described = dict.fromkeys(each.get("description", "") for each in experiments)
@@ -68,9 +68,9 @@ def page(told: Numbers) -> str:
     text = environment.get_template("page.html.j2").render(
         title=", ".join(names) or "Loomcard report",
         description=" ".join(each for each in described if each),
-        counts=_counts(told),
-        notes=list(_notes(told, left_out)),
-        papers=_papers(told),
+        counts=_counts(report),
+        notes=list(_notes(report, left_out)),
+        papers=_papers(report),
         settings=sections,
         trends=varied,
         figures=figures_of(study),
@@ -83,15 +83,15 @@ def page(told: Numbers) -> str:
     return text
 
 
-def _sections(told: Numbers, numbering: Iterator[int], room: int) -> tuple[list[Section], int]:
+def _sections(report: Numbers, numbering: Iterator[int], room: int) -> tuple[list[Section], int]:
     """The sections, and how many plots found no room."""
     left_out = 0
     sections = []
-    for setting in told.study.settings:
-        section = Section(setting, list(_tables(told, setting)))
+    for setting in report.study.settings:
+        section = Section(setting, list(_tables(report, setting)))
         room -= sum(300 * len(row.cells) for table in section.tables for row in table.rows)
         if room > 0:
-            for plot in plots(told, setting, lambda: next(numbering)):
+            for plot in plots(report, setting, lambda: next(numbering)):
                 size = len(plot.svg.encode())
                 left_out += size > room
                 if size <= room:
@@ -103,8 +103,8 @@ def _sections(told: Numbers, numbering: Iterator[int], room: int) -> tuple[list[
     return sections, left_out
 
 
-def _counts(told: Numbers) -> str:
-    runs, study = told.study.runs, told.study
+def _counts(report: Numbers) -> str:
+    runs, study = report.study.runs, report.study
     engines = ", ".join(dict.fromkeys(run.facts.get("engine", "") for run in runs))
     seeds = len({run.seed for run in runs})
     counts = (("policy", "policies"), ("setting", "settings"), ("seed", "seeds"))
@@ -115,8 +115,8 @@ def _counts(told: Numbers) -> str:
     return f"{ran} ({', '.join(of)}) of {came} applications in all; engine: {engines}."
 
 
-def _notes(told: Numbers, left_out: int) -> Iterator[str]:
-    study = told.study
+def _notes(report: Numbers, left_out: int) -> Iterator[str]:
+    study = report.study
     lost = study.applications.height - study.applications["ended"].sum()
     if lost:
         yield f"{lost} applications did not succeed. They count in no figure of applications."
@@ -126,9 +126,9 @@ def _notes(told: Numbers, left_out: int) -> Iterator[str]:
         yield f"{left_out} plots found no room on a page of 1.5 MB: report fewer folders at once."
 
 
-def _tables(told: Numbers, setting: str) -> Iterator[Table]:
-    shown = columns(told, setting)
-    study = told.study
+def _tables(report: Numbers, setting: str) -> Iterator[Table]:
+    shown = columns(report, setting)
+    study = report.study
     seeds = len(study.seeds(setting))
     over = (
         f"the median over n = {seeds} seeds, small its 95 % bootstrap interval"
@@ -137,7 +137,7 @@ def _tables(told: Numbers, setting: str) -> Iterator[Table]:
     )
     policies = study.policies(setting)
     rows = [
-        Line([[p], *(_value(told.find(told.summary, setting, p, f, s)) for _, f, s in shown)],
+        Line([[p], *(_value(report.find(report.summary, setting, p, f, s)) for _, f, s in shown)],
              p == study.baseline)
         for p in policies
     ]  # fmt: skip
@@ -145,63 +145,63 @@ def _tables(told: Numbers, setting: str) -> Iterator[Table]:
         "Times in s. Waiting, completion and slowdown are the median (p95: 95th percentile) of a"
         f" run's applications; each value is {over}. Utilization in %."
     )
-    if bound := told.bound(setting):
+    if bound := report.bound(setting):
         caption += f" {bound[0].upper()}{bound[1:]}."
     yield Table("Figures", ["policy", *(_flat(h) for h, _, _ in shown)], rows, caption)
     rivals = [policy for policy in policies if policy != study.baseline]
     if study.baseline in policies and rivals:
-        yield _against(told, setting, rivals)
-    tags = told.classes(setting)
+        yield _against(report, setting, rivals)
+    tags = report.classes(setting)
     if tags:
-        yield _by_class(told, setting, tags)
+        yield _by_class(report, setting, tags)
 
 
-def _against(told: Numbers, setting: str, rivals: list[str]) -> Table:
-    shown = [(h, f, s) for h, f, s in columns(told, setting) if f != "slowdown"]
-    wins = {(s, p): rest for s, p, *rest in application_wins(told.study).iter_rows()}
+def _against(report: Numbers, setting: str, rivals: list[str]) -> Table:
+    shown = [(h, f, s) for h, f, s in columns(report, setting) if f != "slowdown"]
+    wins = {(s, p): rest for s, p, *rest in application_wins(report.study).iter_rows()}
     rows = []
     for policy in rivals:
-        cells = [_ratio(told.find(told.comparison, setting, policy, f, s)) for _, f, s in shown]
+        cells = [_ratio(report.find(report.comparison, setting, policy, f, s)) for _, f, s in shown]
         sooner, same, later = wins.get((setting, policy), [0, 0, 0])
         rows.append(Line([[policy], *cells, [f"{sooner} / {same} / {later}"]]))
     headings = ["policy", *(_flat(h) for h, _, _ in shown), "applications sooner / same / later"]
     caption = (
-        f"Each policy's figure over that of {told.study.baseline} on the same seed: the geometric"
+        f"Each policy's figure over that of {report.study.baseline} on the same seed: the geometric"
         " mean of the ratios (where one is 0: the mean difference), its 95 % bootstrap interval,"
         " and seeds on which it is better / the same within 0.1 % / worse. The last column counts"
         " applications by completion, seed by seed."
     )
-    return Table(f"Against {told.study.baseline}", headings, rows, caption)
+    return Table(f"Against {report.study.baseline}", headings, rows, caption)
 
 
-def _by_class(told: Numbers, setting: str, tags: list[str]) -> Table:
+def _by_class(report: Numbers, setting: str, tags: list[str]) -> Table:
     kinds = [("waiting", "median"), ("completion", "median"), ("slowdown", "mean")]
     rows = []
-    for policy in told.study.policies(setting):
+    for policy in report.study.policies(setting):
         cells = [
-            _value(told.find(told.summary, setting, policy, figure, statistic, tag))
+            _value(report.find(report.summary, setting, policy, figure, statistic, tag))
             for tag in tags
             for figure, statistic in kinds
         ]
-        rows.append(Line([[policy], *cells], policy == told.study.baseline))
+        rows.append(Line([[policy], *cells], policy == report.study.baseline))
     headings = ["policy", *(f"{tag}: {s} {f}" for tag in tags for f, s in kinds)]
     caption = "By the first tag of an application. Times in s; values and intervals as above."
     return Table("By class", headings, rows, caption)
 
 
-def _papers(told: Numbers) -> Table | None:
+def _papers(report: Numbers) -> Table | None:
     """What papers found, and what we do; None where no experiment states anything."""
-    if not told.papers:
+    if not report.papers:
         return None
     rows = []
-    for row in told.papers:
+    for row in report.papers:
         raw = (row.policy, row.against)
         were = [f"{short(raw[0])} against {short(raw[1])}"] if None not in raw else []  # type: ignore[arg-type]
         why = [row.because] if row.because and row.agrees == "no" else []
         ours = [ours_text(row), *_spread(row.low, row.high), *were]
         signs = [[row.sign_paper or "-"], [row.sign_ours or "-"]]
         rows.append(Line([[row.figure], [row.what], [row.paper], ours, *signs, [row.agrees, *why]]))
-    seeds = max(row.seeds for row in told.papers)
+    seeds = max(row.seeds for row in report.papers)
     caption = (
         f"Ours: the mean over up to n = {seeds} seeds, small its 95 % bootstrap interval and the"
         " means of the two that are compared, in their own units. Signs: where the first stands to"

@@ -33,7 +33,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class PaperComparison:
     """One figure of a paper and ours. ``raw``: ours of policy and against, before they were
     compared (None: as it is, or not run). ``low``, ``high``: None for one seed.
     """
@@ -55,7 +55,7 @@ class Judged:
     because: str
 
 
-def judged(study: Study) -> list[Judged]:
+def paper_comparisons(study: Study) -> list[PaperComparison]:
     """Every entry of every experiment of the study, in their order."""
     found = []
     for folder, made in study.manifests.items():
@@ -70,22 +70,22 @@ def judged(study: Study) -> list[Judged]:
                     known[index] = measured(of, entry)
         for entry, known in zip(entries, values, strict=True):
             pairs = list(_pairs(entry, experiment, runs, known)) if "measure" in entry else []
-            found.append(_judge(entry, str(experiment.get("name", "")), pairs))
+            found.append(_compare(entry, str(experiment.get("name", "")), pairs))
     return found
 
 
-def judged_frame(rows: Sequence[Judged]) -> pl.DataFrame:
+def paper_frame(rows: Sequence[PaperComparison]) -> pl.DataFrame:
     """As a table, for other programs."""
     kinds = {"float | None": pl.Float64, "int": pl.Int64}
-    schema = {each.name: kinds.get(str(each.type), pl.String) for each in fields(Judged)}
+    schema = {each.name: kinds.get(str(each.type), pl.String) for each in fields(PaperComparison)}
     return pl.DataFrame([vars(row) for row in rows], schema=schema, orient="row")
 
 
-def _judge(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Judged:
+def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> PaperComparison:
     figure, paper, stated = str(entry["figure"]), entry["paper"], entry.get("sign") or ""
     because = str(entry.get("because", ""))
     if "measure" not in entry:
-        return Judged(
+        return PaperComparison(
             name, figure, "", "", str(paper), None, None, None, None, None, 0, stated, "",
             "not judged", because,
         )  # fmt: skip
@@ -100,7 +100,7 @@ def _judge(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Judged
     verdict: Verdict = "not run" if ours is None else "yes" if sign == wanted else "no"
     unit = "%" if how in _PERCENT else "" if how == "ratio" else UNITS[entry["measure"]]
     raw = (None, None) if how == "value" else (mine, other)
-    return Judged(
+    return PaperComparison(
         name, figure, said, unit, str(paper), ours, low, high, *raw, len(values), wanted, sign,
         verdict, because,
     )  # fmt: skip

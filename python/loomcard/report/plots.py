@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from loomcard.report import drawing, series
 from loomcard.report.drawing import Plot
-from loomcard.report.policy_series import told_plots
+from loomcard.report.policy_series import reported_plots
 from loomcard.report.runs import Run, Study, time_unit
 from loomcard.report.series import Floats
 from loomcard.report.terminal import Numbers
@@ -22,19 +22,19 @@ STEPS, AREAS, PANELS, POINTS = 200, 100, 8, 200
 TOP = 9
 
 
-def plots(told: Numbers, setting: str, number: Callable[[], int]) -> Iterator[Plot]:
+def plots(report: Numbers, setting: str, number: Callable[[], int]) -> Iterator[Plot]:
     """The plots of a setting, each made when it is asked for. ``number``: gives unused numbers."""
-    study, runs = told.study, told.study.first(setting)
+    study, runs = report.study, report.study.first(setting)
     with drawing.styled():
         yield _distributions(study, setting, number())
         if study.baseline and len(study.policies(setting)) > 1:
-            yield _ratios(told, setting, number())
+            yield _ratios(report, setting, number())
         yield _over_time(runs, number())
         held = [(run, frame) for run in runs[:PANELS] if (frame := run.containers()).height]
         if held:
             yield _containers(held, number())
             yield _shares(held, number())
-        yield from told_plots(runs[:PANELS], number)
+        yield from reported_plots(runs[:PANELS], number)
 
 
 def _distributions(study: Study, setting: str, number: int) -> Plot:
@@ -95,13 +95,13 @@ RATIOS = (
 )
 
 
-def _ratios(told: Numbers, setting: str, number: int) -> Plot:
-    rivals = [p for p in told.study.policies(setting) if p != told.study.baseline]
+def _ratios(report: Numbers, setting: str, number: int) -> Plot:
+    rivals = [p for p in report.study.policies(setting) if p != report.study.baseline]
     figure, (panel,) = drawing.panels(1, 1, 1.5 + 0.1 * len(RATIOS) * max(2.5, len(rivals)))
     height = 0.8 / len(rivals)
     for index, policy in enumerate(rivals, 1):
         for row, (key, statistic, _) in enumerate(RATIOS):
-            cell = told.find(told.comparison, setting, policy, key, statistic)
+            cell = report.find(report.comparison, setting, policy, key, statistic)
             if cell is None or cell["ratio"] is None:
                 continue
             y = row - 0.4 + height * (index - 0.5)
@@ -119,16 +119,16 @@ def _ratios(told: Numbers, setting: str, number: int) -> Plot:
     panel.set_xscale("log")
     panel.set_yticks(range(len(RATIOS)), [name for _, _, name in RATIOS])
     panel.set_ylim(len(RATIOS) - 0.5, -0.5)
-    panel.set_xlabel(f"ratio to {told.study.baseline}; left of 1 is better")
+    panel.set_xlabel(f"ratio to {report.study.baseline}; left of 1 is better")
     _plain_ticks(panel)
     drawing.legend(figure, panel)
-    pairs = max(told.comparison.filter(pl.col("setting") == setting)["pairs"], default=0)
+    pairs = max(report.comparison.filter(pl.col("setting") == setting)["pairs"], default=0)
     caption = (
-        f"Each policy's figure divided by that of {told.study.baseline} on the same seed: the"
+        f"Each policy's figure divided by that of {report.study.baseline} on the same seed: the"
         f" geometric mean over n = {pairs} seeds, with its 95 % bootstrap interval (none for one"
         " seed). No units."
     )
-    return Plot(f"Against {told.study.baseline}", caption, drawing.svg(figure, number))
+    return Plot(f"Against {report.study.baseline}", caption, drawing.svg(figure, number))
 
 
 def _plain_ticks(panel: Axes) -> None:

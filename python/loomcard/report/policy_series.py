@@ -19,7 +19,7 @@ SHOWN, LINES, STEPS = 8, 8, 240
 """Queues with a panel of their own, lines in one panel, and moments of a line, at most."""
 
 
-def told_plots(runs: list[Run], number: Callable[[], int]) -> Iterator[Plot]:
+def reported_plots(runs: list[Run], number: Callable[[], int]) -> Iterator[Plot]:
     """For each run and each panel that its policy told of: a plot."""
     for run in runs:
         frame = run.states()
@@ -77,8 +77,8 @@ def _line(box: Axes, frame: pl.DataFrame, label: str, index: int, length: float)
     if not frame.height:
         return
     times, values = frame["at_ms"].to_numpy(), frame["value"].to_numpy()
-    stretch = max(1.0, (times[-1] - times[0]) / STEPS)
-    place = (times - times[0]) // stretch
+    interval = max(1.0, (times[-1] - times[0]) / STEPS)
+    place = (times - times[0]) // interval
     last = np.append(place[1:] != place[:-1], True)
     look: dict[str, Any] = drawing.line(index)
     box.step(times[last] / length, values[last], where="post", label=label, **look)

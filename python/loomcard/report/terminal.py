@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loomcard.report.figures import ALL, application_wins, compare, figures_of, samples, summarise
-from loomcard.report.paper_tables import Judged, judged
+from loomcard.report.paper_tables import PaperComparison, paper_comparisons
 from loomcard.report.runs import Study
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ class Numbers:
     study: Study
     summary: pl.DataFrame
     comparison: pl.DataFrame
-    papers: list[Judged]
+    papers: list[PaperComparison]
 
     def find(
         self, table: pl.DataFrame, setting: str, policy: str, figure: str, statistic: str,
@@ -72,38 +72,38 @@ class Numbers:
 def numbers(study: Study) -> Numbers:
     """All the numbers of a study."""
     values = samples(study)
-    return Numbers(study, summarise(values), compare(study, values), judged(study))
+    return Numbers(study, summarise(values), compare(study, values), paper_comparisons(study))
 
 
-def tables(told: Numbers) -> Iterator[RenderableType]:
+def tables(report: Numbers) -> Iterator[RenderableType]:
     """For each setting: the figures, the comparison with the baseline, and the classes."""
-    for setting in told.study.settings:
-        seeds = len(told.study.seeds(setting))
+    for setting in report.study.settings:
+        seeds = len(report.study.seeds(setting))
         over = f"median of {seeds} seeds, 95 % interval below" if seeds > 1 else "one seed"
         yield Text(f"\n{setting}", style="bold") + Text(f" (times in s; {over})", style="dim")
-        yield _overview(told, setting)
-        applications = told.study.applications.filter(pl.col("setting") == setting)
+        yield _overview(report, setting)
+        applications = report.study.applications.filter(pl.col("setting") == setting)
         lost = applications.filter(~pl.col("ended")).height
-        if bound := told.bound(setting):
+        if bound := report.bound(setting):
             yield Text(bound, style="dim")
         if lost:
             said = f"{lost} of {applications.height} applications did not succeed: left out above"
             yield Text(said, style="yellow")
-        if told.study.baseline in told.study.policies(setting)[:1] and _rivals(told, setting):
+        if report.study.baseline in report.study.policies(setting)[:1] and _rivals(report, setting):
             said = " (ratio, 95 % interval; seeds, then jobs, better/same/worse)"
-            yield Text(f"against {told.study.baseline}", style="bold") + Text(said, style="dim")
-            yield _against(told, setting)
-        if told.classes(setting):
+            yield Text(f"against {report.study.baseline}", style="bold") + Text(said, style="dim")
+            yield _against(report, setting)
+        if report.classes(setting):
             yield Text("by class", style="bold") + Text(" (median completion in s)", style="dim")
-            yield _by_class(told, setting)
-    if told.papers:
+            yield _by_class(report, setting)
+    if report.papers:
         said = " (ours: mean over seeds, 95 % interval below)"
         yield Text("\nbeside the paper", style="bold") + Text(said, style="dim")
-        yield _papers(told.papers)
+        yield _papers(report.papers)
 
 
-def _rivals(told: Numbers, setting: str) -> list[str]:
-    return [policy for policy in told.study.policies(setting) if policy != told.study.baseline]
+def _rivals(report: Numbers, setting: str) -> list[str]:
+    return [policy for policy in report.study.policies(setting) if policy != report.study.baseline]
 
 
 def _table(*headings: str) -> Table:
@@ -114,9 +114,9 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def columns(told: Numbers, setting: str) -> list[tuple[str, str, str]]:
+def columns(report: Numbers, setting: str) -> list[tuple[str, str, str]]:
     """What the overview shows: heading, figure, statistic."""
-    rows = told.summary.filter(
+    rows = report.summary.filter(
         (pl.col("setting") == setting) & pl.col("figure").str.starts_with("utilization ")
     )
     if not rows.height:
@@ -126,38 +126,39 @@ def columns(told: Numbers, setting: str) -> list[tuple[str, str, str]]:
     return [*COLUMNS[:-1], (f"{name}\nused", str(fullest), "value"), COLUMNS[-1]]
 
 
-def _overview(told: Numbers, setting: str) -> Table:
-    shown = columns(told, setting)
+def _overview(report: Numbers, setting: str) -> Table:
+    shown = columns(report, setting)
     table = _table(*(heading for heading, _, _ in shown))
-    for policy in told.study.policies(setting):
-        cells = [told.find(told.summary, setting, policy, f, s) for _, f, s in shown]
-        table.add_row(_marked(told, policy), *(_value(told, cell) for cell in cells))
+    for policy in report.study.policies(setting):
+        cells = [report.find(report.summary, setting, policy, f, s) for _, f, s in shown]
+        table.add_row(_marked(report, policy), *(_value(report, cell) for cell in cells))
     return table
 
 
-def _against(told: Numbers, setting: str) -> Table:
-    shown = [(h, f, s) for h, f, s in columns(told, setting) if f != "slowdown"]
+def _against(report: Numbers, setting: str) -> Table:
+    shown = [(h, f, s) for h, f, s in columns(report, setting) if f != "slowdown"]
     table = _table(*(heading for heading, _, _ in shown), "jobs")
-    wins = {(s, p): rest for s, p, *rest in application_wins(told.study).iter_rows()}
-    for policy in _rivals(told, setting):
-        cells = [told.find(told.comparison, setting, policy, f, s) for _, f, s in shown]
+    wins = {(s, p): rest for s, p, *rest in application_wins(report.study).iter_rows()}
+    for policy in _rivals(report, setting):
+        cells = [report.find(report.comparison, setting, policy, f, s) for _, f, s in shown]
         counts = "/".join(map(str, wins.get((setting, policy), [0, 0, 0])))
         table.add_row(policy, *(_ratio(cell) for cell in cells), counts)
     return table
 
 
-def _by_class(told: Numbers, setting: str) -> Table:
-    tags = told.classes(setting)
+def _by_class(report: Numbers, setting: str) -> Table:
+    tags = report.classes(setting)
     table = _table(*tags)
-    for policy in told.study.policies(setting):
+    for policy in report.study.policies(setting):
         cells = [
-            told.find(told.summary, setting, policy, "completion", "median", tag) for tag in tags
+            report.find(report.summary, setting, policy, "completion", "median", tag)
+            for tag in tags
         ]
-        table.add_row(_marked(told, policy), *(_value(told, cell) for cell in cells))
+        table.add_row(_marked(report, policy), *(_value(report, cell) for cell in cells))
     return table
 
 
-def _papers(rows: list[Judged]) -> Table:
+def _papers(rows: list[PaperComparison]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
     for heading in ("figure", "what", "paper", "ours", "sign", "agrees"):
         right = heading in ("paper", "ours")
@@ -173,25 +174,25 @@ def _papers(rows: list[Judged]) -> Table:
     return table
 
 
-def ours_text(row: Judged) -> str:
+def ours_text(row: PaperComparison) -> str:
     """Our figure with its unit."""
     percent = " %" if row.unit == "%" else f" {row.unit}" if row.unit == "s" else ""
     return "-" if row.ours is None else short(row.ours) + percent
 
 
-def signs_text(row: Judged) -> str:
+def signs_text(row: PaperComparison) -> str:
     """The paper's sign and ours."""
     return f"{row.sign_paper}, {row.sign_ours}" if row.sign_ours else row.sign_paper or "-"
 
 
-def _marked(told: Numbers, policy: str) -> str:
-    return f"{policy} *" if policy == told.study.baseline else policy
+def _marked(report: Numbers, policy: str) -> str:
+    return f"{policy} *" if policy == report.study.baseline else policy
 
 
-def _value(told: Numbers, cell: Row | None) -> str:
+def _value(report: Numbers, cell: Row | None) -> str:
     if cell is None:
         return "-"
-    unit = next(f.unit for f in figures_of(told.study) if f.key == cell["figure"])
+    unit = next(f.unit for f in figures_of(report.study) if f.key == cell["figure"])
     percent = "%" if unit == "%" else ""
     return f"{short(cell['value'])}{percent}" + _spread(cell["low"], cell["high"])
 

@@ -117,9 +117,9 @@ def _averages(
     application, time, change = _marks(demand, held, whole, chosen)
     used = change[:, :-1].cumsum(axis=0)  # each application's changes add up to nothing
     demands = change[:, -1].cumsum() > 0
-    stretch = np.flatnonzero(demands[:-1] & (np.diff(time) > 0) & (np.diff(application) == 0))
-    owner, begin, end = application[stretch], time[stretch], time[stretch + 1]
-    share = shares(used[stretch], whole.at(begin)).max(axis=1, initial=0.0)
+    interval = np.flatnonzero(demands[:-1] & (np.diff(time) > 0) & (np.diff(application) == 0))
+    owner, begin, end = application[interval], time[interval], time[interval + 1]
+    share = shares(used[interval], whole.at(begin)).max(axis=1, initial=0.0)
     weight = demand.between(demand.rise, owner, begin, end)
     spent = np.rint(demand.between(demand.counted, owner, begin, end))
     counts = spent > 0

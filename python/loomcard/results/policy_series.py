@@ -40,11 +40,11 @@ class States:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._stretch_ms = 1
+        self._interval_ms = 1
         self._count = 0
-        self._told: dict[_Key, dict[int, tuple[int, float]]] = {}
+        self._reported: dict[_Key, dict[int, tuple[int, float]]] = {}
 
-    def tell(self, at_ms: int, queue: str, figures: Iterable[Mapping[str, Any]]) -> None:
+    def add(self, at_ms: int, queue: str, figures: Iterable[Mapping[str, Any]]) -> None:
         """What a policy reported of a queue: name, label, unit, panel and value of its figures.
         Those without a panel, and values that are no numbers, are passed over.
         """
@@ -52,26 +52,26 @@ class States:
             value, panel = figure["value"], figure["panel"]
             if panel and isinstance(value, int | float) and not isinstance(value, bool):
                 key: _Key = (queue, panel, figure["name"], figure["label"], figure["unit"])
-                series = self._told.setdefault(key, {})
+                series = self._reported.setdefault(key, {})
                 before = len(series)
-                series[at_ms // self._stretch_ms] = at_ms, float(value)
+                series[at_ms // self._interval_ms] = at_ms, float(value)
                 self._count += len(series) - before
-        while self._count > self._most and self._stretch_ms <= at_ms:
+        while self._count > self._most and self._interval_ms <= at_ms:
             self._thin()
 
     def _thin(self) -> None:
-        self._stretch_ms *= 2
-        for key, series in self._told.items():
-            self._told[key] = {
-                at_ms // self._stretch_ms: (at_ms, v) for at_ms, v in series.values()
+        self._interval_ms *= 2
+        for key, series in self._reported.items():
+            self._reported[key] = {
+                at_ms // self._interval_ms: (at_ms, v) for at_ms, v in series.values()
             }
-        self._count = sum(map(len, self._told.values()))
+        self._count = sum(map(len, self._reported.values()))
 
     def rows(self) -> list[StateRow]:
         """Figure by figure, in the order in which they were first told; each by time."""
         return [
             StateRow(at_ms, *key, value)
-            for key, series in self._told.items()
+            for key, series in self._reported.items()
             for at_ms, value in series.values()
         ]
 

@@ -2,7 +2,7 @@
 
 ``results.json``: a list, one object of ``metrics.facts`` a run. ``containers.parquet``: every
 container of every run, with the run's policy, workload, seed, engine and parameters as columns.
-``states.parquet``: likewise, what policies told over time; absent where none told anything.
+``states.parquet``: likewise, what policies reported over time; absent where none did.
 ``manifest.json``: what was run, and how long it took (the wall clock stands nowhere else).
 ``journal/<policy>-<seed>/``: the engine's own.
 """
@@ -61,9 +61,9 @@ def write_run(folder: Path, records: Sequence[RunRecord], manifest: dict[str, An
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_parquet(folder / CONTAINERS, container_table(records))
-    told = state_table(records)
-    if told.height:
-        write_parquet(folder / STATES, told)
+    states = state_table(records)
+    if states.height:
+        write_parquet(folder / STATES, states)
     else:
         (folder / STATES).unlink(missing_ok=True)
     seconds = [
@@ -139,7 +139,7 @@ def read_containers(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.
 
 
 def read_states(folder: Path, equal: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """What policies told in a run folder, as ``read_containers``."""
+    """What policies reported in a run folder, as ``read_containers``."""
     return _read_rows(folder / STATES, "states", STATE_TYPES, equal or {})
 
 
@@ -167,7 +167,7 @@ def container_table(records: Sequence[RunRecord]) -> pl.DataFrame:
 
 
 def state_table(records: Sequence[RunRecord]) -> pl.DataFrame:
-    """What policies told during all runs, run after run in the order given."""
+    """What policies reported during all runs, run after run in the order given."""
     return _of_runs((record, state_frame(record.states)) for record in records)
 
 

@@ -314,7 +314,7 @@ class ResourceManager:
             if at_ms is not None:
                 self.clock.at(max(at_ms, self.clock.now), self._fire, instance, at_ms)
         for path, report in plan.reports.items():
-            self.states.tell(self.clock.now, path, figures_of(report))
+            self.states.add(self.clock.now, path, figures_of(report))
         for application, amounts in plan.headroom:
             self._told_headroom[application] = Resource(amounts)
 

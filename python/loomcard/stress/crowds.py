@@ -15,13 +15,13 @@ from loomcard.stress.parts import (
     workload,
 )
 from loomcard.stress.predicates import (
+    Consistent,
     Ends,
     Guarantee,
     InUse,
     NoIdleRoom,
     NoStarvation,
     Served,
-    Sound,
 )
 from loomcard.stress.scenario import StressScenario
 
@@ -59,10 +59,10 @@ def arrivals() -> StressScenario:
 def many_servers() -> StressScenario:
     """150 nodes of three sizes, tasks that wish for nodes, three queues by weight."""
     machines = nodes(60) + nodes(50, (16384, 8), name="m") + nodes(40, (4096, 8), name="k")
-    dice = Random(1)  # noqa: S311 - dice, no secret
+    rng = Random(1)  # noqa: S311 - no secret
     apps = []
     for i in range(12):
-        wishes = [[dice.choice(machines).name] for _ in range(400)]
+        wishes = [[rng.choice(machines).name] for _ in range(400)]
         one = stage(f"j{i}", 400, size=(2048, 1), nodes=wishes)
         apps.append(app(f"j{i}", 0, i * 100, f"root.{'abc'[i % 3]}", stages=[one]))
     name = "many-servers"
@@ -125,9 +125,9 @@ def greedy_user() -> StressScenario:
 
 def tiny_shapes() -> StressScenario:
     """A thousand tasks of a thousand sizes in one application, beside a usual one."""
-    dice = Random(2)  # noqa: S311 - dice, no secret
+    rng = Random(2)  # noqa: S311 - no secret
     shapes = [
-        stage(f"t{i}", 1, 3_000, (100 + i, dice.randint(1, 2)), number=i + 1) for i in range(1000)
+        stage(f"t{i}", 1, 3_000, (100 + i, rng.randint(1, 2)), number=i + 1) for i in range(1000)
     ]
     apps = [app("shapes", 0, stages=shapes), app("usual", 200, 1_000)]
     name = "tiny-shapes"
@@ -135,7 +135,7 @@ def tiny_shapes() -> StressScenario:
         name,
         "one application asks for a thousand small containers, no two of one size",
         workload(name, nodes(5), apps, 1500),
-        (Sound(), Ends(), NoIdleRoom(), NoStarvation()),
+        (Consistent(), Ends(), NoIdleRoom(), NoStarvation()),
     )
 
 
@@ -148,7 +148,7 @@ def long_among_short() -> StressScenario:
         name,
         "a long job comes while short ones, without a gap, would fill the cluster by themselves",
         workload(name, nodes(4), [*stream, long], 600),
-        (Sound(), Ends(), NoIdleRoom(), NoStarvation(), Served("long", 90_000)),
+        (Consistent(), Ends(), NoIdleRoom(), NoStarvation(), Served("long", 90_000)),
     )
 
 
@@ -161,5 +161,5 @@ def node_sized() -> StressScenario:
         name,
         "three tasks that each need a whole node come while small ones keep all nodes busy",
         workload(name, nodes(8), [*stream, large], 900),
-        (Sound(), Ends(), NoIdleRoom(), Served("large", 60_000), InUse(0.85, 20_000, 200_000)),
+        (Consistent(), Ends(), NoIdleRoom(), Served("large", 60_000), InUse(0.85, 20_000, 200_000)),
     )

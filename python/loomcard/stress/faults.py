@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loomcard.stress.parts import SLOT, TURNOVER_MS, USUAL, app, nodes, workload
-from loomcard.stress.predicates import Ends, Guarantee, NoIdleRoom, NoStarvation, Sound
+from loomcard.stress.predicates import Consistent, Ends, Guarantee, NoIdleRoom, NoStarvation
 from loomcard.stress.scenario import StressScenario
 from loomcard.workload.scenario import Fault
 
@@ -55,7 +55,7 @@ def swap() -> StressScenario:
         "begins under fifo, is swapped to the policy, to drf and back, while everything runs",
         workload(name, nodes(6), apps, 1500),
         (
-            Sound(), Ends(), NoIdleRoom(), NoStarvation(),
+            Consistent(), Ends(), NoIdleRoom(), NoStarvation(),
             Guarantee({"root.a": 0.5, "root.b": 0.5}, TURNOVER_MS),
         ),
         {name: {**queue, "am_share": "50%"} for name, queue in HALVES.items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loomcard.stress.parts import SLOT, TURNOVER_MS, USUAL, app, nodes, stage, workload
-from loomcard.stress.predicates import Ends, Guarantee, NoIdleRoom, NoStarvation, Served, Sound
+from loomcard.stress.predicates import Consistent, Ends, Guarantee, NoIdleRoom, NoStarvation, Served
 from loomcard.stress.scenario import StressScenario
 
 
@@ -18,7 +18,7 @@ def too_large() -> StressScenario:
         "a task larger than any node waits for ever; two that only one node can run must not",
         workload(name, nodes(6) + nodes(1, (16384, 16), name="big"), [*stream, huge, large], 900),
         (
-            Sound(), Ends(("huge",)), NoIdleRoom(), NoStarvation(), Served("large", 60_000),
+            Consistent(), Ends(("huge",)), NoIdleRoom(), NoStarvation(), Served("large", 60_000),
         ),
     )  # fmt: skip
 

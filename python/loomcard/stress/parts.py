@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from loomcard.stress.predicates import Ends, NoIdleRoom, NoStarvation, Predicate, Sound
+from loomcard.stress.predicates import Consistent, Ends, NoIdleRoom, NoStarvation, Predicate
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
 SLOT = (1024, 1)
@@ -17,7 +17,7 @@ TASK_MS = 10_000
 """How long a task runs about."""
 TURNOVER_MS = 15_000
 """After so long every task that ran has ended, and the ResourceManager has heard of it."""
-USUAL: tuple[Predicate, ...] = (Sound(), Ends(), NoIdleRoom(), NoStarvation())
+USUAL: tuple[Predicate, ...] = (Consistent(), Ends(), NoIdleRoom(), NoStarvation())
 
 
 def nodes(count: int, capacity: Sequence[int] = NODE, **keys: Any) -> list[ScenarioNode]:
@@ -33,9 +33,9 @@ def stage(
     name: str, tasks: int, ms: int = TASK_MS, size: Sequence[int] = SLOT, number: int = 1,
     **keys: Any,
 ) -> Stage:  # fmt: skip
-    """Tasks that run for about ``ms``, a fifth more or less, by dice seeded with ``name``."""
-    dice = Random(name)  # noqa: S311 - dice, no secret
-    durations = [round(ms * dice.uniform(0.8, 1.2)) for _ in range(tasks)]
+    """Tasks that run for about ``ms``, a fifth more or less, by rng seeded with ``name``."""
+    rng = Random(name)  # noqa: S311 - no secret
+    durations = [round(ms * rng.uniform(0.8, 1.2)) for _ in range(tasks)]
     return Stage(f"s{number}", tuple(size), 20, number, durations, **keys)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Protocol
 
-from loomcard.stress.watch import NONE, Moment, Seen, Stretch
+from loomcard.stress.watch import NONE, Interval, Observations, Sample
 
 TINY = 1e-9
 
@@ -17,19 +17,19 @@ class Predicate(Protocol):
 
     name: ClassVar[str]
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """What is broken, with the figure that was seen; None where it holds."""
 
 
 @dataclass(frozen=True)
-class Sound:
+class Consistent:
     """Nothing raises, no decision is refused, and the state adds up: no node, queue or user holds
     more than it may, and the mirror agrees with the ResourceManager.
     """
 
     name: ClassVar[str] = "sound"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """The error, or the refusals by reason."""
         if seen.fault is not None:
             return seen.fault
@@ -48,7 +48,7 @@ class Ends:
 
     name: ClassVar[str] = "ends"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """How many have not, and the first of them."""
         left = [app for app, how in seen.states.items() if not how and app not in self.apart_from]
         if not left:
@@ -66,7 +66,7 @@ class NoIdleRoom:
 
     name: ClassVar[str] = "idle room"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """The longest such time, and a task that could have run."""
         if seen.idle.ms <= self.most_ms:
             return None
@@ -84,12 +84,12 @@ class NoStarvation:
 
     name: ClassVar[str] = "starvation"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """How many do, and the one that does longest."""
-        long = [stretch for stretch in seen.overtaken.values() if stretch.ms > self.most_ms]
+        long = [interval for interval in seen.overtaken.values() if interval.ms > self.most_ms]
         if not long:
             return None
-        worst = max(long, key=lambda stretch: stretch.ms)
+        worst = max(long, key=lambda interval: interval.ms)
         return f"{len(long)} applications, the worst for {_s(worst.ms)}: {worst.about}"
 
 
@@ -102,7 +102,7 @@ class Served:
 
     name: ClassVar[str] = "bounded wait"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """How long it did."""
         waited = seen.waited.get(self.application)
         if waited is None or waited.ms <= self.within_ms:
@@ -128,21 +128,21 @@ class Guarantee:
 
     name: ClassVar[str] = "guarantee"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """The longest time for which one is short, and its share when it lacks most."""
         counted = _while_all_want(seen, list(self.parts), self.turnover_ms)
         if not counted:
             return "all of the queues never wanted at once for long enough"
-        short = [stretch for name in self.parts for stretch in self._short(name, counted)]
-        longest = max(short, key=lambda stretch: stretch.ms, default=NONE)
+        short = [interval for name in self.parts for interval in self._short(name, counted)]
+        longest = max(short, key=lambda interval: interval.ms, default=NONE)
         return f"{longest.about}, and is short for {_s(longest.ms)}" if longest.about else None
 
-    def _short(self, name: str, counted: list[tuple[Moment, int, int]]) -> Iterator[Stretch]:
+    def _short(self, name: str, counted: list[tuple[Sample, int, int]]) -> Iterator[Interval]:
         """Each time, longer than is allowed, for which the queue is short."""
         since, until, worst, about = 0, -1, 0.0, ""
-        for moment, from_ms, to_ms in counted:
-            standing = moment.standings[name]
-            lack = self.parts[name] - standing.share - self.tasks * standing.task
+        for sample, from_ms, to_ms in counted:
+            usage = sample.usages[name]
+            lack = self.parts[name] - usage.share - self.tasks * usage.task
             if lack <= TINY:
                 until = -1
                 continue
@@ -152,33 +152,33 @@ class Guarantee:
             if lack > worst:
                 worst = lack
                 about = (
-                    f"{name} has {standing.share:.3f} of the cluster at {_s(from_ms)}, is promised"
-                    f" {self.parts[name]:.3f}, its task is {standing.task:.3f}"
+                    f"{name} has {usage.share:.3f} of the cluster at {_s(from_ms)}, is promised"
+                    f" {self.parts[name]:.3f}, its task is {usage.task:.3f}"
                 )
             if until - since > self.most_ms:
-                yield Stretch(since, until, about)
+                yield Interval(since, until, about)
 
 
 def _while_all_want(
-    seen: Seen, names: list[str], turnover_ms: int
-) -> list[tuple[Moment, int, int]]:
+    seen: Observations, names: list[str], turnover_ms: int
+) -> list[tuple[Sample, int, int]]:
     """The moments after which all have wanted for long enough, each with from when till when."""
     found = []
     since: int | None = None
-    before: Moment | None = None
-    for moment, following in pairwise(seen.moments):
+    before: Sample | None = None
+    for sample, following in pairwise(seen.samples):
         changed = (
             before is None
-            or before.capacity != moment.capacity
-            or any(before.at_ms < at_ms <= moment.at_ms for at_ms in seen.changes_ms)
+            or before.capacity != sample.capacity
+            or any(before.at_ms < at_ms <= sample.at_ms for at_ms in seen.changes_ms)
         )
-        if not all(moment.standings[name].wants for name in names):
+        if not all(sample.usages[name].wants for name in names):
             since = None
         elif since is None or changed:
-            since = moment.at_ms
+            since = sample.at_ms
         if since is not None and following.at_ms > since + turnover_ms:
-            found.append((moment, max(moment.at_ms, since + turnover_ms), following.at_ms))
-        before = moment
+            found.append((sample, max(sample.at_ms, since + turnover_ms), following.at_ms))
+        before = sample
     return found
 
 
@@ -194,12 +194,12 @@ class InUse:
 
     name: ClassVar[str] = "in use"
 
-    def broken(self, seen: Seen) -> str | None:
+    def broken(self, seen: Observations) -> str | None:
         """How much was."""
         total = 0.0
-        for moment, following in pairwise(seen.moments):
-            begin, end = max(moment.at_ms, self.from_ms), min(following.at_ms, self.to_ms)
-            total += moment.used * max(0, end - begin)
+        for sample, following in pairwise(seen.samples):
+            begin, end = max(sample.at_ms, self.from_ms), min(following.at_ms, self.to_ms)
+            total += sample.used * max(0, end - begin)
         mean = total / (self.to_ms - self.from_ms)
         return None if mean >= self.least else f"{mean:.2f} is in use, at least {self.least:.2f}"
 

@@ -12,7 +12,7 @@ from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.stress import crowds, faults, limits
 from loomcard.stress.predicates import Guarantee
 from loomcard.stress.scenario import Candidate, StressScenario
-from loomcard.stress.watch import Seen, Watch
+from loomcard.stress.watch import Observations, Watch
 from loomcard.workload.scenario import ScenarioApplication
 
 _BUILT: tuple[Callable[[], StressScenario], ...] = (
@@ -60,7 +60,7 @@ def judge(scenario: StressScenario, candidate: Candidate, name: str = "") -> Ver
     return Verdict(name or candidate.policy, scenario.name, broken)
 
 
-def observe(scenario: StressScenario, candidate: Candidate) -> Seen:
+def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
     """Run the scenario in the simulator; what was seen of it."""
     watch = Watch(_largest(scenario))
     own = scenario.setup(candidate)

@@ -12,7 +12,7 @@ from loomcard.stress.run import SCENARIOS, Verdict
 MARK = "<!-- From here on written by `loomcard stress --write`. -->\n"
 
 
-class Red(NamedTuple):
+class Violation(NamedTuple):
     """A predicate that does not hold; ``why``: what of the policy's definition makes it so, None
     for a defect.
     """
@@ -24,24 +24,27 @@ class Red(NamedTuple):
     why: str | None
 
 
-def reds(verdicts: Sequence[Verdict]) -> list[Red]:
+def violations(verdicts: Sequence[Verdict]) -> list[Violation]:
     """Every predicate that does not hold, by policy and scenario."""
     return [
-        Red(v.policy, v.scenario, predicate, seen, reason_of(v, predicate))
+        Violation(v.policy, v.scenario, predicate, seen, reason_of(v, predicate))
         for v in verdicts
         for predicate, seen in v.broken.items()
     ]
 
 
-def notes(found: Sequence[Red]) -> dict[Red, int]:
+def notes(found: Sequence[Violation]) -> dict[Violation, int]:
     """A number for each red predicate: one for all that have one reason, one for each defect."""
     known: dict[tuple[str, ...], int] = {}
     return {
-        red: known.setdefault((red.why,) if red.why else red[:3], len(known) + 1) for red in found
+        violation: known.setdefault(
+            (violation.why,) if violation.why else violation[:3], len(known) + 1
+        )
+        for violation in found
     }
 
 
-def cell(verdict: Verdict, numbers: Mapping[Red, int]) -> str:
+def cell(verdict: Verdict, numbers: Mapping[Violation, int]) -> str:
     """``ok``, or each predicate that does not hold with the number of its note."""
     mine = [r for r in numbers if (r.policy, r.scenario) == (verdict.policy, verdict.scenario)]
     said = [f"{'' if r.why else '**broken** '}{r.predicate} [{numbers[r]}]" for r in mine]
@@ -51,7 +54,7 @@ def cell(verdict: Verdict, numbers: Mapping[Red, int]) -> str:
 def markdown(verdicts: Sequence[Verdict]) -> str:
     """The table, the notes, and the figures behind every cell that is not ``ok``."""
     policies = list(dict.fromkeys(v.policy for v in verdicts))
-    found = reds(verdicts)
+    found = violations(verdicts)
     numbers = notes(found)
     lines = [f"| scenario | {' | '.join(policies)} |", "|---" * (len(policies) + 1) + "|"]
     by_cell = {(v.scenario, v.policy): cell(v, numbers) for v in verdicts}
@@ -68,12 +71,16 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
         lines += [f"{n}. {why}" for n, why in dict.fromkeys(_note(r, numbers[r]) for r in found)]
         lines += ["", "## What was seen", "", "| policy | scenario | predicate | seen | note |"]
         lines += ["|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(red[:4])} | {numbers[red]} |" for red in found]
+        lines += [f"| {' | '.join(violation[:4])} | {numbers[violation]} |" for violation in found]
     return "\n".join(lines) + "\n"
 
 
-def _note(red: Red, number: int) -> tuple[int, str]:
-    return number, red.why or f"A defect: {red.policy} in {red.scenario}, {red.predicate}."
+def _note(violation: Violation, number: int) -> tuple[int, str]:
+    return (
+        number,
+        violation.why
+        or f"A defect: {violation.policy} in {violation.scenario}, {violation.predicate}.",
+    )
 
 
 def write(page: Path, verdicts: Sequence[Verdict]) -> None:

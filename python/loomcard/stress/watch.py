@@ -23,7 +23,7 @@ CHECK_EVERY = 100
 """The state is compared with the mirror's at every so manyth moment."""
 
 
-class Standing(NamedTuple):
+class QueueUsage(NamedTuple):
     """A queue, or a user of a leaf queue (``root.a/alice``), at a moment.
 
     ``share``: its dominant share of the cluster; ``task``: that of its largest task; ``wants``: a
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     wants: bool
 
 
-class Moment(NamedTuple):
+class Sample(NamedTuple):
     """The cluster at a time at which anything happened. ``used``: the largest part of a resource
     type that is in use.
     """
@@ -44,11 +44,11 @@ class Moment(NamedTuple):
     at_ms: int
     capacity: Resource
     used: float
-    standings: dict[str, Standing]
+    usages: dict[str, QueueUsage]
 
 
-class Stretch(NamedTuple):
-    """A stretch of time, and what of it is to be told."""
+class Interval(NamedTuple):
+    """An interval of time, and what is reported of it."""
 
     from_ms: int
     to_ms: int
@@ -60,11 +60,11 @@ class Stretch(NamedTuple):
         return self.to_ms - self.from_ms
 
 
-NONE = Stretch(0, 0, "")
+NONE = Interval(0, 0, "")
 
 
 @dataclass
-class Seen:
+class Observations:
     """What was seen of one run.
 
     ``idle``: the longest time in which room was free that a waiting task could have used.
@@ -75,10 +75,10 @@ class Seen:
     ``states``: how each application ended, "" for one that did not.
     """
 
-    moments: list[Moment] = field(default_factory=list)
-    idle: Stretch = NONE
-    overtaken: dict[str, Stretch] = field(default_factory=dict)
-    waited: dict[str, Stretch] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    idle: Interval = NONE
+    overtaken: dict[str, Interval] = field(default_factory=dict)
+    waited: dict[str, Interval] = field(default_factory=dict)
     changes_ms: tuple[int, ...] = ()
     states: dict[str, str] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Watch:
     """
 
     def __init__(self, largest: Mapping[str, Resource]) -> None:
-        self.seen = Seen()
+        self.seen = Observations()
         self._largest = largest
         self._granted: list[Container] = []
         self._waiting: dict[Application, int] = {}  # those that hold no task and want one: since
@@ -122,24 +122,24 @@ class Watch:
             app: ask for app in state.applications.values() if (ask := self._first_wanted(app))
         }
         used = share(state.queues[0].used, state.capacity)
-        standings = {name: self._standing(name) for name in self._largest}
-        self.seen.moments.append(Moment(now, state.capacity, used, standings))
+        usages = {name: self._usage(name) for name in self._largest}
+        self.seen.samples.append(Sample(now, state.capacity, used, usages))
         self._note_waiting(now)
         self._note_idle(now)
         self._granted.clear()
-        if len(self.seen.moments) % CHECK_EVERY == 0:
+        if len(self.seen.samples) % CHECK_EVERY == 0:
             check_agreement(self._rm)
 
     def end(self) -> None:
         """The run is over: what still lasts has lasted till now."""
         now = self._rm.clock.now
         for app, since in self._waiting.items():
-            self._longest(self.seen.waited, app.name, Stretch(since, now, ""))
+            self._longest(self.seen.waited, app.name, Interval(since, now, ""))
         self._idle_ended(now)
 
     # Standings
 
-    def _standing(self, name: str) -> Standing:
+    def _usage(self, name: str) -> QueueUsage:
         state = self._state
         path, _, user = name.partition("/")
         below = [
@@ -152,7 +152,7 @@ class Watch:
             held = [sum(c) for c in zip(state.zero, *(app.used for app in below), strict=True)]
         wants = any(app in self._wanted or self._first_wanted(app, FULL) for app in below)
         largest = self._largest[name]
-        return Standing(share(held, state.capacity), share(largest, state.capacity), wants)
+        return QueueUsage(share(held, state.capacity), share(largest, state.capacity), wants)
 
     def _first_wanted(
         self, app: Application, apart_from: Collection[Reason | None] = (None,)
@@ -182,10 +182,10 @@ class Watch:
             if passed is not None:
                 about = f"{app.name} waits while {passed.application.name} is served"
                 first = self._overtaken.setdefault(app, now)
-                self._longest(self.seen.overtaken, app.name, Stretch(first, now, about))
+                self._longest(self.seen.overtaken, app.name, Interval(first, now, about))
         for app, since in before.items():
             self._overtaken.pop(app, None)
-            self._longest(self.seen.waited, app.name, Stretch(since, now, ""))
+            self._longest(self.seen.waited, app.name, Interval(since, now, ""))
 
     @staticmethod
     def _overtakes(container: Container, app: Application, ask: Ask) -> bool:
@@ -201,9 +201,9 @@ class Watch:
         return bool(lacking) and all(lacking)
 
     @staticmethod
-    def _longest(known: dict[str, Stretch], name: str, stretch: Stretch) -> None:
-        if stretch.ms > known.get(name, NONE).ms:
-            known[name] = stretch
+    def _longest(known: dict[str, Interval], name: str, interval: Interval) -> None:
+        if interval.ms > known.get(name, NONE).ms:
+            known[name] = interval
 
     # Room that nobody uses
 
@@ -216,7 +216,7 @@ class Watch:
 
     def _idle_ended(self, now: int) -> None:
         if self._idle is not None and now - self._idle[0] > self.seen.idle.ms:
-            self.seen.idle = Stretch(self._idle[0], now, self._idle[1])
+            self.seen.idle = Interval(self._idle[0], now, self._idle[1])
         self._idle = None
 
 

@@ -16,7 +16,7 @@ import msgspec
 from loomcard.engine.session import Session, replay
 from loomcard.model.label_limits import PPM
 from loomcard.simulator import PolicyFaultError, simulate
-from loomcard.stress.predicates import Ends, NoIdleRoom, Sound
+from loomcard.stress.predicates import Consistent, Ends, NoIdleRoom
 from loomcard.stress.run import SCENARIOS, judge
 from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
 from loomcard.testing.policy_setups import candidate, set_ups
@@ -114,7 +114,7 @@ def check_contract(
 
     ``policy``: an object, a class, a registered name or ``path/to/file.py:Class``, or the YAML text
     of a set-up. A policy is tried alone and among queues, a set-up as it is. ``skip``: clauses that
-    do not hold by design (a policy that throws dice by arrival is not independent of ORDER).
+    do not hold by design (a policy that samples by arrival is not independent of ORDER).
     ``hash_seed``: PYTHONHASHSEED of the other process; None: none is started, nor is one for a
     class inside a function, which no other process could import.
     """
@@ -263,14 +263,14 @@ def _orders_alike(trial: Trial) -> None:
 
 def _introduce(trial: Trial, order: list[int]) -> list[Counter[int]]:
     """What each application gets, by its rank in the order of submission, round by round."""
-    cluster, dice = trial.fresh(), Random(trial.seed)  # noqa: S311 - no secret
+    cluster, rng = trial.fresh(), Random(trial.seed)  # noqa: S311 - no secret
     leaves = [queue["path"] for queue in trial.compiled["queues"] if queue["leaf"]]
     number_of = {rank: number for number, rank in enumerate(order, 1)}
     rank_of = {number: rank for rank, number in number_of.items()}
     cluster.now = 10_000
     for number, rank in enumerate([rank for rank in order if rank < 4], 1):
         cluster.add_node(number, *NODE, host=f"host{rank}")
-    wanted = [(dice.randint(6, 20), dice.choice(SIZES), dice.random()) for _ in order]
+    wanted = [(rng.randint(6, 20), rng.choice(SIZES), rng.random()) for _ in order]
     for rank in order:
         facts: dict[str, Any] = {
             "submitted_ms": 1000 * (rank + 1),
@@ -308,7 +308,11 @@ def _ends_in_the_simulator(trial: Trial) -> None:
 
 def _withstands(policy: Any, skip: Collection[Clause]) -> None:
     """The short stress scenarios, with the predicates that every policy should fulfil."""
-    wanted = {Sound.name: Clause.STRESS, Ends.name: Clause.STRESS, NoIdleRoom.name: Clause.IDLE}
+    wanted = {
+        Consistent.name: Clause.STRESS,
+        Ends.name: Clause.STRESS,
+        NoIdleRoom.name: Clause.IDLE,
+    }
     wanted = {name: clause for name, clause in wanted.items() if clause not in skip}
     for build in SCENARIOS.values() if wanted else ():
         if (scenario := build()).cheap:

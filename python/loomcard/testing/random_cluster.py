@@ -1,5 +1,5 @@
-"""A cluster's life by seeded dice: nodes, applications and containers come and go; and its end, in
-which every ask that can be served must be.
+"""A cluster driven at random, by a seed: nodes, applications and containers come and go; and its
+end, in which every ask that can be served must be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TIMERS, IDLE_ROUNDS = 1_000, 200
 
 
 class Life:
-    """Lets things happen to a cluster. Equal seeds give equal dice; what they hit depends on what
+    """Lets things happen to a cluster. Equal seeds give equal values; what they hit depends on what
     the policy granted before.
 
     ``refusing``: the engine refuses single decisions. ``rebuilding``: plans come too late, and
@@ -35,7 +35,7 @@ class Life:
         self, cluster: Cluster, seed: int, *, refusing: bool = False, rebuilding: bool = False
     ) -> None:
         self.cluster = cluster
-        self.dice = Random(seed)  # noqa: S311 - dice, no secret
+        self.rng = Random(seed)  # noqa: S311 - no secret
         self.refusing = refusing
         self.rebuilding = rebuilding
         self._numbers = {"node": 0, "app": 0}
@@ -47,7 +47,7 @@ class Life:
         for _ in range(3):
             self._node_joins()
         for _ in range(rounds):
-            for _ in range(self.dice.randint(1, 4)):
+            for _ in range(self.rng.randint(1, 4)):
                 self._something()
             self._round()
             watch()
@@ -56,14 +56,14 @@ class Life:
         drain(self.cluster, watch)
 
     def _round(self) -> None:
-        cluster, dice = self.cluster, self.dice
+        cluster, rng = self.cluster, self.rng
         if self.refusing:
-            cluster.refuse = lambda _: dice.choice(REASONS) if dice.random() < 0.4 else None
-        if self.rebuilding and dice.random() < 0.2:
+            cluster.refuse = lambda _: rng.choice(REASONS) if rng.random() < 0.4 else None
+        if self.rebuilding and rng.random() < 0.2:
             cluster.snapshot()
         cluster.heartbeat()
-        late = self.rebuilding and dice.random() < 0.3
-        cluster.round(dice.choice([1, 10, 500, 3000]), late)
+        late = self.rebuilding and rng.random() < 0.3
+        cluster.round(rng.choice([1, 10, 500, 3000]), late)
 
     def _something(self) -> None:
         happenings = [
@@ -72,59 +72,59 @@ class Life:
             (1, self._refuses_a_node),
         ]  # fmt: skip
         weights = [weight for weight, _ in happenings]
-        self.dice.choices([happening for _, happening in happenings], weights)[0]()
+        self.rng.choices([happening for _, happening in happenings], weights)[0]()
 
     def _next(self, kind: str) -> int:
         self._numbers[kind] += 1
         return self._numbers[kind]
 
     def _node_joins(self) -> None:
-        rack = self.dice.choice(["/a", "/b"])
+        rack = self.rng.choice(["/a", "/b"])
         self.cluster.add_node(self._next("node"), *NODE, rack=rack)
 
     def _node_is_lost(self) -> None:
         if len(self.cluster.nodes) > 2:
-            self.cluster.lose_node(self.dice.choice(sorted(self.cluster.nodes)))
+            self.cluster.lose_node(self.rng.choice(sorted(self.cluster.nodes)))
 
     def _application_comes(self) -> None:
-        number, dice = self._next("app"), self.dice
-        user, queue = dice.choice(["alice", "bob"]), dice.choice(self._leaves)
+        number, rng = self._next("app"), self.rng
+        user, queue = rng.choice(["alice", "bob"]), rng.choice(self._leaves)
         stages = [
-            DagStage("first", 20, dice.randint(1, 8), 1000.0 * dice.randint(1, 60), SIZES[0], []),
-            DagStage("last", 10, dice.randint(1, 4), 1000.0 * dice.randint(1, 60), SIZES[1], [0]),
+            DagStage("first", 20, rng.randint(1, 8), 1000.0 * rng.randint(1, 60), SIZES[0], []),
+            DagStage("last", 10, rng.randint(1, 4), 1000.0 * rng.randint(1, 60), SIZES[1], [0]),
         ]
-        hints = {HINT: write_dag(stages)} if dice.random() < 0.5 else {}
-        self.cluster.add_app(number, queue, user, dice.choice([0, 0, 0, 1]), hints=hints)
-        if dice.random() < 0.3:
+        hints = {HINT: write_dag(stages)} if rng.random() < 0.5 else {}
+        self.cluster.add_app(number, queue, user, rng.choice([0, 0, 0, 1]), hints=hints)
+        if rng.random() < 0.3:
             self.cluster.ask(number, 1, AM_SIZE, priority=0, is_am=True)
-        self.cluster.ask(number, dice.randint(1, 6), dice.choice(SIZES))
+        self.cluster.ask(number, rng.randint(1, 6), rng.choice(SIZES))
 
     def _application_ends(self) -> None:
         if self.cluster.applications:
-            self.cluster.end_app(self.dice.choice(sorted(self.cluster.applications)))
+            self.cluster.end_app(self.rng.choice(sorted(self.cluster.applications)))
 
     def _asks(self) -> None:
-        dice, apps = self.dice, sorted(self.cluster.applications)
+        rng, apps = self.rng, sorted(self.cluster.applications)
         if not apps:
             return
         keys = {}
-        if dice.random() < 0.3:
-            node = dice.choice(sorted(self.cluster.nodes))
-            keys = {"hosts": {f"n{node}": 2}, "racks": {"/a": 2}, "relax": dice.random() < 0.7}
-        app, priority, count = dice.choice(apps), dice.choice([10, 20]), dice.randint(0, 6)
+        if rng.random() < 0.3:
+            node = rng.choice(sorted(self.cluster.nodes))
+            keys = {"hosts": {f"n{node}": 2}, "racks": {"/a": 2}, "relax": rng.random() < 0.7}
+        app, priority, count = rng.choice(apps), rng.choice([10, 20]), rng.randint(0, 6)
         if count or (app, priority, 0) in self.cluster.asks:
-            self.cluster.ask(app, count, dice.choice(SIZES), priority, **keys)
+            self.cluster.ask(app, count, rng.choice(SIZES), priority, **keys)
 
     def _container_ends(self) -> None:
         if self.cluster.containers:
-            number = self.dice.choice(sorted(self.cluster.containers))
-            self.cluster.complete(number, self.dice.choice(["completed", "killed", "released"]))
+            number = self.rng.choice(sorted(self.cluster.containers))
+            self.cluster.complete(number, self.rng.choice(["completed", "killed", "released"]))
 
     def _refuses_a_node(self) -> None:
         if self.cluster.applications:
             names = [f"n{number}" for number in sorted(self.cluster.nodes)[:1]]
-            app = self.dice.choice(sorted(self.cluster.applications))
-            self.cluster.blacklist(app, *self.dice.choice([names, []]))
+            app = self.rng.choice(sorted(self.cluster.applications))
+            self.cluster.blacklist(app, *self.rng.choice([names, []]))
 
 
 def withdraw_hopeless(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""A small workload of every kind of application, by seeded dice, for the simulator."""
+"""A small workload of every kind of application, sampled by a seed, for the simulator."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def small_scenario(compiled: dict[str, Any], seed: int) -> Scenario:
     """Eight applications on four nodes in the leaf queues of a set-up; a node is lost for a while,
     some tasks fail once, every other application has an AM container.
     """
-    dice = Random(seed)  # noqa: S311 - no secret
+    rng = Random(seed)  # noqa: S311 - no secret
     leaves = [queue["path"] for queue in compiled["queues"] if queue["leaf"]]
-    applications = [_application(dice, number, leaves[number % len(leaves)]) for number in range(8)]
+    applications = [_application(rng, number, leaves[number % len(leaves)]) for number in range(8)]
     return Scenario(
         name="contract",
         seed=seed,
         resource_types=["memory_mb", "vcores"],
         nodes=[ScenarioNode(f"n{n}", f"/r{n % 2}", NODE) for n in range(1, 5)],
         applications=sorted(applications, key=lambda app: app.submit_ms),
-        heartbeat_ms=dice.choice([0, 1000]),
-        am_heartbeat_ms=dice.choice([0, 1000]),
-        faults=[Fault(dice.randint(5_000, 60_000), f"n{dice.randint(1, 4)}", 20_000)],
+        heartbeat_ms=rng.choice([0, 1000]),
+        am_heartbeat_ms=rng.choice([0, 1000]),
+        faults=[Fault(rng.randint(5_000, 60_000), f"n{rng.randint(1, 4)}", 20_000)],
     )
 
 
-def _application(dice: Random, number: int, queue: str) -> ScenarioApplication:
+def _application(rng: Random, number: int, queue: str) -> ScenarioApplication:
     kind = KINDS[number % len(KINDS)]
-    first = _stage(dice, "map", 20, 1, [])
-    stages = [first] if kind == "plain" else [first, _stage(dice, "reduce", 10, 2, [0])]
+    first = _stage(rng, "map", 20, 1, [])
+    stages = [first] if kind == "plain" else [first, _stage(rng, "reduce", 10, 2, [0])]
     return ScenarioApplication(
         id=f"app{number}",
-        submit_ms=dice.randint(0, 30_000),
+        submit_ms=rng.randint(0, 30_000),
         queue=queue,
         user=f"user{number % 2}",
         kind=kind,
@@ -55,9 +55,9 @@ def _application(dice: Random, number: int, queue: str) -> ScenarioApplication:
     )
 
 
-def _stage(dice: Random, name: str, priority: int, request_id: int, after: list[int]) -> Stage:
-    durations = [dice.randint(1_000, 20_000) for _ in range(dice.randint(1, 12))]
-    wishes = [[f"n{dice.randint(1, 4)}"] for _ in durations] if dice.random() < 0.5 else []
-    fails = {0: [500]} if dice.random() < 0.3 else {}
-    size = dice.choice(SIZES)
+def _stage(rng: Random, name: str, priority: int, request_id: int, after: list[int]) -> Stage:
+    durations = [rng.randint(1_000, 20_000) for _ in range(rng.randint(1, 12))]
+    wishes = [[f"n{rng.randint(1, 4)}"] for _ in durations] if rng.random() < 0.5 else []
+    fails = {0: [500]} if rng.random() < 0.3 else {}
+    size = rng.choice(SIZES)
     return Stage(name, size, priority, request_id, durations, after, wishes, fails)

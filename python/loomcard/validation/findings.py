@@ -80,7 +80,7 @@ def describe(value: object) -> str:
 
 def expectation(message: str) -> str:
     """Turn pydantic's "Input should be ..." into the words of a finding."""
-    told = message.replace("Input should be", "expected")
-    return told.replace("expected greater", "expected a number greater").replace(
+    message_of = message.replace("Input should be", "expected")
+    return message_of.replace("expected greater", "expected a number greater").replace(
         "expected less", "expected a number less"
     )

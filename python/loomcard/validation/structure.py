@@ -72,7 +72,7 @@ def holder_of(data: Any, path: Path) -> Any:
     return data
 
 
-def told(detail: ErrorDetails) -> str:
+def message_of(detail: ErrorDetails) -> str:
     """What one error of pydantic's says was expected and found."""
     expected = _EXPECTED.get(detail["type"]) or expectation(detail["msg"])
     return f"{expected}, found {describe(detail['input'])}"

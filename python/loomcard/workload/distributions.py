@@ -145,14 +145,14 @@ for _model in (*_SHAPES, Distribution):
     _model.model_rebuild()
 
 
-def resolve(value: float | Distribution, dice: Random) -> float:
+def resolve(value: float | Distribution, rng: Random) -> float:
     """A number as it stands, or one draw. Raises ValueError where the distribution's own numbers
     make no sense.
     """
-    return quantile(value, dice)(dice.random()) if isinstance(value, Distribution) else value
+    return quantile(value, rng)(rng.random()) if isinstance(value, Distribution) else value
 
 
-def put_drawn(part: Any, numbers: Mapping[str, float], dice: Random) -> Any:
+def put_numbers(part: Any, numbers: Mapping[str, float], rng: Random) -> Any:
     """A part of a workload with every ``drawn`` replaced by the number that it names, if
     ``numbers`` holds it.
     """
@@ -160,17 +160,17 @@ def put_drawn(part: Any, numbers: Mapping[str, float], dice: Random) -> Any:
         given = part.drawn
         if given.name not in numbers:
             return part
-        inner = {key: resolve(getattr(given, key), dice) for key in _bounds_of(given)}
-        number = numbers[given.name] * resolve(given.times, dice)
+        inner = {key: resolve(getattr(given, key), rng) for key in _bounds_of(given)}
+        number = numbers[given.name] * resolve(given.times, rng)
         return Distribution.model_validate({"constant": _bounded(lambda _: number, inner)(0.0)})
     if isinstance(part, BaseModel):
         held = {key: getattr(part, key) for key in part.model_fields_set}
         held |= part.model_extra or {}
-        put = {key: put_drawn(value, numbers, dice) for key, value in held.items()}
+        put = {key: put_numbers(value, numbers, rng) for key, value in held.items()}
         changed = {key: value for key, value in put.items() if value is not held[key]}
         return part.model_copy(update=changed) if changed else part
     if isinstance(part, list):
-        items = [put_drawn(item, numbers, dice) for item in part]
+        items = [put_numbers(item, numbers, rng) for item in part]
         return items if any(a is not b for a, b in zip(items, part, strict=True)) else part
     return part
 
@@ -179,18 +179,18 @@ def _bounds_of(given: Shape) -> list[str]:
     return [key for key in Shape.model_fields if getattr(given, key) is not None]
 
 
-def quantile(value: Distribution, dice: Random) -> Quantile:
+def quantile(value: Distribution, rng: Random) -> Quantile:
     """How a uniform number becomes a draw; distributions inside are drawn now. Raises
     ValueError.
     """
     (name,) = value.model_fields_set
     given = getattr(value, name)
     if not isinstance(given, Shape):
-        number = resolve(given, dice)
+        number = resolve(given, rng)
         return lambda _: number
-    # In the order of the class, which is the order of the dice.
+    # In the order of the class, which is the order of sampling.
     numbers = {
-        key: resolve(item, dice)
+        key: resolve(item, rng)
         for key in type(given).model_fields
         if isinstance(item := getattr(given, key), float | int | Distribution)
     }

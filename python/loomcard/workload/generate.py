@@ -1,4 +1,4 @@
-"""Applications by the dozen: whose turn it is and when, by dice of their own."""
+"""Applications by the dozen: whose turn it is and when, by random streams of their own."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from math import floor
 
 from loomcard.validation import Document
 from loomcard.validation.findings import nearest
-from loomcard.workload.sampling import Drawing
+from loomcard.workload.sampling import Sampler
 from loomcard.workload.scenario import ScenarioApplication
 from loomcard.workload.schema import Generate
 
 
 def generated(
-    document: Document, drawing: Drawing, generate: Generate
+    document: Document, sampler: Sampler, generate: Generate
 ) -> Iterator[ScenarioApplication]:
     """The applications of a ``generate`` block by time of submission. How many there are of each
     class is exact, not drawn; their order is drawn.
     """
-    turns = _turns(document, drawing, generate)
-    gaps = drawing.dice("generate", "arrivals")
+    turns = _turns(document, sampler, generate)
+    gaps = sampler.rng("generate", "arrivals")
     numbers = [0] * len(generate.classes)
     at = float(generate.start_ms)
     for turn, index in enumerate(turns):
         chosen = generate.classes[index]
         numbers[index] += 1
         if turn:
-            at += drawing.number(generate.arrivals, ("generate", "arrivals"), gaps)
+            at += sampler.number(generate.arrivals, ("generate", "arrivals"), gaps)
         path = ("generate", "classes", index, "application")
         tags = list(dict.fromkeys([chosen.tag or chosen.id, *chosen.application.tags]))
         drawn = chosen.application.numbers | chosen.numbers
         model = chosen.application.model_copy(update={"tags": tags, "numbers": drawn})
         name = f"{chosen.id}-{numbers[index]}" if generate.name is None else ""
-        made = drawing.application(model, path, name or f"{generate.name}{turn + 1}", round(at))
+        made = sampler.application(model, path, name or f"{generate.name}{turn + 1}", round(at))
         if made is not None:
             yield made
 
 
-def _turns(document: Document, drawing: Drawing, generate: Generate) -> list[int]:
+def _turns(document: Document, sampler: Sampler, generate: Generate) -> list[int]:
     """The class of each application, by its index: as ``order`` says, or shuffled."""
     if not generate.order:
         counts = class_counts(document, generate)
         turns = [index for index, count in enumerate(counts) for _ in range(count)]
-        drawing.dice("generate", "order").shuffle(turns)
+        sampler.rng("generate", "order").shuffle(turns)
         return turns
     path = ("generate", "order")
     known = [each.id for each in generate.classes]

@@ -16,7 +16,7 @@ from loomcard.validation.reading import Limits
 from loomcard.workload.generate import generated
 from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import Source, Traced
-from loomcard.workload.sampling import Drawing, draw_wishes
+from loomcard.workload.sampling import Sampler, sample_hosts
 from loomcard.workload.scenario import Scenario, ScenarioApplication
 from loomcard.workload.schema import Workload
 from loomcard.workload.structure import check_structure
@@ -93,18 +93,18 @@ def _drawn(
     if model.trace is not None and traced is None:
         return None
     layout = Layout(model.cluster, document, traced)
-    drawing = Drawing(document, layout, seed)
+    sampler = Sampler(document, layout, seed)
     made: list[ScenarioApplication] = []
     for index, given in enumerate(model.applications):
         path = ("applications", index)
-        at = round(drawing.number(given.submit_ms, (*path, "submit_ms"), drawing.dice(given.id)))
-        drawn = drawing.application(given, path, given.id, at)
+        at = round(sampler.number(given.submit_ms, (*path, "submit_ms"), sampler.rng(given.id)))
+        drawn = sampler.application(given, path, given.id, at)
         if drawn is not None:
             made.append(drawn)
     if model.generate is not None:
-        made += generated(document, drawing, model.generate)
+        made += generated(document, sampler, model.generate)
     if traced is not None and model.trace is not None:
-        made += _placed(document, drawing, layout, traced, model.trace)
+        made += _placed(document, sampler, layout, traced, model.trace)
     _check_ids(document, model, made)
     made.sort(key=lambda application: application.submit_ms)
     cluster = model.cluster
@@ -167,7 +167,7 @@ def _traced(document: Document, source: Source, folder: Path, seed: int) -> Trac
 
 
 def _placed(
-    document: Document, drawing: Drawing, layout: Layout, traced: Traced, source: Source
+    document: Document, sampler: Sampler, layout: Layout, traced: Traced, source: Source
 ) -> list[ScenarioApplication]:
     """A trace's applications on this layout: sizes in its types, wishes for nodes that it has."""
     path = ("trace",)
@@ -184,8 +184,12 @@ def _placed(
         if raw not in sizes:
             sizes[raw] = layout.size(dict(zip(traced.types, raw, strict=True)))
             if layout.nodes and not layout.fits_somewhere(sizes[raw]):
-                told = ", ".join(f"{t}: {a}" for t, a in zip(layout.types, sizes[raw], strict=True))
-                document.report(path, f"no node can hold a container of {{{told}}}", "enlarge one")
+                sizes_text = ", ".join(
+                    f"{t}: {a}" for t, a in zip(layout.types, sizes[raw], strict=True)
+                )
+                document.report(
+                    path, f"no node can hold a container of {{{sizes_text}}}", "enlarge one"
+                )
         return sizes[raw]
 
     for one in traced.applications[: source.first]:
@@ -193,8 +197,8 @@ def _placed(
         for stage in one.stages:
             nodes = [[host for host in hosts if host in layout.names] for hosts in stage.nodes]
             if source.replicas and not stage.after and not nodes:
-                dice = drawing.dice(one.id, stage.id, "nodes")
-                nodes = draw_wishes(names, source.replicas, len(stage.durations_ms), dice)
+                rng = sampler.rng(one.id, stage.id, "nodes")
+                nodes = sample_hosts(names, source.replicas, len(stage.durations_ms), rng)
             label = stage.label if stage.label in layout.labels else ""
             nodes = nodes if any(nodes) else []
             stages.append(replace(stage, size=sized(stage.size), nodes=nodes, label=label))

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from loomcard.validation import Document
-from loomcard.workload.distributions import Distribution, put_drawn, quantile, resolve
+from loomcard.workload.distributions import Distribution, put_numbers, quantile, resolve
 from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import TYPES
 from loomcard.workload.scenario import Amounts, Executors, ScenarioApplication, Stage
@@ -27,7 +27,7 @@ LONGEST_MS: Final = 10 * 365 * 24 * 3600 * 1000
 """Ten years."""
 
 
-class Drawing:
+class Sampler:
     """Draws applications onto a layout; what cannot be drawn is reported in the document."""
 
     def __init__(self, document: Document, layout: Layout, seed: int) -> None:
@@ -43,18 +43,18 @@ class Drawing:
         if order is None:
             return None
         model = self._with_numbers(model, path, name)
-        dice = self.dice(name)
+        rng = self.rng(name)
         stages = []
         for place, index in enumerate(order):
             stage = self._stage(model, index, (*path, "stages", index), name, place)
             if stage is not None:
                 after = [order.index(parent) for parent in _parents(model, index)]
                 stages.append(_with(stage, after))
-        am = None if model.am is None else self._size(model.am, (*path, "am"), dice)
+        am = None if model.am is None else self._size(model.am, (*path, "am"), rng)
         executors = None
         if model.executors is not None:
-            size = self._size(model.executors, (*path, "executors"), dice)
-            count = self._count(model.executors.count, (*path, "executors", "count"), dice)
+            size = self._size(model.executors, (*path, "executors"), rng)
+            count = self._count(model.executors.count, (*path, "executors", "count"), rng)
             executors = Executors(max(1, count), size)
             self._check_executors(executors, stages, path, order)
         return ScenarioApplication(
@@ -66,40 +66,40 @@ class Drawing:
             stages=stages,
             tags=list(model.tags),
             am=am,
-            slowstart=self._part(model.slowstart, (*path, "slowstart"), dice),
-            ms_per_map=self._count(model.shuffle.ms_per_map, (*path, "shuffle"), dice),
+            slowstart=self._part(model.slowstart, (*path, "slowstart"), rng),
+            ms_per_map=self._count(model.shuffle.ms_per_map, (*path, "shuffle"), rng),
             max_attempts=model.max_attempts,
             executors=executors,
         )
 
-    def dice(self, *key: object) -> Random:
-        """A stream of dice of its own for a thing with this name."""
+    def rng(self, *key: object) -> Random:
+        """A random stream of its own for a thing with this name."""
         text = "/".join(str(part) for part in (self._seed, *key))
-        return Random(text)  # noqa: S311 - dice, not secrets
+        return Random(text)  # noqa: S311 - not secrets
 
     def _with_numbers(self, model: Template, path: Path, name: str) -> Template:
         """The application with its ``numbers`` drawn and put in; each may use those before it."""
         if not model.numbers:
             return model
-        dice = self.dice(name, "numbers")
+        rng = self.rng(name, "numbers")
         numbers: dict[str, float] = {}
         for key, value in model.numbers.items():
-            value = put_drawn(value, numbers, dice)
-            numbers[key] = self.number(value, (*path, "numbers", key), dice)
-        put: Template = put_drawn(model, numbers, dice)
+            value = put_numbers(value, numbers, rng)
+            numbers[key] = self.number(value, (*path, "numbers", key), rng)
+        put: Template = put_numbers(model, numbers, rng)
         return put
 
     def _one(self, given: str | list[str], *key: str) -> str:
-        return given if isinstance(given, str) else self.dice(*key).choice(given)
+        return given if isinstance(given, str) else self.rng(*key).choice(given)
 
     def _stage(
         self, model: Template, index: int, path: Path, name: str, place: int
     ) -> Stage | None:
         given = model.stages[index]
-        dice = self.dice(name, given.id)
-        size = self._size(given, path, dice)
+        rng = self.rng(name, given.id)
+        size = self._size(given, path, rng)
         listed = given.duration_ms if isinstance(given.duration_ms, list) else None
-        count = self._tasks(given, path, dice, listed)
+        count = self._tasks(given, path, rng, listed)
         if count is None:
             return None
         durations = self._durations(given, path, name, count)
@@ -107,7 +107,7 @@ class Drawing:
         if len(fails) < len(given.fails_ms) or any(task >= count for task in fails):
             message = f"expected the numbers of tasks, 0 to {count - 1}"
             self._document.report((*path, "fails_ms"), message, 'for example {"0": [1500]}')
-        chance = self._part(given.failures, (*path, "failures"), dice)
+        chance = self._part(given.failures, (*path, "failures"), rng)
         if chance > 0 and not fails:
             fails = self._failures(chance, durations, model.max_attempts, (name, given.id))
         self._layout.check_label((*path, "label"), given.label)
@@ -118,15 +118,15 @@ class Drawing:
             priority=given.priority if given.priority is not None else 10 if second else 20,
             request_id=place + 1,
             durations_ms=durations,
-            nodes=self._wishes(given, (*path, "nodes"), (name, given.id), count),
+            nodes=self._preferred_hosts(given, (*path, "nodes"), (name, given.id), count),
             fails_ms=fails,
             label=given.label or "",
         )
 
     def _tasks(
-        self, given: StageModel, path: Path, dice: Random, listed: list[int] | None
+        self, given: StageModel, path: Path, rng: Random, listed: list[int] | None
     ) -> int | None:
-        count = None if given.tasks is None else self._count(given.tasks, (*path, "tasks"), dice)
+        count = None if given.tasks is None else self._count(given.tasks, (*path, "tasks"), rng)
         if count is None and listed is None:
             self._document.report(path, "the stage does not say how many tasks", "add tasks: 20")
         elif listed is not None and count is not None and len(listed) != count:
@@ -146,10 +146,10 @@ class Drawing:
         if isinstance(given.duration_ms, list):
             durations = list(given.duration_ms)
         elif isinstance(given.duration_ms, Distribution):
-            dice = self.dice(name, given.id, "duration")
+            rng = self.rng(name, given.id, "duration")
             try:
-                become = quantile(given.duration_ms, dice)
-                durations = [max(1, round(become(dice.random()))) for _ in range(count)]
+                become = quantile(given.duration_ms, rng)
+                durations = [max(1, round(become(rng.random()))) for _ in range(count)]
             except (ValueError, OverflowError) as error:
                 self._document.report(path, f"cannot be drawn: {error}")
                 durations = [1] * count
@@ -160,38 +160,38 @@ class Drawing:
             self._document.report(path, message, "durations are in ms; bound one with at_most")
             durations = [min(LONGEST_MS, ms) for ms in durations]
         place = (*path[:-1], "stragglers")
-        dice = self.dice(name, given.id, "stragglers")
+        rng = self.rng(name, given.id, "stragglers")
         if isinstance(given.stragglers, Stragglers):
-            return self._straggling(given.stragglers, place, durations, dice)
+            return self._straggling(given.stragglers, place, durations, rng)
         for index, each in enumerate(given.stragglers or ()):
-            dice = self.dice(name, given.id, "stragglers", index)
-            durations = self._straggling(each, (*place, index), durations, dice)
+            rng = self.rng(name, given.id, "stragglers", index)
+            durations = self._straggling(each, (*place, index), durations, rng)
         return durations
 
     def _straggling(
-        self, given: Stragglers, path: Path, durations: list[int], dice: Random
+        self, given: Stragglers, path: Path, durations: list[int], rng: Random
     ) -> list[int]:
-        share = self._part(given.share, (*path, "share"), dice)
-        factor = self.number(given.factor, (*path, "factor"), dice)
-        return [max(1, round(ms * factor)) if dice.random() < share else ms for ms in durations]
+        share = self._part(given.share, (*path, "share"), rng)
+        factor = self.number(given.factor, (*path, "factor"), rng)
+        return [max(1, round(ms * factor)) if rng.random() < share else ms for ms in durations]
 
     def _failures(
         self, chance: float, durations: list[int], most: int, key: tuple[str, str]
     ) -> dict[int, list[int]]:
         """Which attempts fail, and when: at a uniform point of the task's run."""
-        dice = self.dice(*key, "failures")
+        rng = self.rng(*key, "failures")
         fails: dict[int, list[int]] = {}
         for task, ms in enumerate(durations):
-            first = dice.random()
+            first = rng.random()
             if first >= chance:
                 continue
-            stream = Random(first)  # noqa: S311 - a task's own: as many dice as it needs
+            stream = Random(first)  # noqa: S311 - a task's own: as many values as it needs
             fails[task] = [int(stream.random() * ms)]
             while len(fails[task]) < most and stream.random() < chance:
                 fails[task].append(int(stream.random() * ms))
         return fails
 
-    def _wishes(
+    def _preferred_hosts(
         self, given: StageModel, path: Path, key: tuple[str, str], count: int
     ) -> list[list[str]]:
         wishes = given.nodes
@@ -202,7 +202,7 @@ class Drawing:
                 message = f"{wishes.replicas} replicas of {len(names)} nodes"
                 self._document.report(path, message, "draw from more, or draw fewer")
                 return []
-            return draw_wishes(names, wishes.replicas, count, self.dice(*key, "nodes"))
+            return sample_hosts(names, wishes.replicas, count, self.rng(*key, "nodes"))
         if not wishes:
             return []
         if isinstance(wishes[0], list):
@@ -216,19 +216,21 @@ class Drawing:
         self._layout.check_names(path, names)
         return [names] * count
 
-    def _size(self, given: Size, path: Path, dice: Random) -> Amounts:
+    def _size(self, given: Size, path: Path, rng: Random) -> Amounts:
         extra: dict[str, Any] = given.__pydantic_extra__ or {}
         self._layout.check_types(path, given)
         amounts = {
-            name: self._count(value, (*path, name), dice)
+            name: self._count(value, (*path, name), rng)
             for name, value in {**{t: getattr(given, t) for t in TYPES}, **extra}.items()
         }
         size = self._layout.size(amounts)
         if not any(size):
             self._document.report(path, "a container needs some of a resource", "memory_mb: 1024")
         elif self._layout.nodes and not self._layout.fits_somewhere(size):
-            told = ", ".join(f"{n}: {a}" for n, a in zip(self._layout.types, size, strict=True))
-            message = f"no node can hold a container of {{{told}}}"
+            sizes_text = ", ".join(
+                f"{n}: {a}" for n, a in zip(self._layout.types, size, strict=True)
+            )
+            message = f"no node can hold a container of {{{sizes_text}}}"
             self._document.report(path, message, "make it smaller, or a node larger")
         return size
 
@@ -243,32 +245,32 @@ class Drawing:
                 message = "a task is larger than an executor"
                 self._document.report((*path, "stages", index), message, "enlarge the executors")
 
-    def number(self, value: float | Distribution, path: Path, dice: Random) -> float:
+    def number(self, value: float | Distribution, path: Path, rng: Random) -> float:
         """A number as it stands, or one draw; what is negative or senseless is reported."""
         try:
-            number = resolve(value, dice)
+            number = resolve(value, rng)
         except (ValueError, OverflowError) as error:
             self._document.report(path, f"cannot be drawn: {error}")
             return 0
         if number < 0:
-            told = f"expected a number that is not negative, found {number:g}"
-            self._document.report(path, told)
+            sizes_text = f"expected a number that is not negative, found {number:g}"
+            self._document.report(path, sizes_text)
         return max(0, number)
 
-    def _count(self, value: float | Distribution, path: Path, dice: Random) -> int:
-        return round(self.number(value, path, dice))
+    def _count(self, value: float | Distribution, path: Path, rng: Random) -> int:
+        return round(self.number(value, path, rng))
 
-    def _part(self, value: float | Distribution, path: Path, dice: Random) -> float:
-        number = self.number(value, path, dice)
+    def _part(self, value: float | Distribution, path: Path, rng: Random) -> float:
+        number = self.number(value, path, rng)
         if number > 1:
             message = f"expected a number from 0 to 1, found {number:g}"
             self._document.report(path, message, "for example 0.05")
         return min(1.0, number)
 
 
-def draw_wishes(names: Sequence[str], replicas: int, count: int, dice: Random) -> list[list[str]]:
+def sample_hosts(names: Sequence[str], replicas: int, count: int, rng: Random) -> list[list[str]]:
     """For each of ``count`` tasks, ``replicas`` different names."""
-    return [sorted(dice.sample(names, replicas)) for _ in range(count)]
+    return [sorted(rng.sample(names, replicas)) for _ in range(count)]
 
 
 def _parents(model: Template, index: int) -> list[int]:

@@ -281,7 +281,7 @@ class Application(Template):
 
 
 class Class(Part):
-    """Applications alike in everything but the dice."""
+    """Applications alike in everything but the random values."""
 
     id: Name = Field(description="Applications are named by it and a number.", examples=["small"])
     share: Annotated[float, Field(ge=0, le=1)] | None = Field(

@@ -18,7 +18,7 @@ from loomcard.validation.structure import (
     drop_empty,
     flow,
     holder_of,
-    told,
+    message_of,
 )
 from loomcard.workload import distributions, schema
 from loomcard.workload.readers import OPTIONS
@@ -149,7 +149,7 @@ def _report(document: Document, detail: ErrorDetails) -> Path | None:
         message = f"expected a trace's format, found {describe(found)}"
         document.report((*path, "format"), message, nearest(str(found), OPTIONS))
     else:
-        document.report(path, told(detail), _hint(document, path))
+        document.report(path, message_of(detail), _hint(document, path))
     return None
 
 

@@ -93,16 +93,16 @@ def mixed(seed: int, small: tuple[int, ...]) -> Scenario:
     """docs/papers/dress.md 5.3: 100 containers, 20 jobs 5 s apart; small ones are 2 to 9 wide and
     run 30 to 70 s, large ones 20 to 60 and 60 to 160 s; maps and a quarter as many reduces.
     """
-    dice = Random(seed)  # noqa: S311 - dice
+    rng = Random(seed)  # noqa: S311 - no secret
 
     def tasks(count: int, low: int, high: int) -> list[int]:
-        length = dice.uniform(low, high) * 1000
-        return [int(length * dice.uniform(0.95, 1.05)) for _ in range(count)]
+        length = rng.uniform(low, high) * 1000
+        return [int(length * rng.uniform(0.95, 1.05)) for _ in range(count)]
 
     jobs = []
     for number in range(1, 21):
         is_small = number in small
-        width = dice.randint(2, 9) if is_small else dice.randint(20, 60)
+        width = rng.randint(2, 9) if is_small else rng.randint(20, 60)
         span = (30, 70) if is_small else (60, 160)
         maps, reduces = tasks(width, *span), tasks(max(1, width // 4), *span)
         stages = stage(maps, 1), stage(reduces, 2, priority=10, after=[0])

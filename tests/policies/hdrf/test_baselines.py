@@ -106,7 +106,7 @@ SET_UPS = [
 ]
 
 
-class Life(PolicyMachine):
+class ClusterMachine(PolicyMachine):
     """hdrf and its baselines with options and queues of every kind: nothing that happens to a
     cluster breaks them, everybody is served in the end, and the journal replays.
     """
@@ -123,8 +123,8 @@ class Life(PolicyMachine):
         return compiled(text)
 
 
-TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestClusterMachine = ClusterMachine.TestCase
+TestClusterMachine.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 
 
 def test_they_are_found_by_name():

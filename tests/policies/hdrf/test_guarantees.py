@@ -70,8 +70,8 @@ def run(queues, applications, nodes, seed=1, stop_s=300, types=("memory_mb", "vc
     compiled = compile_setup(json.dumps(text), "t.yml")
     given = []
     for number, (name, queue, size, from_s, tasks, task_s) in enumerate(applications):
-        dice = Random(f"{seed}/{number}")  # noqa: S311 - no secret
-        lengths = [dice.randint(700 * task_s, 1300 * task_s) for _ in range(tasks)]
+        rng = Random(f"{seed}/{number}")  # noqa: S311 - no secret
+        lengths = [rng.randint(700 * task_s, 1300 * task_s) for _ in range(tasks)]
         stage = Stage("s", size, 20, 1, lengths)
         given.append(ScenarioApplication(name, from_s * 1000, queue, "u", "plain", [stage]))
     servers = [ScenarioNode(f"n{i}", "/r", amounts) for i, amounts in enumerate(nodes)]

@@ -225,7 +225,7 @@ def test_a_queue_as_a_leaf_at_its_maximum_does_not_demand():
 
 def test_a_queue_that_holds_back_does_not_demand_until_its_timer():
     """p waits for a server that is not there: o is not taken for empty because p is."""
-    tree = {"o": {"p": {"policy": "test-patient", "options": {"wait_ms": 5000}}, "s": {}}, "q": {}}
+    tree = {"o": {"p": {"policy": "test-delay", "options": {"wait_ms": 5000}}, "s": {}}, "q": {}}
     made = grown("hdrf", tree, (1000, 20, 20))
     wants(made, 2, "o.s", CPU)
     wants(made, 3, "q", CPU)

@@ -90,7 +90,7 @@ class _Container:
 
 @dataclass
 class _App:
-    told: r.ApplicationAdded
+    given: r.ApplicationAdded
     queue: str
     submit_ms: int
     asks: dict[Key, _Ask] = field(default_factory=dict)
@@ -229,12 +229,12 @@ def _application(app: _App) -> ScenarioApplication | None:
     keys = sorted(done, key=lambda key: (app.asks[key].first_ms if key in app.asks else 0, key))
     if not keys:
         return None
-    real = app.told.type.upper() == "MAPREDUCE" and {priority for priority, _ in keys} <= {20, 10}
+    real = app.given.type.upper() == "MAPREDUCE" and {priority for priority, _ in keys} <= {20, 10}
     keys = sorted(keys, reverse=True) if real and len(keys) == 2 else keys
     real = real and [priority for priority, _ in keys] in ([20], [20, 10])
     if real and len(keys) == 2:
         _cut_waiting(done[keys[0]], done[keys[1]])
-    dag = read_dag(app.told.hints)
+    dag = read_dag(app.given.hints)
     stages = []
     for place, key in enumerate(keys):
         number = None if dag is None else dag.stage_of(AskKey(0, *key))
@@ -252,13 +252,13 @@ def _application(app: _App) -> ScenarioApplication | None:
         stages.append(_stage(name, place, after, app.asks.get(key), done[key]))
     am = next((one.size for one in app.containers if one.is_am), None)
     return ScenarioApplication(
-        id=app.told.id,
+        id=app.given.id,
         submit_ms=app.submit_ms,
         queue=app.queue,
-        user=app.told.user,
+        user=app.given.user,
         kind="mapreduce" if real else "dag",
         stages=stages,
-        tags=app.told.tags,
+        tags=app.given.tags,
         am=am,
     )
 

@@ -52,7 +52,7 @@ class Source(Part):
     )
 
     def read(self, file: Path, seed: int) -> Traced:
-        """What the trace in ``file`` holds; dice, where the rule has any, by ``seed``. Raises
+        """What the trace in ``file`` holds; rng, where the rule has any, by ``seed``. Raises
         FindingsError that names the file's lines, and OSError.
         """
         raise NotImplementedError

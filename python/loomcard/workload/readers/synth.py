@@ -3,8 +3,9 @@
 The rules are the producer's: a workload by weight, a job class by weight, a submission uniform
 within a slot of ``time_distribution`` drawn by weight (s), and per task type a count, a size (at
 least 1024 MB and 1 vcore) and times (s) drawn from ``{val, std, dist: LOGNORM | NORM}`` or
-``{discrete, weights}``; the older fields (``mtasks_avg`` and so on) mean the same. The dice are
-ours, so that the draws are not the SLS's. Deadlines, reservations and execution types are left out.
+``{discrete, weights}``; the older fields (``mtasks_avg`` and so on) mean the same. Random values
+are ours, so they differ from the SLS's. Deadlines, reservations and execution types are left
+out.
 """
 
 from __future__ import annotations
@@ -49,22 +50,22 @@ class SynthTrace(Source):
 
 
 def _job(data: Json, number: int, seed: int) -> ScenarioApplication:
-    dice = Random(f"{seed}/{number}")  # noqa: S311
-    workload = _weighted(data["workloads"], "workload_weight", dice)
+    rng = Random(f"{seed}/{number}")  # noqa: S311
+    workload = _weighted(data["workloads"], "workload_weight", rng)
     slots = workload["time_distribution"]
-    slot = _weighted(slots, "weight", dice)
+    slot = _weighted(slots, "weight", rng)
     after = slots[min(slots.index(slot) + 1, len(slots) - 1)]
-    seconds = slot["time"] + int(dice.random() * max(0, after["time"] - slot["time"]))
-    chosen = _weighted(workload["job_classes"], "class_weight", dice)
+    seconds = slot["time"] + int(rng.random() * max(0, after["time"] - slot["time"]))
+    chosen = _weighted(workload["job_classes"], "class_weight", rng)
     kind = str(chosen.get("type", "mapreduce"))
     stages: list[Stage] = []
     for task in chosen.get("tasks") or _older(chosen):
-        count = max(0 if stages else 1, round(_sample(task["count"], dice)))
+        count = max(0 if stages else 1, round(_sample(task["count"], rng)))
         size = (
-            max(1024, round(_sample(task["max_memory"], dice))),
-            max(1, round(_sample(task["max_vcores"], dice))),
+            max(1024, round(_sample(task["max_memory"], rng))),
+            max(1, round(_sample(task["max_vcores"], rng))),
         )
-        times = [max(1, round(1000 * _sample(task["time"], dice))) for _ in range(count)]
+        times = [max(1, round(1000 * _sample(task["time"], rng))) for _ in range(count)]
         second = kind == "mapreduce" and bool(stages)
         priority = int(task.get("priority", 20))
         if times:
@@ -100,18 +101,18 @@ def _older(job: Json) -> list[Json]:
     ]
 
 
-def _sample(sample: Json, dice: Random) -> float:
+def _sample(sample: Json, rng: Random) -> float:
     if sample.get("val") is None:
         values = sample["discrete"]
-        return float(dice.choices(values, sample.get("weights") or [1] * len(values))[0])
+        return float(rng.choices(values, sample.get("weights") or [1] * len(values))[0])
     mean, deviation = float(sample["val"]), float(sample.get("std") or 0)
     if deviation <= 0 or mean <= 0:
         return max(0.0, mean)
     if sample.get("dist") == "NORM":
-        return max(0.0, dice.gauss(mean, deviation))
+        return max(0.0, rng.gauss(mean, deviation))
     spread = log(1 + (deviation / mean) ** 2)
-    return dice.lognormvariate(log(mean) - spread / 2, sqrt(spread))
+    return rng.lognormvariate(log(mean) - spread / 2, sqrt(spread))
 
 
-def _weighted(items: list[Json], key: str, dice: Random) -> Json:
-    return dice.choices(items, [float(item.get(key, 1)) for item in items])[0]
+def _weighted(items: list[Json], key: str, rng: Random) -> Json:
+    return rng.choices(items, [float(item.get(key, 1)) for item in items])[0]

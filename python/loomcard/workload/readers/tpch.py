@@ -60,19 +60,19 @@ class TpchTrace(Source):
         profiles = file / "cloudlab_22query_tpch_profiles.json" if file.is_dir() else file
         graphs = _graphs(profiles.with_name("queries.yaml"))
         stages = _profiles(profiles, self.scale, self.cores, graphs)
-        dice, at, found = Random(f"{seed}/tpch"), 0.0, []  # noqa: S311
-        for number, query in enumerate(self._order(dice), 1):
+        rng, at, found = Random(f"{seed}/tpch"), 0.0, []  # noqa: S311
+        for number, query in enumerate(self._order(rng), 1):
             name = f"q{query}-{number}"
             found.append(self._application(name, round(at), query, stages[query], seed))
-            at += max(0.0, resolve(self.arrivals, dice))
+            at += max(0.0, resolve(self.arrivals, rng))
         return Traced(found)
 
-    def _order(self, dice: Random) -> list[int]:
+    def _order(self, rng: Random) -> list[int]:
         if self.weights is not None:
             weights = [*self.weights, *[0.0] * len(self.queries)][: len(self.queries)]
-            return dice.choices(self.queries, weights if any(weights) else None, k=self.count)
+            return rng.choices(self.queries, weights if any(weights) else None, k=self.count)
         rounds = -(-self.count // len(self.queries))
-        return [q for _ in range(rounds) for q in dice.sample(self.queries, len(self.queries))][
+        return [q for _ in range(rounds) for q in rng.sample(self.queries, len(self.queries))][
             : self.count
         ]
 

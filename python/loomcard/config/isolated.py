@@ -24,24 +24,24 @@ FIRST_ROUND_S = 10.0
 
 _DONE: Final = "done"
 
-Tell = Callable[[int], None]
+Notify = Callable[[int], None]
 
 
-class LostError(Exception):
+class ChildEndedError(Exception):
     """A child did not come to the end of its work. ``how`` it ended: ``with status 3``, ``by signal
-    SIGSEGV``; None: it did not within its time. ``told``: the last number that it told, if any.
+    SIGSEGV``; None: it did not within its time. ``last_number``: the last that it sent, if any.
     """
 
-    def __init__(self, how: str | None, told: int | None) -> None:
+    def __init__(self, how: str | None, last_number: int | None) -> None:
         self.how = how
-        self.told = told
-        super().__init__(how, told)
+        self.last_number = last_number
+        super().__init__(how, last_number)
 
 
-def try_apart(work: Callable[[Tell], object], within_s: float | None = None) -> None:
-    """Run ``work(tell)`` in a forked child, which prints nothing. What it returns or raises is
+def run_isolated(work: Callable[[Notify], object], within_s: float | None = None) -> None:
+    """Run ``work(notify)`` in a forked child, which prints nothing. What it returns or raises is
     lost; who needs that calls it again, here. ``within_s``: how long it may take; None: as long as
-    it wants. Raises LostError.
+    it wants. Raises ChildEndedError.
     """
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
@@ -53,16 +53,16 @@ def try_apart(work: Callable[[Tell], object], within_s: float | None = None) -> 
         writer.close()
         late = True  # or Ctrl-C came
         try:
-            told, done, late = _heard(reader, within_s)
+            last_number, done, late = _received(reader, within_s)
         finally:
             if late or done:
                 child.kill()
             child.join()
     if not done:
-        raise LostError(None if late else _how(child.exitcode or 0), told)
+        raise ChildEndedError(None if late else _how(child.exitcode or 0), last_number)
 
 
-def _work(work: Callable[[Tell], object], writer: Connection) -> None:
+def _work(work: Callable[[Notify], object], writer: Connection) -> None:
     """What the child does; it never returns."""
     try:
         silence = os.open(os.devnull, os.O_RDWR)
@@ -75,19 +75,19 @@ def _work(work: Callable[[Tell], object], writer: Connection) -> None:
         os._exit(0)
 
 
-def _heard(reader: Connection, within_s: float | None) -> tuple[int | None, bool, bool]:
-    """The last number that the child tells, whether it did all its work, and whether it is late."""
-    told = None
+def _received(reader: Connection, within_s: float | None) -> tuple[int | None, bool, bool]:
+    """The last number that the child sends, whether it did all its work, and whether it is late."""
+    last_number = None
     until = None if within_s is None else time.monotonic() + within_s
     while reader.poll(None if until is None else max(0.0, until - time.monotonic())):
         try:
-            said = reader.recv()
+            received = reader.recv()
         except EOFError:
-            return told, False, False
-        if said == _DONE:
-            return told, True, False
-        told = said
-    return told, False, True
+            return last_number, False, False
+        if received == _DONE:
+            return last_number, True, False
+        last_number = received
+    return last_number, False, True
 
 
 def _how(status: int) -> str:
@@ -97,27 +97,27 @@ def _how(status: int) -> str:
     return f"by signal {known.get(-status, -status)}"
 
 
-def find_apart(name: str) -> type:
+def find_isolated(name: str) -> type:
     """As ``find``; a policy's file that ends its process does not end this one. Raises
     PolicyNotFoundError.
     """
     if name not in built_in():
         try:
-            try_apart(lambda _: find(name))
-        except LostError as lost:
-            raise PolicyNotFoundError(ended_while_loaded(name, lost), REMEDY) from lost
+            run_isolated(lambda _: find(name))
+        except ChildEndedError as failed:
+            raise PolicyNotFoundError(ended_while_loaded(name, failed), REMEDY) from failed
     return find(name)
 
 
-def ended_while_loaded(name: str, lost: LostError) -> str:
+def ended_while_loaded(name: str, failed: ChildEndedError) -> str:
     """What is said of a policy whose module or class ends the process that loads it."""
     return (
-        f"the policy {name!r} ended the process that loaded it, {lost.how};"
+        f"the policy {name!r} ended the process that loaded it, {failed.how};"
         " expected that it leaves its process running"
     )
 
 
-class Trouble(NamedTuple):
+class FirstRoundFailure(NamedTuple):
     """What came of a first round: ``queue``, the number of the one whose policy decided."""
 
     queue: int
@@ -125,24 +125,30 @@ class Trouble(NamedTuple):
     remedy: str
 
 
-def first_round(setup: Mapping[str, Any], search: Sequence[Path] | None) -> Trouble | None:
+def first_round(
+    setup: Mapping[str, Any], search: Sequence[Path] | None
+) -> FirstRoundFailure | None:
     """What ends the process in the first round of a compiled set-up, or does not finish it; None
     where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
     there is not judged.
     """
     try:
-        try_apart(lambda tell: _decide(setup, search, tell), FIRST_ROUND_S)
-    except LostError as lost:
-        if lost.told is None:  # before any of them decided: none is to blame
+        run_isolated(lambda notify: _decide(setup, search, notify), FIRST_ROUND_S)
+    except ChildEndedError as failed:
+        if failed.last_number is None:  # before any of them decided: none is to blame
             return None
-        if lost.how is None:
+        if failed.how is None:
             what = f"did not finish its first round within {FIRST_ROUND_S:g} s"
-            return Trouble(lost.told, what, "see that decide returns on an empty cluster")
-        return Trouble(lost.told, f"ended its process in its first round, {lost.how}", REMEDY)
+            return FirstRoundFailure(
+                failed.last_number, what, "see that decide returns on an empty cluster"
+            )
+        return FirstRoundFailure(
+            failed.last_number, f"ended its process in its first round, {failed.how}", REMEDY
+        )
     return None
 
 
-def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, tell: Tell) -> None:
+def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
     types = ["memory_mb", "vcores"]
     types += sorted(set(_resources(setup)) - set(types))
     records: list[r.AnyRecord] = [
@@ -154,7 +160,7 @@ def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, tell: Tell)
     mirror.apply(r.Batch(1, 1, 0, r.Check(0, 0, 0, 0, (0,) * len(types)), records))
     tree = PolicyTree(mirror, search)
     for number, instance in tree.instances.items():
-        instance.policy = _Telling(instance.policy, number, tell)
+        instance.policy = _Announcing(instance.policy, number, notify)
     tree.run()
 
 
@@ -165,15 +171,15 @@ def _resources(setup: Mapping[str, Any]) -> Iterator[str]:
         yield from queue.get("maximum_allocation", ())
 
 
-class _Telling:
-    """A policy that tells its queue's number before it decides."""
+class _Announcing:
+    """A policy that sends its queue's number before it decides."""
 
-    def __init__(self, policy: Any, number: int, tell: Tell) -> None:
+    def __init__(self, policy: Any, number: int, notify: Notify) -> None:
         self._policy = policy
         self._number = number
-        self._tell = tell
+        self._notify = notify
 
     def __getattr__(self, name: str) -> Any:
         if name in ("decide", "initial"):
-            self._tell(self._number)
+            self._notify(self._number)
         return getattr(self._policy, name)

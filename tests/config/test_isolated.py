@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from loomcard.api.registry import PolicyNotFoundError
-from loomcard.config import Finding, FindingsError, apart, compile_setup
-from loomcard.config.apart import LostError, find_apart, try_apart
+from loomcard.config import Finding, FindingsError, compile_setup, isolated
+from loomcard.config.isolated import ChildEndedError, find_isolated, run_isolated
 
-Wrong = Callable[..., list[Finding]]
+FindingsOf = Callable[..., list[Finding]]
 
 HEAD = "import os\nimport signal\nfrom dataclasses import dataclass\nfrom loomcard import Plan\n"
 CLASS = """
@@ -49,12 +49,12 @@ def policy(folder: Path, imported: str = "", built: str = "pass", decide: str = 
     ],
 )
 def test_what_ends_the_process_is_one_finding_at_its_policy(
-    tmp_path: Path, wrong: Wrong, ends: dict[str, str], says: str
+    tmp_path: Path, findings_of: FindingsOf, ends: dict[str, str], says: str
 ) -> None:
     """At each of the queues that name it when it is loaded; the innermost place of the round."""
     name = policy(tmp_path, **ends)
     text = f"version: 1\npolicy: drf\nqueues:\n  a: {{}}\n  b:\n    policy: {name}\n"
-    [found] = wrong(text, apart=True)
+    [found] = findings_of(text, isolated=True)
     assert (found.line, found.path, found.rule) == (6, "queues.b.policy", "LC130")
     assert name in found.message
     assert says in found.message
@@ -62,27 +62,29 @@ def test_what_ends_the_process_is_one_finding_at_its_policy(
     assert "os._exit()" in found.hint
 
 
-def test_it_is_found_again_at_the_next_queue(tmp_path: Path, wrong: Wrong) -> None:
+def test_it_is_found_again_at_the_next_queue(tmp_path: Path, findings_of: FindingsOf) -> None:
     """One child is enough for all queues of the policy, and none of them loads it here."""
     name = policy(tmp_path, imported="os._exit(0)")
     text = f"version: 1\npolicy: drf\nqueues:\n  a: {{policy: '{name}'}}\n  b: {{policy: '{name}'}}"
-    assert [found.line for found in wrong(text, apart=True)] == [4, 5]
+    assert [found.line for found in findings_of(text, isolated=True)] == [4, 5]
 
 
-def test_the_policy_of_a_file_without_queues_is_named(tmp_path: Path, wrong: Wrong) -> None:
+def test_the_policy_of_a_file_without_queues_is_named(
+    tmp_path: Path, findings_of: FindingsOf
+) -> None:
     """It is root.default's, and its place is the file's own key."""
     text = f"version: 1\npolicy: {policy(tmp_path, decide='os._exit(0)')}\n"
-    [found] = wrong(text, apart=True)
+    [found] = findings_of(text, isolated=True)
     assert (found.line, found.path) == (2, "policy")
 
 
 def test_a_first_round_that_does_not_end_is_a_finding(
-    tmp_path: Path, wrong: Wrong, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, findings_of: FindingsOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check does not hang with it."""
-    monkeypatch.setattr(apart, "FIRST_ROUND_S", 0.05)
+    monkeypatch.setattr(isolated, "FIRST_ROUND_S", 0.05)
     text = f"version: 1\npolicy: {policy(tmp_path, decide='while True: pass')}\n"
-    [found] = wrong(text, apart=True)
+    [found] = findings_of(text, isolated=True)
     assert "did not finish its first round" in found.message
     assert "returns" in found.hint
 
@@ -93,25 +95,27 @@ def test_what_ends_no_process_is_compiled_as_ever(tmp_path: Path, decide: str) -
     policy(tmp_path, decide=decide)
     text = "version: 1\npolicy: mine.py:Mine\nqueues:\n  a: {guaranteed: {fpga: 1}}\n"
     for places in ({"beside": tmp_path}, {"policy_path": [tmp_path]}):
-        assert compile_setup(text, "x", **places, apart=True) == compile_setup(text, "x", **places)
+        assert compile_setup(text, "x", **places, isolated=True) == compile_setup(
+            text, "x", **places
+        )
 
 
 def test_no_child_is_made_for_policies_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checking them stays as fast as it was."""
     monkeypatch.setattr(os, "fork", None)
-    assert compile_setup("version: 1\npolicy: hdrf\nqueues: {a: {}}", "x", apart=True)["hash"]
+    assert compile_setup("version: 1\npolicy: hdrf\nqueues: {a: {}}", "x", isolated=True)["hash"]
 
 
 def test_a_child_prints_nothing_and_changes_nothing_here(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    wrong: Wrong,
+    findings_of: FindingsOf,
 ) -> None:
     """Not even on the descriptors below Python's own files."""
     monkeypatch.delitem(sys.modules, "loomcard_policy_mine", raising=False)
     name = policy(tmp_path, imported="os.write(1, b'out'); os.write(2, b'err'); os._exit(0)")
-    assert wrong(f"version: 1\npolicy: {name}\n", apart=True)
+    assert findings_of(f"version: 1\npolicy: {name}\n", isolated=True)
     assert capfd.readouterr() == ("", "")
     assert "loomcard_policy_mine" not in sys.modules
 
@@ -119,9 +123,9 @@ def test_a_child_prints_nothing_and_changes_nothing_here(
 def test_a_name_given_by_itself_is_tried_too(tmp_path: Path) -> None:
     """As by ``simulate --policy file.py:Class``."""
     with pytest.raises(PolicyNotFoundError, match="with status 4") as error:
-        find_apart(policy(tmp_path, imported="os._exit(4)"))
+        find_isolated(policy(tmp_path, imported="os._exit(4)"))
     assert "os._exit()" in error.value.hint
-    assert find_apart(policy(tmp_path)).__name__ == "Mine"
+    assert find_isolated(policy(tmp_path)).__name__ == "Mine"
 
 
 def test_no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +138,12 @@ def test_no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         return child
 
     monkeypatch.setattr(os, "fork", counted)
-    with pytest.raises(LostError) as lost:
-        try_apart(lambda _: signal.pause(), within_s=0.01)
-    assert (lost.value.how, lost.value.told) == (None, None)
-    monkeypatch.setattr(apart, "_heard", _interrupted)
+    with pytest.raises(ChildEndedError) as lost:
+        run_isolated(lambda _: signal.pause(), within_s=0.01)
+    assert (lost.value.how, lost.value.last_number) == (None, None)
+    monkeypatch.setattr(isolated, "_heard", _interrupted)
     with pytest.raises(KeyboardInterrupt):
-        try_apart(lambda _: signal.pause())
+        run_isolated(lambda _: signal.pause())
     assert len(children) == 2
     for child in children:
         with pytest.raises(ChildProcessError):
@@ -155,6 +159,6 @@ def test_the_error_of_a_lost_policy_names_every_finding(tmp_path: Path) -> None:
     name = policy(tmp_path, imported="os._exit(0)")
     with pytest.raises(FindingsError) as error:
         compile_setup(
-            f"version: 1\npolicy: {name}\nqueues: {{a: {{policy: dfr}}}}", "x", apart=True
+            f"version: 1\npolicy: {name}\nqueues: {{a: {{policy: dfr}}}}", "x", isolated=True
         )
     assert len(error.value.findings) == 2
