@@ -60,7 +60,7 @@ GUARANTEES: Final = {"n1_1": 20.0, "n2_1": 10.0, "n2_2": 10.0}
 @dataclass(frozen=True, slots=True)
 class Phase:
     """One steady phase: the window in ms; by leaf, the paper's containers, what it ``held`` by the
-    ResourceManager's books and what was ``running`` by the NodeManagers', medians over the window;
+    ResourceManager's state and what was ``running`` by the NodeManagers', medians over the window;
     and how far what was held is from the paper's at most.
     """
 

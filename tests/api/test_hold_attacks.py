@@ -42,7 +42,7 @@ class Attack:
         if min(self.made.timers.values(), default=step_ms + self.made.now) <= self.made.now + 1:
             self.granted += self.made.round(1)
         for number in list(self.made.containers):
-            self.made.tell(r.ContainerStarted(self.made.now, number))
+            self.made.send(r.ContainerStarted(self.made.now, number))
 
     def flow(self, part: float = 0.1) -> None:
         """Some containers end, as many small ones come."""
@@ -107,7 +107,7 @@ def test_a_node_that_can_no_longer_run_it_is_given_back(change):
     if change == "label":
         attack.made.relabel_node(node, "gpu")
     else:
-        attack.made.tell(r.NodeResized(attack.made.now, node, (3072, 3)))
+        attack.made.send(r.NodeResized(attack.made.now, node, (3072, 3)))
     attack.flow()
     assert node not in attack.held_for(1)
     while not any(granted.app == 1 for granted in attack.granted):

@@ -101,7 +101,7 @@ def test_a_hold_moves_where_the_share_forbids_another_one():
         made.complete(min(n for n in made.containers if n not in services))
         small(made, 2000 + step)
         for granted in made.round(1000):
-            made.tell(r.ContainerStarted(made.now, granted.number))
+            made.send(r.ContainerStarted(made.now, granted.number))
         assert len(made.holds) <= 1
         if not made.asks.get((1, 20, 0)):
             break

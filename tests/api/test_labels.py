@@ -20,7 +20,7 @@ SMALL = settings(max_examples=8, stateful_step_count=25, deadline=None)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_everybody_is_served_whatever_the_labels(policy: str) -> None:
     """No plan breaks a label (the cluster checks); nothing waits for ever."""
-    machine = type("Life", (LabelledMachine,), {"policy": policy})
+    machine = type("RandomLabels", (LabelledMachine,), {"policy": policy})
     run_state_machine_as_test(machine, settings=SMALL)
     assert machine.policy == policy
 

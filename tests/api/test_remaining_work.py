@@ -115,7 +115,7 @@ def test_what_fails_is_still_to_be_done():
     assert len(granted) == 4
     engine.complete(granted[0].number, "lost")
     del engine.containers[granted[1].number]
-    engine.tell(r.ContainerCompleted(engine.now, granted[1].number, "completed", 1))
+    engine.send(r.ContainerCompleted(engine.now, granted[1].number, "completed", 1))
     engine.complete(granted[2].number)
     engine.round()
     memory = engine.session.tree.instances[1].memory

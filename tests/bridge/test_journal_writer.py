@@ -101,7 +101,7 @@ def test_segments_are_written_in_order_and_whole(tmp_path: Path) -> None:
     written = Written(tmp_path, segment_rounds=4)
     written.rounds(10)
     assert written.kept() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
-    assert (written.journal.trouble, written.journal.lost_rounds) == (None, 0)
+    assert (written.journal.problem, written.journal.lost_rounds) == (None, 0)
 
 
 def test_a_write_that_hangs_holds_up_no_round(
@@ -117,7 +117,7 @@ def test_a_write_that_hangs_holds_up_no_round(
     written.rounds(1)
     wait_until("the writer hangs", lambda: written.disk.hung == 1)
     written.rounds(100)
-    assert "wait for the disk, which is too slow" in str(written.journal.trouble)
+    assert "wait for the disk, which is too slow" in str(written.journal.problem)
     assert written.journal.lost_rounds == 51
     written.now_ms = 10 * RETRY_MS
     written.rounds(1)
@@ -127,7 +127,7 @@ def test_a_write_that_hangs_holds_up_no_round(
     written.rounds(2)
     assert written.kept() == [list(range(1, 54)), [106, 107]]
     written.rounds(1)
-    assert written.journal.trouble is None
+    assert written.journal.problem is None
     assert written.journal.lost_rounds == 52
 
 
@@ -142,7 +142,7 @@ def test_a_write_that_takes_too_long_is_said(
     wait_until("the writer hangs", lambda: written.disk.hung == 1)
     monkeypatch.setattr(journal_writer, "HANGS_S", 0.0)
     written.rounds(1)
-    assert "does the disk hang?" in str(written.journal.trouble)
+    assert "does the disk hang?" in str(written.journal.problem)
     assert written.journal.lost_rounds == 1
 
 
@@ -175,19 +175,19 @@ def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: O
     written.rounds(1)
     wait_until("the writer hangs", lambda: written.disk.hung == 1)
     written.rounds(3)
-    assert written.journal.trouble is None, "nobody knows yet"
+    assert written.journal.problem is None, "nobody knows yet"
     written.disk.error = error
     written.disk.goes.set()
     assert written.kept() == [[1, 2]]
     written.rounds(1)
     assert str(error.strerror if isinstance(error, OSError) else error) in str(
-        written.journal.trouble
+        written.journal.problem
     )
     assert written.journal.lost_rounds == 5
     written.now_ms = RETRY_MS
     written.rounds(1)
     assert written.kept() == [[1, 2]]
-    assert written.journal.trouble is not None, "it is not over while each try fails"
+    assert written.journal.problem is not None, "it is not over while each try fails"
     written.disk.error = None
     written.now_ms = 3 * RETRY_MS
     written.rounds(1)
@@ -195,7 +195,7 @@ def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: O
     written.rounds(2)
     kept = written.kept()
     written.rounds(1)
-    assert written.journal.trouble is None
+    assert written.journal.problem is None
     assert kept[0] == [1, 2]
     lost = set(range(1, 12)) - {number for segment in written.kept() for number in segment}
     assert written.journal.lost_rounds == len(lost)
@@ -212,14 +212,14 @@ def test_a_lack_of_threads_is_a_trouble_that_passes(
     written = Written(tmp_path)
     monkeypatch.setattr(threading.Thread, "start", no_more)
     written.rounds(2)
-    assert "no thread can be started to write it" in str(written.journal.trouble)
+    assert "no thread can be started to write it" in str(written.journal.problem)
     assert written.journal.lost_rounds == 2
     monkeypatch.undo()
     written.now_ms = RETRY_MS
     written.rounds(2)
     assert written.kept() == [[3, 4]]
     written.rounds(1)
-    assert written.journal.trouble is None
+    assert written.journal.problem is None
 
 
 def test_the_end_waits_for_what_is_not_written_but_not_for_ever(written: Written) -> None:

@@ -141,7 +141,7 @@ def test_no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ChildEndedError) as lost:
         run_isolated(lambda _: signal.pause(), within_s=0.01)
     assert (lost.value.how, lost.value.last_number) == (None, None)
-    monkeypatch.setattr(isolated, "_heard", _interrupted)
+    monkeypatch.setattr(isolated, "_received", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_isolated(lambda _: signal.pause())
     assert len(children) == 2

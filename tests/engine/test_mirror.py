@@ -80,7 +80,7 @@ def test_a_snapshot_rebuilds_the_same_state():
     before = dump(engine.session.mirror)
     other = Cluster(flat("drf"))
     for record in r.read_records(r.write(before["records"])):
-        other.tell(record)
+        other.send(record)
     other.round()
     after = dump(other.session.mirror)
     assert after["records"] == before["records"]
@@ -91,7 +91,7 @@ def test_node_loss_takes_capacity_and_room_away():
     engine = running()
     for granted in [g for g in engine.containers.values() if g.node == 2]:
         engine.complete(granted.number, "lost")
-    engine.tell(r.NodeRemoved(0, 2, "lost"))
+    engine.send(r.NodeRemoved(0, 2, "lost"))
     engine.round()
     assert tuple(engine.session.mirror.state.capacity) == (4096, 4)
     assert all(g.node == 1 for g in engine.containers.values())
@@ -100,7 +100,7 @@ def test_node_loss_takes_capacity_and_room_away():
 def test_a_shrunken_node_gets_nothing_until_its_containers_end():
     """A node may hold more than its new capacity; free is negative and nothing fits."""
     engine = running()
-    engine.tell(r.NodeResized(0, 1, (1024, 1)))
+    engine.send(r.NodeResized(0, 1, (1024, 1)))
     first = next(g.number for g in engine.containers.values() if g.node == 1)
     plan = engine.exchange()
     assert plan.decisions == []
@@ -117,7 +117,7 @@ def test_a_resized_container_changes_use_everywhere():
     engine.complete(
         next(g.number for g in engine.containers.values() if g != first and g.node == 1)
     )
-    engine.tell(r.ContainerResized(0, first.number, (2048, 1)))
+    engine.send(r.ContainerResized(0, first.number, (2048, 1)))
     engine.exchange()
     state = engine.session.mirror.state
     app = state.applications[first.attempt]
@@ -126,13 +126,13 @@ def test_a_resized_container_changes_use_everywhere():
 
 
 def test_an_ended_attempt_leaves_no_demand_and_its_kept_containers_count():
-    """Asks go with the attempt; a container it leaves to the next attempt stays on the books until
+    """Asks go with the attempt; a container it leaves to the next attempt stays in the state until
     it ends.
     """
     engine = running()
     kept = next(g for g in engine.containers.values() if g.attempt == 1)
-    engine.tell(r.AttemptRemoved(0, 1, "FAILED"))
-    engine.tell(r.AttemptAdded(0, 7, 1, 2, True))
+    engine.send(r.AttemptRemoved(0, 1, "FAILED"))
+    engine.send(r.AttemptAdded(0, 7, 1, 2, True))
     engine.round()
     app = engine.session.mirror.state.applications[1]
     assert app.pending_count == 0
@@ -150,7 +150,7 @@ def test_a_moved_application_takes_its_use_and_demand_along():
     engine.add_app(1, queue=1)
     engine.ask(1, 5)
     engine.round()
-    engine.tell(r.ApplicationChanged(0, 1, 2, 0))
+    engine.send(r.ApplicationChanged(0, 1, 2, 0))
     engine.round()
     a, b = engine.session.mirror.state.queues[1:]
     assert (a.used, a.pending_count, list(a.applications)) == ([0, 0], 0, [])

@@ -1,4 +1,4 @@
-"""Whatever a policy raises, and wherever: its own queue is served by its stand-in, the others do
+"""Whatever a policy raises, and wherever: its own queue is served by its fallback, the others do
 not notice.
 """
 

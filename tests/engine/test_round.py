@@ -94,7 +94,7 @@ def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
     assert plan.timers == [(1, 60)]
     engine.commit(plan)
     assert engine.round(20) == []
-    engine.tell(r.TimerFired(60, 1))
+    engine.send(r.TimerFired(60, 1))
     assert [g.node for g in engine.round(30)] == [1]
 
 
@@ -109,7 +109,7 @@ def test_a_fault_drops_that_instances_decisions_only():
     [(instance, message, trace)] = plan.faults
     assert (instance, "broken on purpose" in message, "Traceback" in trace) == (1, True, True)
     engine.commit(plan)
-    assert {g.attempt for g in engine.round()} == {1}  # its stand-in serves, the books agree
+    assert {g.attempt for g in engine.round()} == {1}  # its fallback serves, both states agree
 
 
 def test_a_policy_that_raises_rests_and_is_tried_again():
@@ -129,7 +129,7 @@ def test_a_policy_that_raises_rests_and_is_tried_again():
 
 
 def test_a_queue_is_served_while_its_policy_rests():
-    """What the policy cannot decide, its stand-in does; under a tree of queues too."""
+    """What the policy cannot decide, its fallback does; under a tree of queues too."""
     engine = Cluster(
         setup(queue("root", "test-broken", options={"when": "app1"}), queue("root.a", None))
     )
@@ -164,7 +164,7 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each():
     engine.ask(1, 2)
     assert engine.round() == []
     for node in (2, 1):
-        engine.tell(r.NodeHeartbeat(engine.now, node))
+        engine.send(r.NodeHeartbeat(engine.now, node))
         assert [g.node for g in engine.round()] == [node]
 
 
@@ -233,7 +233,7 @@ def test_later_turns_of_a_round_go_on_without_calling_decide():
 
 
 def test_what_raises_in_a_later_turn_is_that_instances_fault():
-    """All that it decided in the round is dropped, and its stand-in serves in the next."""
+    """All that it decided in the round is dropped, and its fallback serves in the next."""
     engine = under("drf", "test-later-turns", broken=True)
     engine.ask(1, 9)
     engine.ask(2, 9)
@@ -249,7 +249,7 @@ def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
     """TimerFired is among the changes of its own instance only."""
     engine = under("drf", "test-counter", "test-counter")
     engine.round()
-    engine.tell(r.TimerFired(5, 2))
+    engine.send(r.TimerFired(5, 2))
     engine.round()
     seen = {i: engine.session.tree.instances[i].memory["seen"].count("TimerFired") for i in (1, 2)}
     assert seen == {1: 0, 2: 1}
@@ -282,7 +282,7 @@ def test_what_is_saved_survives_a_restart_of_the_process():
     """``saved`` goes out every second here; a new process with it goes on from there."""
     first = Cluster(flat("test-counter"))
     for _ in range(5):
-        first.tell(r.NodeHeartbeat(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
+        first.send(r.NodeHeartbeat(0, 1)) if 1 in first.nodes else first.add_node(1, 1, 1)
         first.round(500)
     assert first.saved["root.default:test-counter"] >= 3
     second = Cluster(flat("test-counter"), saved=first.saved)
@@ -307,7 +307,7 @@ def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
         queue("root.a", "test-counter"),
         queue("root.c", "fifo"),
     )
-    engine.tell(r.Setup(0, 2, engine.compiled))
+    engine.send(r.Setup(0, 2, engine.compiled))
     engine.ask(2, 2)
     assert [(g.attempt, g.instance) for g in engine.round()] == [(2, 1)]
     assert engine.session.tree.instances[2].memory["calls"] == calls + 1

@@ -11,7 +11,7 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.experiments.gaps import Coverage, coverage
-from loomcard.experiments.replay_runs import as_scenario, compare_rounds, recorded_setup, run_again
+from loomcard.experiments.replay_runs import as_scenario, compare_rounds, recorded_setup, replay_own
 from loomcard.simulator import simulate
 from loomcard.wire.journal import JournalError
 from scenarios import app, compiled, scenario, stage
@@ -123,7 +123,7 @@ def test_a_segments_first_line_is_checked(recorded, tmp_path, header):
         state["mirror"]["records"] = [["node_added", 1]]
         text = msgspec.json.encode([tag, state]).decode()
     folder = written(tmp_path / "journal", {last: [text, *lines[1:]]})
-    for read in (lambda: compare_rounds(folder, compiled("fifo")), lambda: run_again(folder)):
+    for read in (lambda: compare_rounds(folder, compiled("fifo")), lambda: replay_own(folder)):
         with pytest.raises(JournalError, match=r"\.jsonl:1: "):
             read()
 
@@ -253,7 +253,7 @@ def test_a_cut_off_end_is_no_error(recorded, tmp_path):
     last = list(lines)[-1]
     lines[last] = [*lines[last][:18], lines[last][18][:-5]]
     folder = written(tmp_path / "journal", lines)
-    assert run_again(folder).differ == []
+    assert replay_own(folder).differ == []
     rounds = sum((len(each) - 1) // 2 for each in lines.values())
     assert compare_rounds(folder, compiled("drf")).rounds == rounds - 1
 
@@ -267,7 +267,7 @@ def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
         folder = written(tmp_path / "journal", _damaged(recorded, rng))
         for read in (
             lambda f: compare_rounds(f, compiled("fifo")),
-            run_again,
+            replay_own,
             recorded_setup,
             lambda f: as_scenario(f, 1),
         ):

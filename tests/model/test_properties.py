@@ -1,5 +1,5 @@
-"""Whatever happens, in whatever order: books agree, nothing is over-allocated, and the journal
-replays.
+"""Whatever happens, in whatever order: both states agree, nothing is over-allocated, and the
+journal replays.
 """
 
 from hypothesis import given, settings

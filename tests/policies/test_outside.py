@@ -12,7 +12,7 @@ import pytest
 from loomcard.config import compile_setup
 from loomcard.engine.session import Session
 from loomcard.testing import Cluster
-from loomcard.testing.random_cluster import Life
+from loomcard.testing.random_cluster import RandomCluster
 from loomcard.wire.journal import rounds
 
 OUTSIDE = Path(__file__).parents[1] / "outside"
@@ -75,7 +75,7 @@ def test_an_outside_policy_gives_the_plans_of_ours(setup: str, seed: int, tmp_pa
     which nodes, applications and containers come and go.
     """
     cluster = Cluster(compile_setup(setup, "test.yml"), journal=tmp_path)
-    Life(cluster, seed).run(ROUNDS, lambda: None)
+    RandomCluster(cluster, seed).run(ROUNDS, lambda: None)
     assert cluster.session.journal is not None
     cluster.session.journal.close()
     compared = list(other_plans(tmp_path))

@@ -155,8 +155,8 @@ def test_what_is_no_answer_stops_the_run_too(policy, said):
 
 
 def test_a_policy_that_wakes_itself_for_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_IN_VAIN", 1000)
-    record = run(scenario(app("j", stage([10]))), "test-restless")
+    monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_WITHOUT_PROGRESS", 1000)
+    record = run(scenario(app("j", stage([10]))), "test-needs-rounds")
     assert record.applications[0].state == ""
     assert 900 < record.ended_ms < 1100
 
@@ -286,7 +286,7 @@ class Nothing:
         return plan
 
 
-@register("test-restless")
+@register("test-needs-rounds")
 @dataclass(frozen=True)
 class Restless:
     """Grants nothing and wakes each ms."""

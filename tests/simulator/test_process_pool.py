@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from chores import fails_on_two, who
-from loomcard.simulator.process_pool import LostError, spread
+from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
 
 
 def test_processes_serve_one_item_after_the_other():
     results: dict[int, tuple[int, int]] = {}
     heard: list[tuple[int, int]] = []
-    spread(who, [7, 8, 9], 2, results.__setitem__, lambda *news: heard.append(news))
+    run_in_processes(who, [7, 8, 9], 2, results.__setitem__, lambda *message: heard.append(message))
     assert [item for item, _ in map(results.get, range(3))] == [7, 8, 9]
     assert sorted(heard) == [(0, 70), (1, 80), (2, 90)]
     processes = {process for _, process in results.values()}
@@ -22,8 +22,8 @@ def test_processes_serve_one_item_after_the_other():
 
 def test_a_lost_process_is_told_with_what_it_did():
     results: dict[int, int] = {}
-    with pytest.raises(LostError) as error:
-        spread(fails_on_two, [1, 2, 1], 1, results.__setitem__)
+    with pytest.raises(WorkerLostError) as error:
+        run_in_processes(fails_on_two, [1, 2, 1], 1, results.__setitem__)
     assert (error.value.position, error.value.status) == (1, -signal.SIGKILL)
     assert results == {0: 1}
 
@@ -32,12 +32,12 @@ def test_an_error_stops_the_rest_which_return_what_they_have():
     """Ctrl-C, pressed once both are at work, does the same."""
     results: dict[int, int] = {}
     with pytest.raises(ZeroDivisionError, match="three"):
-        spread(fails_on_two, [4, 3, 1, 1], 2, results.__setitem__)
+        run_in_processes(fails_on_two, [4, 3, 1, 1], 2, results.__setitem__)
     assert set(results.items()) <= {(0, 40)}  # none, where the error was there before it began
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        spread(fails_on_two, [4, 1], 1, results.__setitem__, press)
+        run_in_processes(fails_on_two, [4, 1], 1, results.__setitem__, press)
     assert results == {0: 40}

@@ -5,13 +5,13 @@ import signal
 from collections.abc import Callable
 
 
-def who(item: int, tell: Callable[[int], None]) -> tuple[int, int]:
+def who(item: int, send: Callable[[int], None]) -> tuple[int, int]:
     """The item and who did it; tells ten times the item."""
-    tell(item * 10)
+    send(item * 10)
     return item, os.getpid()
 
 
-def fails_on_two(item: int, tell: Callable[[object], None]) -> int:
+def fails_on_two(item: int, send: Callable[[object], None]) -> int:
     """2 dies, 3 raises, 4 waits until it is told to stop."""
     if item == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -19,7 +19,7 @@ def fails_on_two(item: int, tell: Callable[[object], None]) -> int:
         raise ZeroDivisionError("three")
     if item == 4:
         try:
-            tell("waiting")
+            send("waiting")
             signal.pause()
         except KeyboardInterrupt:
             return 40

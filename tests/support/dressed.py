@@ -45,7 +45,7 @@ def come(cluster: Cluster, **counts: int) -> None:
 def begin(cluster: Cluster, granted: list[Granted]) -> None:
     """The nodes report them RUNNING."""
     for each in granted:
-        cluster.tell(r.ContainerStarted(cluster.now, each.number))
+        cluster.send(r.ContainerStarted(cluster.now, each.number))
 
 
 def of(granted: list[Granted], app: int) -> list[Granted]:

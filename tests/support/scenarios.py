@@ -50,7 +50,7 @@ def compiled(policy: str = "drf", **keys: Any) -> dict[str, Any]:
 
 
 def run(wanted: Scenario, policy: str = "drf") -> RunRecord:
-    """Simulated, with all books compared after each round."""
+    """Simulated, with all state compared after each round."""
     return simulate(wanted, compiled(policy), policy="test", check=True)
 
 

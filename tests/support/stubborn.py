@@ -52,7 +52,7 @@ def dies_on_second(task: Task) -> RunRecord:
 def _wait_to_be_told(task: Task) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        task.tell(0)
+        task.notify(0)
         time.sleep(0.02)
 
 

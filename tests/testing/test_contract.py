@@ -7,7 +7,7 @@ import pytest
 import broken
 from loomcard import ClusterView, Plan, fill
 from loomcard.api import registry
-from loomcard.testing import Clause, ContractError, TwinError, check_contract
+from loomcard.testing import Clause, ContractError, SubprocessReplayError, check_contract
 
 OURS = [known.name for known in registry.names() if known.origin.startswith("loomcard.")]
 BASELINES = {known.name for known in registry.names() if "hdrf.baselines" in known.origin}
@@ -118,5 +118,5 @@ def test_what_is_no_policy_is_refused(policy):
 def test_a_policy_that_another_process_cannot_import_says_what_to_do():
     """The other process's error is passed on, with the way out."""
     gone = type("Gone", (LastComeFirst,), {"__module__": "a_module_that_is_not_there"})
-    with pytest.raises(TwinError, match="pass hash_seed=None"):
+    with pytest.raises(SubprocessReplayError, match="pass hash_seed=None"):
         check_contract(gone, seeds=[0])

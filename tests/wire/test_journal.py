@@ -43,9 +43,9 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
         if step % 4 == 0:
             engine.ask(1 + step % 3, 4 + step % 5)
         if step == 9:
-            engine.tell(r.Setup(0, 2, engine.compiled))
+            engine.send(r.Setup(0, 2, engine.compiled))
         if step in (6, 14):
-            engine.tell(r.TimerFired(engine.now, 2))
+            engine.send(r.TimerFired(engine.now, 2))
         engine.round(400, late=step == 11)
     engine.session.journal.close()
     return engine
@@ -180,7 +180,7 @@ def test_a_limit_too_small_for_one_segment_is_said(tmp_path):
     """Nothing is written then, and nothing raises."""
     journal = Journal(tmp_path, 1, 10, max_mb=1)
     journal.open_segment(1, {"state": "x" * (1 << 20)}, 0)
-    assert "a segment begins with 1 MB, the limit for all of them is 1 MB" in journal.trouble
+    assert "a segment begins with 1 MB, the limit for all of them is 1 MB" in journal.problem
     journal.append("[]", "[]", 0)
     assert journal.lost_rounds == 1
 
@@ -195,13 +195,13 @@ journal = Journal(folder, 1, 1000)
 limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (45_000, limit))  # as a full disk: write() fails
 lines(journal, 1, 10)
-assert journal.trouble, "the disk is full"
+assert journal.problem, "the disk is full"
 assert journal.lost_rounds == 6, journal.lost_rounds
 lines(journal, 11, 12, RETRY_MS - 1)
-assert journal.trouble, "left alone for a while"
+assert journal.problem, "left alone for a while"
 lines(journal, 13, 13, RETRY_MS)
 assert rounds_in(folder) == [1, 2, 3, 4, 13], rounds_in(folder)
-assert journal.trouble is None
+assert journal.problem is None
 """
 
 
@@ -236,7 +236,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path, monkeypatch):
         journal = Journal(disk / "journal", 1, 1000)
         lines(journal, 1, 20)
         journal.close()
-        assert "No space left on device" in journal.trouble
+        assert "No space left on device" in journal.problem
         monkeypatch.undo()
         kept = 20 - journal.lost_rounds
         assert (rounds_in(disk / "journal") if kept else []) == list(range(1, kept + 1))

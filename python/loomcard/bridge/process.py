@@ -52,7 +52,7 @@ class PolicyService:
         self._session: Deciding | None = None
         self._settings = handshake.Settings.of({})
         self._last_failure = ""
-        self._journal_trouble: str | None = None
+        self._journal_problem: str | None = None
         self._one_at_a_time = threading.Lock()
         self._log = structlog.get_logger("loomcard.bridge")
 
@@ -97,19 +97,19 @@ class PolicyService:
         for notice in registry.take_notices():
             self._log.warning(notice)
         journal = session.journal
-        if journal is not None and journal.trouble != self._journal_trouble:
+        if journal is not None and journal.problem != self._journal_problem:
             self._report_journal(journal)
         return reply
 
     def _report_journal(self, journal: Journal) -> None:
         """In the log, when a journal cannot be written, and when it goes on."""
-        self._journal_trouble = journal.trouble
-        if journal.trouble is None:
+        self._journal_problem = journal.problem
+        if journal.problem is None:
             self._log.warning("the journal is written again", lost_rounds=journal.lost_rounds)
         else:
             self._log.error(
                 "the journal cannot be written; scheduling goes on without it",
-                error=journal.trouble,
+                error=journal.problem,
                 retry_ms=RETRY_MS,
                 lost_rounds=journal.lost_rounds,
             )

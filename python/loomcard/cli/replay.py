@@ -16,12 +16,12 @@ from loomcard.experiments.replay_runs import (
     as_document,
     as_scenario,
     compare_rounds,
+    grants_text,
     missing_policies,
     moved,
     recorded_setup,
     renamings,
-    run_again,
-    said,
+    replay_own,
     to_the_end,
 )
 from loomcard.results.manifest import manifest
@@ -69,7 +69,7 @@ def replay(
         if renamed or out is not None:
             raise InputError(["--map and --out need another policy (name one with --policy)"])
         covered = coverage(journal)
-        same = _again(journal, covered, as_json)
+        same = _replay_own(journal, covered, as_json)
     else:
         chosen = choices([policy], Path())
         only_ours(chosen)
@@ -83,10 +83,10 @@ def replay(
         raise typer.Exit(DIFFERS)
 
 
-def _again(journal: Path, covered: Coverage, as_json: bool) -> bool:
+def _replay_own(journal: Path, covered: Coverage, as_json: bool) -> bool:
     """The recorded policy on its own rounds; whether all came out the same."""
     with waiting("the recorded policy again"):
-        rounds = run_again(journal)
+        rounds = replay_own(journal)
     if as_json:
         found = {"rounds": rounds.rounds, "differ": rounds.differ}
         print_json(found | {"journal": msgspec.to_builtins(covered)})
@@ -170,7 +170,12 @@ def _print(rounds: Rounds, name: str) -> None:
         table = Table("round", "at", "granted", name, title="the first that differ")
         for one in rounds.first:
             at = f"{one.at_ms / 1000:.1f} s"
-            table.add_row(str(one.round), at, _short(said(one.recorded)), _short(said(one.other)))
+            table.add_row(
+                str(one.round),
+                at,
+                _short(grants_text(one.recorded)),
+                _short(grants_text(one.other)),
+            )
         out.print(table)
 
 

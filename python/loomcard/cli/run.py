@@ -59,7 +59,7 @@ Journal = Annotated[
         "--journal/--no-journal", help="Keep each run's journal. Default: of a workload's runs."
     ),
 ]
-Again = Annotated[
+ReplayedRun = Annotated[
     bool, typer.Option("--again", help="Run cells again that have run, inputs unchanged.")
 ]
 
@@ -73,7 +73,7 @@ def run(
     out: Out = None,
     processes: Processes = None,
     journal: Journal = None,
-    again: Again = False,
+    again: ReplayedRun = False,
     as_json: Json = False,
 ) -> None:
     """Run a workload or an experiment; go on where an earlier run of it was stopped."""

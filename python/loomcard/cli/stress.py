@@ -12,7 +12,7 @@ from loomcard.api.registry import found_beside
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.cli.simulate import only_ours
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.simulator.process_pool import spread
+from loomcard.simulator.process_pool import run_in_processes
 from loomcard.stress import table
 from loomcard.stress.design import OPTIONS, POLICIES
 from loomcard.stress.run import SCENARIOS, Verdict, judge
@@ -54,7 +54,7 @@ def stress(
             found[position] = verdict
             progress.advance(progress.task_ids[0])
 
-        spread(_judge, items, processes or os.cpu_count() or 1, note)
+        run_in_processes(_judge, items, processes or os.cpu_count() or 1, note)
     verdicts = [found[position] for position in sorted(found)]
     if page is not None:
         table.write(page, verdicts)

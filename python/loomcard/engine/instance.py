@@ -9,8 +9,8 @@ from loomcard.api import registry
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
+from loomcard.engine.fifo_fallback import FifoFallback
 from loomcard.engine.mirror import Mirror
-from loomcard.engine.stand_in import StandIn
 from loomcard.model.objects import Queue
 
 
@@ -23,13 +23,13 @@ class Instance:
         self._make = make
         self.policy: Any = None  # until it is built
         self.takes_memory = self.asks_again = False
-        self.stand_in = StandIn()
+        self.fallback = FifoFallback()
         self.memory: Any = None
         self.has_memory = False
         self.faulty = False  # it raised in this round
         self.untried = True  # neither called nor tried
         self.called = False  # in this round
-        self.sated = False  # its last turn of this round left over some of what it was offered
+        self.exhausted = False  # its last turn of this round left over some of what it was offered
         self.plan: Plan | None = None  # of this round, where later turns go on with it
         self.reported_ms: int | None = None
         self.view = ClusterView(mirror.state, queue, PendingPlan(mirror.state, 0))

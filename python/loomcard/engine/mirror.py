@@ -46,8 +46,8 @@ class Mirror:
         self.changes: list[ev.Change] = []
         self.timers_due: dict[int, ev.Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
-        self.set_up_anew = False  # a set-up record was read: the policy tree is
-        self.spoilt: set[int] = (
+        self.config_reloaded = False  # a set-up record was read: the policy tree is
+        self.stale_instances: set[int] = (
             set()
         )  # instances whose plan was refused whole: their memory is stale
 
@@ -55,8 +55,8 @@ class Mirror:
         """Apply the records of a batch; raises UntrustworthyError, after which only a snapshot
         helps.
         """
-        self.changes, self.timers_due, self.spoilt = [], {}, set()
-        self.rebuilt = self.set_up_anew = False
+        self.changes, self.timers_due, self.stale_instances = [], {}, set()
+        self.rebuilt = self.config_reloaded = False
         records = batch.records
         if not (records and type(records[0]) is r.Snapshot):
             if self.setup is None:
@@ -104,7 +104,7 @@ class Mirror:
         if mine != check:
             raise UntrustworthyError(f"the engine counts {check}, the mirror {mine}")
 
-    def _tell(
+    def _add_event(
         self, kind: type[ev.Event], record: r.Record, leaf: Queue | None, *facts: Any
     ) -> None:
         self.changes.append((kind, record.at_ms, self.sequence, leaf, facts))
@@ -123,7 +123,7 @@ class Mirror:
         self.setup = record.setup
         self.version = record.version
         self.state.set_up(record.setup)
-        self.set_up_anew = True
+        self.config_reloaded = True
 
     def _saved(self, record: r.SavedState) -> None:
         self.saved = dict(record.saved)
@@ -159,14 +159,14 @@ class Mirror:
 
     def _refuse(self, record: r.Outcomes, step: Step, count: int, reason: str) -> None:
         if reason == Reason.LATE:
-            self.spoilt.add(step.instance)
+            self.stale_instances.add(step.instance)
         if type(step) is PendingHold:
             return  # the engine's list of holds follows
         if type(step) is PendingPreemption:
             step.container.preempting_since = None
             c = step.container
             leaf = c.application.queue
-            self._tell(ev.Refused, record, leaf, c.tag, Reason(reason), None, c.node, c.size)
+            self._add_event(ev.Refused, record, leaf, c.tag, Reason(reason), None, c.node, c.size)
             return
         assert type(step) is Grant
         for _ in range(count):
@@ -174,7 +174,7 @@ class Mirror:
             ask = self.state.undo(container)
             leaf = container.application.queue
             facts = (step.tag, Reason(reason), ask, step.node, container.size)
-            self._tell(ev.Refused, record, leaf, *facts)
+            self._add_event(ev.Refused, record, leaf, *facts)
 
     # Nodes
 
@@ -182,27 +182,27 @@ class Mirror:
         node = Node(record.node, record.id, record.rack, Resource(record.capacity), record.label,
                     record.name, record.shared)  # fmt: skip
         self.state.add_node(node)
-        self._tell(ev.NodeAdded, record, None, node)
+        self._add_event(ev.NodeAdded, record, None, node)
 
     def _node_removed(self, record: r.NodeRemoved) -> None:
         node = self.state.nodes[record.node]
         self.state.remove_node(node)
-        self._tell(ev.NodeRemoved, record, None, node, record.reason)
+        self._add_event(ev.NodeRemoved, record, None, node, record.reason)
 
     def _node_resized(self, record: r.NodeResized) -> None:
         node = self.state.nodes[record.node]
         old, new = node.capacity, Resource(record.capacity)
         self.state.resize_node(node, new)
-        self._tell(ev.NodeResized, record, None, node, old, new)
+        self._add_event(ev.NodeResized, record, None, node, old, new)
 
     def _node_relabelled(self, record: r.NodeRelabelled) -> None:
         node = self.state.nodes[record.node]
         old = node.label
         self.state.relabel_node(node, record.label, record.shared)
-        self._tell(ev.NodeRelabelled, record, None, node, old, record.label)
+        self._add_event(ev.NodeRelabelled, record, None, node, old, record.label)
 
     def _node_heartbeat(self, record: r.NodeHeartbeat) -> None:
-        self._tell(ev.NodeHeartbeat, record, None, self.state.nodes[record.node])
+        self._add_event(ev.NodeHeartbeat, record, None, self.state.nodes[record.node])
 
     # Applications and attempts
 
@@ -217,32 +217,32 @@ class Mirror:
         )
         app.priority, app.submitted_ms = record.priority, record.submitted_ms
         self.state.add_application(app)
-        self._tell(ev.ApplicationAdded, record, queue, app)
+        self._add_event(ev.ApplicationAdded, record, queue, app)
 
     def _application_changed(self, record: r.ApplicationChanged) -> None:
         app = self.state.applications[record.application]
         app.priority = record.priority
         old, queue = app.queue, self.state.queues[record.queue]
         if queue is not old:
-            self._tell(ev.ApplicationRemoved, record, old, app, "MOVED")
-            self._tell(ev.ApplicationAdded, record, queue, app)
+            self._add_event(ev.ApplicationRemoved, record, old, app, "MOVED")
+            self._add_event(ev.ApplicationAdded, record, queue, app)
         self.state.move_application(app, queue)
 
     def _application_removed(self, record: r.ApplicationRemoved) -> None:
         app = self.state.applications[record.application]
         self.state.remove_application(app)
-        self._tell(ev.ApplicationRemoved, record, app.queue, app, record.state)
+        self._add_event(ev.ApplicationRemoved, record, app.queue, app, record.state)
 
     def _attempt_added(self, record: r.AttemptAdded) -> None:
         app = self.state.applications[record.application]
         attempt = Attempt(record.attempt, app, record.number, record.unmanaged)
         app.attempts[record.attempt] = self.state.attempts[record.attempt] = attempt
-        self._tell(ev.AttemptAdded, record, app.queue, attempt)
+        self._add_event(ev.AttemptAdded, record, app.queue, attempt)
 
     def _attempt_registered(self, record: r.AttemptRegistered) -> None:
         attempt = self.state.attempts[record.attempt]
         attempt.registered = True
-        self._tell(ev.AttemptRegistered, record, attempt.application.queue, attempt)
+        self._add_event(ev.AttemptRegistered, record, attempt.application.queue, attempt)
 
     def _attempt_removed(self, record: r.AttemptRemoved) -> None:
         attempt = self.state.attempts.pop(record.attempt)
@@ -251,7 +251,7 @@ class Mirror:
         attempt.application.past_attempts[record.attempt] = attempt
         self.state.ended_attempts[record.attempt] = attempt
         leaf = attempt.application.queue
-        self._tell(ev.AttemptRemoved, record, leaf, attempt, record.state)
+        self._add_event(ev.AttemptRemoved, record, leaf, attempt, record.state)
 
     # Asks
 
@@ -268,7 +268,7 @@ class Mirror:
             ask.reported_reason = None
         self.state.demand(ask, record.count)
         counts = (old, record.count, old_size, new_size)
-        self._tell(ev.AskChanged, record, attempt.application.queue, ask, *counts)
+        self._add_event(ev.AskChanged, record, attempt.application.queue, ask, *counts)
 
     def _blacklist(self, record: r.Blacklist) -> None:
         attempt = self.state.attempts[record.attempt]
@@ -298,12 +298,12 @@ class Mirror:
         state.containers[container.number] = container
         state.hold(container)
         leaf = attempt.application.queue
-        self._tell(ev.ContainerAdded, record, leaf, container, record.origin)
+        self._add_event(ev.ContainerAdded, record, leaf, container, record.origin)
 
     def _container_started(self, record: r.ContainerStarted) -> None:
         container = self.state.containers[record.container]
         container.started_ms = record.at_ms
-        self._tell(ev.ContainerStarted, record, container.application.queue, container)
+        self._add_event(ev.ContainerStarted, record, container.application.queue, container)
 
     def _container_resized(self, record: r.ContainerResized) -> None:
         container = self.state.containers[record.container]
@@ -312,14 +312,16 @@ class Mirror:
         container.size = new
         self.state.hold(container)
         leaf = container.application.queue
-        self._tell(ev.ContainerResized, record, leaf, container, old, new)
+        self._add_event(ev.ContainerResized, record, leaf, container, old, new)
 
     def _container_completed(self, record: r.ContainerCompleted) -> None:
         container = self.state.containers.pop(record.container)
         self.state.release(container)
         self.state.shape_waits.ended(container, record.kind, record.at_ms)
         leaf = container.application.queue
-        self._tell(ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status)
+        self._add_event(
+            ev.ContainerCompleted, record, leaf, container, record.kind, record.exit_status
+        )
 
     def _timer(self, record: r.TimerFired) -> None:
         due = (ev.TimerFired, record.at_ms, self.sequence, None, ())

@@ -164,7 +164,7 @@ class PolicyTree:
         self._pending.reasons_reported = True
         self._pending.exhausted.clear()
         for instance in self.instances.values():
-            instance.sated, instance.plan = False, None
+            instance.exhausted, instance.plan = False, None
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
         self._call(root, allowance)
@@ -172,7 +172,7 @@ class PolicyTree:
 
     def _prepare(self, instance: Instance, pending: PendingPlan) -> None:
         view = instance.view
-        instance.faulty = instance.called = instance.sated = False
+        instance.faulty = instance.called = instance.exhausted = False
         instance.plan = None
         view._pending = pending
         view._state = self.mirror.state
@@ -185,7 +185,7 @@ class PolicyTree:
             self.timers.put(instance.queue.number, None)
             for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
                 watcher[instance.queue] = None  # one that held back is asked again
-        if instance.policy is None and not instance.stand_in.serves(view.now_ms):
+        if instance.policy is None and not instance.fallback.is_serving(view.now_ms):
             try:
                 instance.build()
             except BaseException as error:
@@ -212,11 +212,11 @@ class PolicyTree:
         if instance.reported_ms is not None:
             view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
         try:
-            if instance.stand_in.serves(view.now_ms):
-                instance.stand_in.decide(view)
+            if instance.fallback.is_serving(view.now_ms):
+                instance.fallback.decide(view)
             else:
                 self._decide(instance)
-                instance.stand_in.worked()
+                instance.fallback.worked()
         except BaseException as error:  # it may raise anything; the round goes on
             if error_text.is_interrupt(error):
                 raise
@@ -247,7 +247,7 @@ class PolicyTree:
         assert plan.go_on is not None
         try:
             plan.go_on()
-            instance.stand_in.worked()
+            instance.fallback.worked()
         except BaseException as error:
             if error_text.is_interrupt(error):
                 raise
@@ -282,12 +282,12 @@ class PolicyTree:
         self._pending.faults.append(self._rest(instance, error))
 
     def _rest(self, instance: Instance, error: BaseException) -> Fault:
-        """It raised: its memory is worth nothing, nor is what it cached, and its stand-in serves
+        """It raised: its memory is worth nothing, nor is what it cached, and its fallback serves
         for a while.
         """
         self.forget([instance.queue.number])
         instance.view._cache.drop()
-        rest_ms = instance.stand_in.fault(self.mirror.now_ms)
+        rest_ms = instance.fallback.fault(self.mirror.now_ms)
         message = f"{instance.key}: {error_text.message(error)}"
         rests = f"Its queue is served first in, first out for {rest_ms} ms, then it is tried again."
         return instance.queue.number, message, f"{error_text.trace()}{rests}"
@@ -298,7 +298,7 @@ class PolicyTree:
             instance = self.instances.get(child.number)
             if instance is None or instance.faulty or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
-            if instance.sated and len(self._pending.exhausted) >= len(self.mirror.state.shapes):
+            if instance.exhausted and len(self._pending.exhausted) >= len(self.mirror.state.shapes):
                 # as it would say itself, if it were called again
                 return TurnResult(0, NO_FIT, before, before)
             allowance = Allowance(count, limit, parent.view._allowance)
@@ -310,7 +310,7 @@ class PolicyTree:
             if instance.faulty:
                 return TurnResult(0, NOTHING, before, before)
             taken = offered - allowance.count
-            instance.sated = allowance.count > 0
+            instance.exhausted = allowance.count > 0
             if taken:
                 return TurnResult(taken, None, before, tuple(child.used))
             return TurnResult(0, self._stopped(instance), before, before)

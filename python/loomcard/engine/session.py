@@ -47,7 +47,7 @@ class Session:
         self._round_containers: int | None = settings.get("round_containers")
         rounds: int = settings.get("journal_segment_rounds") or 1000
         self.journal: Journal | None = None
-        self._told_trouble: str | None = None
+        self._reported_problem: str | None = None
         self._unkept_rounds = 0  # in which a policy was not built
         self._last_round = 0
         if journal_dir is not None:
@@ -88,23 +88,26 @@ class Session:
             journal.append(text, reply, batch.now_ms)
         elif self.journal is not None:
             self._unkept_rounds += 1
-        if self.journal is not None and self._trouble(self.journal) != self._told_trouble:
-            reply = r.write(self._with_trouble(plan, self.journal))
+        if (
+            self.journal is not None
+            and self._journal_problem(self.journal) != self._reported_problem
+        ):
+            reply = r.write(self._with_journal_problem(plan, self.journal))
         return plan, reply
 
-    def _trouble(self, journal: Journal) -> str | None:
+    def _journal_problem(self, journal: Journal) -> str | None:
         """Why rounds are missing in the journal; None: none is."""
-        return NOT_BUILT if self._cannot_be_replayed() else journal.trouble
+        return NOT_BUILT if self._cannot_be_replayed() else journal.problem
 
     def _cannot_be_replayed(self) -> bool:
         """A policy is not built yet, or cannot be: a replay could not build it either."""
         return self.tree is not None and not self.tree.is_built()
 
-    def _with_trouble(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
+    def _with_journal_problem(self, plan: r.PlanReply, journal: Journal) -> r.PlanReply:
         """The plan as it is sent where the journal's state changed: that is no part of a replay."""
-        self._told_trouble = self._trouble(journal)
+        self._reported_problem = self._journal_problem(journal)
         lost = journal.lost_rounds + self._unkept_rounds
-        state = {"trouble": self._told_trouble, "lost_rounds": lost}
+        state = {"trouble": self._reported_problem, "lost_rounds": lost}
         return msgspec.structs.replace(plan, reports={**plan.reports, JOURNAL: state})
 
     def _reply(self, batch: r.Batch) -> r.PlanReply:
@@ -114,13 +117,13 @@ class Session:
         except UntrustworthyError as error:
             mirror.setup = None  # nothing but a snapshot helps now
             return r.PlanReply(batch.round, resync=str(error))
-        if mirror.set_up_anew or self.tree is None:
+        if mirror.config_reloaded or self.tree is None:
             self._raise_tree()
         assert self.tree is not None
         if mirror.rebuilt:
             self.tree.forget()
-        elif mirror.spoilt:
-            self.tree.forget(sorted(mirror.spoilt))
+        elif mirror.stale_instances:
+            self.tree.forget(sorted(mirror.stale_instances))
         pending = self.tree.run(self._round_containers)
         mirror.carried_out(batch.round, pending.steps)
         reply = pending.reply(batch.round)
@@ -157,7 +160,7 @@ class Session:
             "timers": {str(number): at_ms for number, at_ms in self.tree.timers.items()},
             "last_saved_ms": self._last_saved_ms,
             "stand_ins": {
-                str(i.queue.number): state for i in instances if (state := i.stand_in.state())
+                str(i.queue.number): state for i in instances if (state := i.fallback.state())
             },
             "reported_ms": {
                 str(i.queue.number): i.reported_ms for i in instances if i.reported_ms is not None
@@ -175,7 +178,7 @@ class Session:
         session.tree = PolicyTree(session.mirror, None)
         for number, instance in session.tree.instances.items():
             instance.untried = False
-            instance.stand_in.restore(header.get("stand_ins", {}).get(str(number)))
+            instance.fallback.restore(header.get("stand_ins", {}).get(str(number)))
             if str(number) in header["memory"]:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True

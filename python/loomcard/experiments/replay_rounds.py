@@ -65,12 +65,12 @@ def shadow(
     for _, epoch in groupby(
         read_segments(folder), key=lambda segment: segment.path.name.partition("-")[0]
     ):
-        other: _Other | None = None
+        other: _OtherConfiguration | None = None
         for segment in epoch:
             if not segment.rounds:
                 continue
             if other is None or not other.follows(segment):
-                other = _Other(segment, setup, renamed or {})
+                other = _OtherConfiguration(segment, setup, renamed or {})
             yield from other.rounds(segment)
 
 
@@ -81,7 +81,7 @@ def _by_application(grants: Grants) -> Counter[str]:
     return found
 
 
-class _Other:
+class _OtherConfiguration:
     """A mirror that follows the journal, under another set-up's policies."""
 
     def __init__(
@@ -136,7 +136,7 @@ class _Other:
 
     def _decide(self, each: Round) -> ShadowRound:
         batch, plan, mirror = each.batch, each.plan, self._mirror
-        if mirror.set_up_anew or self._tree is None:
+        if mirror.config_reloaded or self._tree is None:
             self._tree = PolicyTree(mirror, None)
         if mirror.rebuilt:
             self._tree.forget()

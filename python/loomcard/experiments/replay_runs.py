@@ -59,20 +59,20 @@ class Rounds:
 
 
 @dataclass(slots=True)
-class Again:
+class ReplayedRun:
     """The recorded policies run again: how many rounds, and the place of each that differs."""
 
     rounds: int
     differ: list[str]
 
 
-def run_again(folder: Path) -> Again:
+def replay_own(folder: Path) -> ReplayedRun:
     """The journal's own set-up on its own rounds, byte by byte. Raises JournalError, also where a
     recorded policy cannot be found.
     """
     rounds = sum(len(segment.rounds) for segment in read_segments(folder))
     differ = [f"{each.segment}, round {each.round}" for each in replay(folder)]
-    return Again(rounds, differ)
+    return ReplayedRun(rounds, differ)
 
 
 def compare_rounds(
@@ -170,7 +170,7 @@ def missing_policies(setup: Mapping[str, Any]) -> list[str]:
     return missing
 
 
-def said(grants: Grants) -> str:
+def grants_text(grants: Grants) -> str:
     """Grants in words: ``2 x j1 on n3``."""
     return ", ".join(f"{count} x {app} on {node}" for (app, node), count in sorted(grants.items()))
 
@@ -184,8 +184,8 @@ def as_document(rounds: Rounds) -> dict[str, Any]:
         {
             "round": one.round,
             "at_ms": one.at_ms,
-            "recorded": said(one.recorded),
-            "other": said(one.other),
+            "recorded": grants_text(one.recorded),
+            "other": grants_text(one.other),
         }
         for one in rounds.first
     ]

@@ -12,7 +12,7 @@ from typing import Final
 from loomcard.experiments.cell import Outcome, run_cell
 from loomcard.experiments.engines import Engine
 from loomcard.experiments.grid import Cell
-from loomcard.simulator.process_pool import LostError, spread
+from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
 
 TELL_S = 0.2
 
@@ -48,20 +48,20 @@ def run_cells(cells: Sequence[Cell], orders: Orders, processes: int, watch: Watc
         outcomes.append(outcome)
         watch(outcome)
 
-    def hear(position: int, now_ms: int) -> None:
+    def on_message(position: int, now_ms: int) -> None:
         watch((cells[position].index, now_ms))
 
     work = partial(_work, orders)
     try:
         if processes > 1:
-            spread(work, cells, processes, note, hear)
+            run_in_processes(work, cells, processes, note, on_message)
         for position, cell in enumerate(cells if processes == 1 else ()):
-            note(position, work(cell, partial(hear, position)))
+            note(position, work(cell, partial(on_message, position)))
             if outcomes[-1].state == "stopped":
                 break
     except KeyboardInterrupt:
         pass
-    except LostError as error:
+    except WorkerLostError as error:
         lost = Outcome(cells[error.position].index, "failed", message=_LOST)
         note(error.position, lost)
     return sorted(outcomes, key=lambda outcome: outcome.index)

@@ -1,4 +1,4 @@
-"""The cluster's books as both engines keep them: who holds what, where, and what is asked for.
+"""The cluster's state as both engines keep it: who holds what, where, and what is asked for.
 
 Every change goes through here, so that free room, use per queue, user and application, and the
 counts that are
@@ -297,7 +297,7 @@ class ClusterState:
             watcher[node] = None
 
     def release(self, container: Container) -> None:
-        """Take a container off the books; its node gains room."""
+        """Remove a container; its node gains room."""
         app = container.attempt.application
         node = container.node
         size = container.size

@@ -1,4 +1,4 @@
-"""The live containers as each keeper of books has them: ResourceManager, NodeManagers, mirror.
+"""The live containers as each side has them: ResourceManager, NodeManagers, mirror.
 
 A container is the triple (application id, attempt's number, container's number with the epoch in
 its upper bits), whatever way it is written where it comes from.

@@ -27,7 +27,7 @@ AM_ATTEMPTS = 2
 
 
 @dataclass(slots=True)
-class World:
+class SimulationContext:
     """What all masters share."""
 
     rm: ResourceManager
@@ -43,11 +43,11 @@ class World:
 class Master:
     """The AM of kinds plain and dag; of the others too, where they do not differ."""
 
-    def __init__(self, spec: ScenarioApplication, world: World) -> None:
+    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
         self.spec = spec
-        self.world = world
+        self.context = context
         self.record = ApplicationRecord(spec.id, spec.queue, spec.submit_ms, list(spec.tags))
-        self.stages = [StageRun(stage, world.machines.rack_of) for stage in spec.stages]
+        self.stages = [StageRun(stage, context.machines.rack_of) for stage in spec.stages]
         self.children: list[list[int]] = [[] for _ in spec.stages]
         for index, stage in enumerate(spec.stages):
             for parent in stage.after:
@@ -72,16 +72,16 @@ class Master:
         spec = self.spec
         facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, hints(spec), spec.am)
         try:
-            self._app = app = self.world.rm.submit(*facts)
+            self._app = app = self.context.rm.submit(*facts)
         except RejectedError as error:
             self.ended = True
             self.record.state, self.record.diagnostics = "FAILED", str(error)
-            self.world.done()
+            self.context.done()
             return None
         if (lifetime_s := admission.lifetime_s(app.queue)) is not None:
-            at = self.world.clock.now + 1000 * lifetime_s
-            self.world.machines.busy_till(at)
-            self.world.clock.at(at, self._expire)
+            at = self.context.clock.now + 1000 * lifetime_s
+            self.context.machines.busy_till(at)
+            self.context.clock.at(at, self._expire)
         self._try(1)
         return app.number
 
@@ -91,7 +91,7 @@ class Master:
 
     def _try(self, ordinal: int) -> None:
         assert self._app is not None
-        rm, am = self.world.rm, self.spec.am
+        rm, am = self.context.rm, self.spec.am
         self._attempt = rm.add_attempt(self._app, ordinal, unmanaged=am is None)
         if am is None:
             self._register(self._attempt)
@@ -101,11 +101,11 @@ class Master:
     def _register(self, attempt: Attempt) -> None:
         if self.ended or attempt is not self._attempt:
             return
-        self._phase_ms = self.world.clock.now
-        self.world.rm.register(attempt)
+        self._phase_ms = self.context.clock.now
+        self.context.rm.register(attempt)
         demanding = self.record.demanding
         if not demanding:
-            demanding.append((self.world.clock.now, -1))
+            demanding.append((self.context.clock.now, -1))
         self.begin()
         self._send()
 
@@ -115,9 +115,9 @@ class Master:
         assert self._attempt is not None
         self.ended = True
         self.record.state, self.record.diagnostics = state, diagnostics
-        since = self.record.demanding[0][0] if self.record.demanding else self.world.clock.now
-        self.record.demanding = [(since, self.world.clock.now)]
-        rm, attempt = self.world.rm, self._attempt
+        since = self.record.demanding[0][0] if self.record.demanding else self.context.clock.now
+        self.record.demanding = [(since, self.context.clock.now)]
+        rm, attempt = self.context.rm, self._attempt
         killed = state == "KILLED"  # its containers with it
         for running in [] if killed else list(self.live.values()):
             rm.end(running.container, "released", -100)
@@ -126,26 +126,26 @@ class Master:
             rm.end(am, "completed", 0)
         rm.remove_attempt(attempt, "FINISHED" if state == "SUCCEEDED" else state)
         rm.remove_application(self._app, "FINISHED" if state == "SUCCEEDED" else state)
-        self.world.done()
+        self.context.done()
 
     # What the ResourceManager tells, to be heard with the next heartbeat
 
     def granted(self, container: Container) -> None:
         """A container was granted; the AM's own is launched by the ResourceManager itself."""
         if container.is_am:
-            running = Running(container, self.world.machines.of(container))
-            self.world.machines.launch(running, None)
+            running = Running(container, self.context.machines.of(container))
+            self.context.machines.launch(running, None)
             assert running.started_ms is not None
             container.tag = running
-            at = running.started_ms + self.world.am_start_ms
-            self.world.machines.busy_till(at)
-            self.world.clock.at(at, self._register, container.attempt)
+            at = running.started_ms + self.context.am_start_ms
+            self.context.machines.busy_till(at)
+            self.context.clock.at(at, self._register, container.attempt)
             return
         self._granted.append(container)
         self._listen()
 
     def lost(self, container: Container, kind: str, exit_status: int) -> None:
-        """A container ended on the ResourceManager's books."""
+        """The ResourceManager counts a container as ended."""
         running = container.tag if container.is_am else self.live.pop(container.number, None)
         self._keep(container, running, kind, exit_status)
         if self.ended:
@@ -158,7 +158,7 @@ class Master:
         elif running is None:
             if container in self._granted:  # lost before the AM heard of it
                 self._granted.remove(container)
-                self.again(container.ask_key)
+                self.ask_again(container.ask_key)
         else:
             self._over.append((running, "failed" if exit_status > 0 else kind))
             self._listen()
@@ -172,7 +172,7 @@ class Master:
             self.finish("FAILED")
             return
         old, self._attempt = self._attempt, None
-        self.world.rm.remove_attempt(old, "FAILED")
+        self.context.rm.remove_attempt(old, "FAILED")
         for running, _ in self._over:  # what nobody heard of has not happened
             self.dropped(running)
         self._granted, self._over, self._asks, self._releases = [], [], {}, []
@@ -181,15 +181,15 @@ class Master:
     # Its heartbeat
 
     def _listen(self) -> None:
-        period = self.world.am_heartbeat_ms
+        period = self.context.am_heartbeat_ms
         if self._beating:
             return
         self._beating = True
         if period == 0:
-            self.world.poke(self)
+            self.context.poke(self)
         else:
-            at = next_beat(self.world.clock.now + 1, self._phase_ms, period)
-            self.world.clock.at(at, self.beat)
+            at = next_beat(self.context.clock.now + 1, self._phase_ms, period)
+            self.context.clock.at(at, self.beat)
 
     def beat(self) -> None:
         """Send what it wants, hear what happened, act on it."""
@@ -199,7 +199,7 @@ class Master:
         self._send()
         if self.ended:
             return
-        self._beating = at_once = self.world.am_heartbeat_ms == 0
+        self._beating = at_once = self.context.am_heartbeat_ms == 0
         over, self._over = self._over, []
         granted, self._granted = self._granted, []
         for running, kind in over:
@@ -207,9 +207,9 @@ class Master:
             if self.ended:
                 return
         for container in granted:
-            if container.number in self.world.rm.state.containers:
-                self.received(Running(container, self.world.machines.of(container)))
-        self.heard()
+            if container.number in self.context.rm.state.containers:
+                self.received(Running(container, self.context.machines.of(container)))
+        self.on_heartbeat()
         if at_once:
             self._beating = False
             self._send()
@@ -231,7 +231,7 @@ class Master:
     def _send(self) -> None:
         if self._attempt is None:
             return
-        rm, asks, releases = self.world.rm, self._asks, self._releases
+        rm, asks, releases = self.context.rm, self._asks, self._releases
         if asks:
             self._asks = {}
             for key, (size, change, stage) in asks.items():
@@ -277,7 +277,7 @@ class Master:
         if task is None:
             self.release(running)
             return
-        if stage.wishes is not None:
+        if stage.preferences is not None:
             self.ask(stage, stage.key, stage.size, 0)  # other tasks wait than the RM thinks
         running.task = task
         running.attempt = stage.failures.get(task, 0) + 1
@@ -286,7 +286,7 @@ class Master:
     def run(self, running: Running, stage: StageRun) -> None:
         """Launch a container with its task."""
         length, running.status = stage.attempt_length(running.task)
-        self.world.machines.launch(running, length)
+        self.context.machines.launch(running, length)
 
     def completed(self, running: Running, kind: str) -> None:
         """A container ended: its task has ended well, has failed, or is to be repeated."""
@@ -321,7 +321,7 @@ class Master:
         stage.add(task)
         self.ask(stage, stage.key, stage.size, 1)
 
-    def heard(self) -> None:
+    def on_heartbeat(self) -> None:
         """Everything of a heartbeat has been heard; kinds that plan ahead do it here."""
 
     def dropped(self, running: Running) -> None:
@@ -329,7 +329,7 @@ class Master:
         if running.task >= 0:
             self.stages[running.stage].add(running.task)
 
-    def again(self, key: AskKey) -> None:
+    def ask_again(self, key: AskKey) -> None:
         """A container was lost before it had a task: one more is asked for."""
         stage = self.stages[key.allocation_request_id - 1]
         self.ask(stage, stage.key, stage.size, 1)
@@ -340,7 +340,7 @@ class Master:
         self, container: Container, running: Running | None, kind: str, exit_status: int = 0
     ) -> None:
         """Keep one container's row; ``kind`` is "" for one that still runs."""
-        now = self.world.clock.now
+        now = self.context.clock.now
         started = ended = None
         stage, task, attempt = "", -1, 1
         if running is not None:
@@ -353,7 +353,7 @@ class Master:
             if task >= 0:
                 stage = self.spec.stages[running.stage].id
         said = "failed" if kind == "completed" and exit_status > 0 else kind
-        self.world.keep(
+        self.context.keep(
             ContainerRow(
                 self.spec.id, stage, task, attempt, container.node.host, container.is_am,
                 container.size, container.allocated_ms, started, ended, said,
@@ -367,7 +367,7 @@ class Master:
         for container in list(self._app.containers):
             self._keep(container, self._running(container), "")
         if self.record.demanding:
-            self.record.demanding = [(self.record.demanding[0][0], self.world.clock.now)]
+            self.record.demanding = [(self.record.demanding[0][0], self.context.clock.now)]
 
     def _running(self, container: Container) -> Running | None:
         return container.tag if container.is_am else self.live.get(container.number)

@@ -14,7 +14,7 @@ from typing import Any
 from loomcard.model.objects import Container
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.record import ContainerRow, RunRecord
-from loomcard.simulator.application_master import Master, World
+from loomcard.simulator.application_master import Master, SimulationContext
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
 from loomcard.simulator.mapreduce import MapReduceMaster
@@ -26,7 +26,7 @@ from loomcard.workload.scenario import Scenario
 KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
 """More rounds than this without time passing are a policy that is refused for ever."""
-ROUNDS_IN_VAIN = 200_000
+ROUNDS_WITHOUT_PROGRESS = 200_000
 """So many rounds in which nothing ends, nothing being due, are a policy that wakes itself for
 nothing.
 """
@@ -46,7 +46,7 @@ class Progress:
 
 
 class Simulation:
-    """One run. ``check``: compare all books after every round (slow; tests do). ``watch`` is called
+    """One run. ``check``: compare all state after every round (slow; tests do). ``watch`` is called
     at each time at which anything happened, once the policies have decided.
     """
 
@@ -68,12 +68,12 @@ class Simulation:
         self._spoken: deque[Master] = deque()
         self._of: dict[int, Master] = {}  # by the application's number
         self._last_ms = 0  # when something ended well last
-        self._vain = 0  # the round after which that was
-        world = World(
+        self._progress_round = 0  # the round after which that was
+        context = SimulationContext(
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
             self._spoken.append, self.rows.append, self._done,
         )  # fmt: skip
-        self.masters = [KINDS.get(app.kind, Master)(app, world) for app in scenario.applications]
+        self.masters = [KINDS.get(app.kind, Master)(app, context) for app in scenario.applications]
         for master in self.masters:
             self.clock.at(master.spec.submit_ms, self._submit, master)
             self.machines.busy_till(master.spec.submit_ms)
@@ -100,7 +100,7 @@ class Simulation:
                 told = self.clock.happened
                 on_progress(self.progress)
         if self._check or self.finished == len(self.masters):
-            if self.rm.restless:
+            if self.rm.needs_round:
                 self._round()
             check_agreement(self.rm)
         if on_progress is not None:
@@ -110,9 +110,9 @@ class Simulation:
         """Nothing has happened for too long, and nothing is due."""
         since = max(self._last_ms, self.machines.busy_ms)
         if self.clock.now <= since:
-            self._vain = self.rm.rounds
-        in_vain = self.rm.rounds - self._vain > ROUNDS_IN_VAIN
-        return in_vain or self.clock.now - since > STALLED_MS
+            self._progress_round = self.rm.rounds
+        stalled = self.rm.rounds - self._progress_round > ROUNDS_WITHOUT_PROGRESS
+        return stalled or self.clock.now - since > STALLED_MS
 
     @property
     def progress(self) -> Progress:
@@ -127,7 +127,7 @@ class Simulation:
         while True:
             while self._spoken:
                 self._spoken.popleft().beat()
-            if not self.rm.restless:
+            if not self.rm.needs_round:
                 return
             self._round()
             rounds += 1

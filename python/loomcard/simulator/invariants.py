@@ -1,4 +1,4 @@
-"""What must hold whatever happened: the ResourceManager's books add up, and the mirror agrees."""
+"""What must hold whatever happened: the ResourceManager's state adds up, and the mirror agrees."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from loomcard.simulator.resourcemanager import ResourceManager
 
 
 class InvariantError(AssertionError):
-    """The books are wrong; the message says which and how. It is a fault of Loomcard's own."""
+    """The state is inconsistent; the message says which and how. A fault of Loomcard's own."""
 
 
 def check_agreement(rm: ResourceManager) -> None:
-    """Raise InvariantError unless the books add up in themselves and the mirror, once it has heard
+    """Raise InvariantError unless the state adds up in itself and the mirror, once it has heard
     the last plan's outcomes, has the same.
     """
-    check_books(rm.state, shrunk=rm.shrunk)
+    check_state(rm.state, shrunk=rm.shrunk)
     mirror = rm.session.mirror.state
     mine, theirs = _live(rm.state), _live(mirror)
     unconfirmed = Counter(
@@ -27,16 +27,16 @@ def check_agreement(rm: ResourceManager) -> None:
         for step in rm.session.mirror.in_flight
         for c in getattr(step, "containers", ())
     )
-    if not rm.restless and mine != theirs + unconfirmed and mine != theirs:
-        raise InvariantError(f"the mirror holds {theirs}, the books {mine}")
+    if not rm.needs_round and mine != theirs + unconfirmed and mine != theirs:
+        raise InvariantError(f"the mirror holds {theirs}, the ResourceManager {mine}")
     held, kept = (
-        [row[:4] for row in books.holds.rows()] for books in (rm.session.mirror.state, rm.state)
+        [row[:4] for row in found.holds.rows()] for found in (rm.session.mirror.state, rm.state)
     )
-    if not rm.restless and held != kept:
-        raise InvariantError(f"the mirror keeps room for {held}, the books for {kept}")
+    if not rm.needs_round and held != kept:
+        raise InvariantError(f"the mirror keeps room for {held}, the ResourceManager for {kept}")
 
 
-def check_books(
+def check_state(
     ledger: ClusterState, *, shrunk: bool = False, too_full: Collection[Node] = ()
 ) -> None:
     """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are

@@ -9,7 +9,7 @@ from math import ceil, floor, trunc
 from struct import pack, unpack
 
 from loomcard.model.objects import Container
-from loomcard.simulator.application_master import Master, World
+from loomcard.simulator.application_master import Master, SimulationContext
 from loomcard.simulator.nodes import Running
 from loomcard.simulator.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
@@ -93,16 +93,16 @@ def reduces_to_preempt(
     map_size: Sequence[int],
     reduce_size: Sequence[int],
     headroom: Sequence[int],
-    patient: bool = True,
+    may_wait: bool = True,
 ) -> int:
     """How many running reduces to give up for maps that could not run otherwise.
 
     As RMContainerAllocator.preemptReducesIfNeeded: none while a map has a container or, as long as
-    the AM is ``patient``, fits into the headroom; else as many as all waiting maps need, but no
+    the AM is ``may_wait``, fits into the headroom; else as many as all waiting maps need, but no
     more than hold the preemption limit's part of what the application has, or one map.
     """
     p = progress
-    if not starving(p) or (patient and _containers(headroom, map_size) > 0):
+    if not starving(p) or (may_wait and _containers(headroom, map_size) > 0):
         return 0
     limit = [free + p.reduces_assigned * r for free, r in zip(headroom, reduce_size, strict=True)]
     part = [PREEMPTION_LIMIT * whole for whole in limit]
@@ -132,8 +132,8 @@ def copied_ms(started_ms: int, map_ends: Sequence[int], ms_per_map: int) -> int:
 class MapReduceMaster(Master):
     """The AM of kind mapreduce: stage 0 are the maps, stage 1, if there is one, the reduces."""
 
-    def __init__(self, spec: ScenarioApplication, world: World) -> None:
-        super().__init__(spec, world)
+    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
+        super().__init__(spec, context)
         self.maps = self.stages[0]
         self.reduces = self.stages[1] if len(self.stages) > 1 else None
         if self.reduces is not None:
@@ -155,7 +155,7 @@ class MapReduceMaster(Master):
         while stage is not None and stage.waiting:  # an attempt before this one asked for them
             self._put_back(stage)
         super().begin()
-        self.heard()
+        self.on_heartbeat()
 
     def received(self, running: Running) -> None:
         """Counted, where it has a task."""
@@ -183,7 +183,7 @@ class MapReduceMaster(Master):
         if stage is self.maps or stage.attempt_length(running.task)[1]:
             super().run(running, stage)
             return
-        self.world.machines.launch(running, None)
+        self.context.machines.launch(running, None)
         if self.maps.left:
             self._copying.append(running)
         else:
@@ -193,8 +193,8 @@ class MapReduceMaster(Master):
         assert running.started_ms is not None
         copied = copied_ms(running.started_ms, self._map_ends, self.spec.ms_per_map)
         length = stage.spec.durations_ms[running.task]
-        ends = max(copied, self.world.clock.now, running.started_ms) + length
-        self.world.machines.ends_at(running, ends)
+        ends = max(copied, self.context.clock.now, running.started_ms) + length
+        self.context.machines.ends_at(running, ends)
 
     def completed(self, running: Running, kind: str) -> None:
         """With the last map, the reduces that copy know when they are through."""
@@ -225,7 +225,7 @@ class MapReduceMaster(Master):
         else:
             super().dropped(running)
 
-    def heard(self) -> None:
+    def on_heartbeat(self) -> None:
         """Ask for more reduces, for fewer, or give some up, as MapReduce's AM does after each
         heartbeat.
         """
@@ -238,16 +238,16 @@ class MapReduceMaster(Master):
         self._slow = self._slow and not slow_start_over(progress, self.spec.slowstart)
         if self._slow:
             return
-        sizes, headroom = (self.maps.size, stage.size), self.world.rm.headroom(self._app)
-        count = reduces_to_preempt(progress, *sizes, headroom, self._is_patient(progress))
+        sizes, headroom = (self.maps.size, stage.size), self.context.rm.headroom(self._app)
+        count = reduces_to_preempt(progress, *sizes, headroom, self._may_wait(progress))
         self._give_up(stage, progress, count)
-        if self._pending and self.world.clock.now > self._gave_up_ms:
+        if self._pending and self.context.clock.now > self._gave_up_ms:
             # What was given up is for maps: as in Hadoop, this heartbeat asks for no reduce.
             self._ask_reduces(stage, reduces_to_ask(progress, *sizes, headroom))
 
-    def _is_patient(self, progress: Progress) -> bool:
+    def _may_wait(self, progress: Progress) -> bool:
         """Whether maps have not starved for so long that nothing else counts."""
-        now = self.world.clock.now
+        now = self.context.clock.now
         if not starving(progress):
             self._starved_ms = now
         return now - self._starved_ms < UNCONDITIONAL_MS
@@ -255,7 +255,7 @@ class MapReduceMaster(Master):
     def _give_up(self, stage: StageRun, progress: Progress, count: int) -> None:
         """Release the reduces that began last, and look again while maps starve."""
         if count:
-            self._gave_up_ms = self.world.clock.now
+            self._gave_up_ms = self.context.clock.now
             self._ask_reduces(stage, -stage.waiting)
             held = [
                 one
@@ -268,10 +268,10 @@ class MapReduceMaster(Master):
                     self._copying.remove(running)
                 self.release(running)
         if starving(progress):
-            wait = self.world.am_heartbeat_ms or LOOK_AGAIN_MS
-            self.world.clock.at(self.world.clock.now + wait, self._look_again)
+            wait = self.context.am_heartbeat_ms or LOOK_AGAIN_MS
+            self.context.clock.at(self.context.clock.now + wait, self._recheck)
 
-    def _look_again(self) -> None:
+    def _recheck(self) -> None:
         if not self.ended and self.maps.waiting:
             self._listen()
 

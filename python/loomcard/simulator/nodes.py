@@ -94,7 +94,7 @@ class Machines:
         """
         pressure = running.machine.pressure
         if pressure is None:
-            self._end_heard(running, at_ms)
+            self._end_reported(running, at_ms)
         else:
             self._reschedule([pressure.lasts(running, at_ms - self._clock.now)])
 
@@ -107,14 +107,14 @@ class Machines:
     def _reschedule(self, changed: Iterable[tuple[Running, int]]) -> None:
         for running, at_ms in changed:
             self._clock.at(at_ms, self._end_process, running, at_ms)
-            self._end_heard(running, at_ms)
+            self._end_reported(running, at_ms)
 
     def _end_process(self, running: Running, at_ms: int) -> None:
         """Its memory is free before the ResourceManager knows."""
         if running.ends_ms == at_ms:
             self.forget(running.container)
 
-    def _end_heard(self, running: Running, at_ms: int) -> None:
+    def _end_reported(self, running: Running, at_ms: int) -> None:
         running.ends_ms = at_ms
         heard = next_beat(at_ms, running.machine.phase_ms, self._period_ms)
         self.busy_till(heard)
@@ -134,16 +134,16 @@ class Machines:
             self._rm.heartbeat(machine.node)
         self._clock.at(self._clock.now + self._period_ms, self._beat, machine)
 
-    def _lives(self, running: Running) -> bool:
+    def _is_running(self, running: Running) -> bool:
         container = running.container
         return self._rm.state.containers.get(container.number) is container
 
     def _report_start(self, running: Running) -> None:
-        if self._lives(running):
+        if self._is_running(running):
             self._rm.started(running.container)
 
     def _report_end(self, running: Running, at_ms: int) -> None:
-        if running.ends_ms == at_ms and self._lives(running):
+        if running.ends_ms == at_ms and self._is_running(running):
             self._rm.end(running.container, "completed", running.status, at_ms)
 
     def _join(self, machine: NodeManager) -> None:

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from loomcard.results.record import RunRecord
 from loomcard.simulator.engine import Progress, simulate
-from loomcard.simulator.process_pool import LostError, spread
+from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
 from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.workload.scenario import Scenario, read_scenario, write_scenario
 
-Tell = Callable[[int, Progress], None]
+Send = Callable[[int, Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ _ENDED: Final = (
 
 
 def simulate_all(
-    scenario: Scenario, runs: Sequence[Run], processes: int, tell: Tell = lambda *_: None
+    scenario: Scenario, runs: Sequence[Run], processes: int, send: Send = lambda *_: None
 ) -> list[RunRecord]:
     """A record for each run, in their order, whatever the count of processes; ``tell(index,
     progress)`` hears how far each is. Runs with policies from files are never made in this
@@ -44,35 +44,35 @@ def simulate_all(
     """
     from_files = any(run.setup.get("files") for run in runs)
     if not from_files and (len(runs) == 1 or processes <= 1):
-        return _one_by_one(scenario, runs, tell)
+        return _one_by_one(scenario, runs, send)
     records: dict[int, RunRecord] = {}
     work = partial(_simulate_text, write_scenario(scenario))
     try:
-        spread(work, runs, max(1, processes), records.__setitem__, tell)
+        run_in_processes(work, runs, max(1, processes), records.__setitem__, send)
     except KeyboardInterrupt:
         pass
-    except LostError as error:
+    except WorkerLostError as error:
         said = f"{runs[error.position].policy}: its process ended, status {error.status}"
         raise PolicyFaultError(said, _ENDED) from error
     return [records[index] for index in sorted(records)]
 
 
-def _one_by_one(scenario: Scenario, runs: Sequence[Run], tell: Tell) -> list[RunRecord]:
+def _one_by_one(scenario: Scenario, runs: Sequence[Run], send: Send) -> list[RunRecord]:
     records = []
     for index, run in enumerate(runs):
-        records.append(_simulate(scenario, run, _teller(tell, index)))
+        records.append(_simulate(scenario, run, _progress_sender(send, index)))
         if not records[-1].finished:
             break
     return records
 
 
-def _teller(tell: Tell, index: int) -> Callable[[Progress], None]:
-    return lambda progress: tell(index, progress)
+def _progress_sender(send: Send, index: int) -> Callable[[Progress], None]:
+    return lambda progress: send(index, progress)
 
 
-def _simulate(scenario: Scenario, run: Run, tell: Callable[[Progress], None]) -> RunRecord:
-    return simulate(scenario, run.setup, policy=run.policy, journal=run.journal, on_progress=tell)
+def _simulate(scenario: Scenario, run: Run, send: Callable[[Progress], None]) -> RunRecord:
+    return simulate(scenario, run.setup, policy=run.policy, journal=run.journal, on_progress=send)
 
 
-def _simulate_text(text: bytes, run: Run, tell: Callable[[Progress], None]) -> RunRecord:
-    return _simulate(read_scenario(text), run, tell)
+def _simulate_text(text: bytes, run: Run, send: Callable[[Progress], None]) -> RunRecord:
+    return _simulate(read_scenario(text), run, send)

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 Message = tuple[Literal["news", "result", "raised"], Any]
 
 
-class LostError(Exception):
+class WorkerLostError(Exception):
     """A process is gone, ended from outside: ``position`` of what it did, its exit ``status``."""
 
     def __init__(self, position: int, status: int | None) -> None:
@@ -37,21 +37,21 @@ class LostError(Exception):
         super().__init__(position, status)
 
 
-def spread(
+def run_in_processes(
     work: Callable[[Item, Callable[[Any], None]], Result],
     items: Sequence[Item],
     processes: int,
     note: Callable[[int, Result], None],
-    hear: Callable[[int, Any], None] = lambda *_: None,
+    on_message: Callable[[int, Any], None] = lambda *_: None,
 ) -> None:
-    """``work(item, tell)`` for each item, begun in their order, ``processes`` at a time; ``note``
-    is given the position and result of each as it ends, ``hear`` what it ``tell``s meanwhile.
+    """``work(item, send)`` for each item, begun in their order, ``processes`` at a time; ``note``
+    is given the position and result of each as it ends, ``on_message`` what it ``send``s meanwhile.
 
     Ctrl-C ends it early, as does whatever else is raised: work that runs gets a KeyboardInterrupt,
     what it returns for that in time is noted, and the error is raised again. Raises what ``work``
-    raises, and LostError. ``work``, items and results cross to processes and back by pickle.
+    raises, and WorkerLostError. ``work``, items and results cross to processes and back by pickle.
     """
-    _Pool(work, items, note, hear).run(processes)
+    _Pool(work, items, note, on_message).run(processes)
 
 
 class _Pool:
@@ -62,12 +62,12 @@ class _Pool:
         work: Callable[..., Any],
         items: Sequence[Any],
         note: Callable[[int, Any], None],
-        hear: Callable[[int, Any], None],
+        on_message: Callable[[int, Any], None],
     ) -> None:
         self._work = work
         self._left = list(enumerate(items))[::-1]
         self._note = note
-        self._hear = hear
+        self._on_message = on_message
         self._processes: dict[Connection, BaseProcess] = {}
         self._busy: dict[Connection, int] = {}
 
@@ -90,7 +90,7 @@ class _Pool:
         context = multiprocessing.get_context("spawn")  # no state of ours, on any system
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(self._work, theirs), daemon=True)
-        with _deaf():  # Ctrl-C is the parent's to hear; it tells its children once
+        with _sigint_ignored():  # Ctrl-C is the parent's to hear; it tells its children once
             process.start()
         theirs.close()
         self._processes[ours] = process
@@ -109,9 +109,9 @@ class _Pool:
         except (EOFError, OSError) as error:
             del self._busy[worker]
             self._processes[worker].join()
-            raise LostError(position, self._processes[worker].exitcode) from error
+            raise WorkerLostError(position, self._processes[worker].exitcode) from error
         if kind == "news":
-            self._hear(position, what)
+            self._on_message(position, what)
             return
         del self._busy[worker]
         if kind == "raised":
@@ -158,7 +158,7 @@ def _received(worker: Connection) -> Message:
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
+def _sigint_ignored() -> Iterator[None]:
     """A process that starts inside does not hear Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -170,7 +170,7 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class _Line:
+class _WorkerPipe:
     """A worker's way to its parent. Told to stop, it raises KeyboardInterrupt once, but never in
     the midst of a message.
     """
@@ -200,15 +200,15 @@ def _serve(work: Callable[..., Any], parent: Connection) -> None:
     """In each process: one item after the other, as long as the parent is there."""
     threading.Thread(target=_follow_parent, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt, EOFError):
-        line = _Line(parent)
+        pipe = _WorkerPipe(parent)
         while True:
             item = parent.recv()
             try:
-                result = work(item, lambda news: line.send("news", news))
+                result = work(item, lambda message: pipe.send("news", message))
             except Exception as error:
-                line.send("raised", error)
+                pipe.send("raised", error)
             else:
-                line.send("result", result)
+                pipe.send("result", result)
 
 
 def _follow_parent() -> None:

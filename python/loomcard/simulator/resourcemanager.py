@@ -1,8 +1,8 @@
-"""The ResourceManager of the simulated cluster: the same books and commit checks as the shim's, in
+"""The ResourceManager of the simulated cluster: the same state and commit checks as the shim's, in
 front of the same policy session.
 
-It tells the session what happened in the records of the wire and carries plans out under its own
-books, which the policies' mirror never touches: what a cluster would refuse is refused here, with
+It sends the session what happened in the records of the wire and carries plans out on its own
+state, which the policies' mirror never touches: what a cluster would refuse is refused here, with
 the same reason.
 """
 
@@ -54,7 +54,7 @@ class ResourceManager:
     """Books, the batch that is being gathered, and the policies behind it.
 
     ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
-    that begins and ends on the books.
+    that begins and ends in its state.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ResourceManager:
         self.state = ClusterState(types)
         self.state.set_up(dict(setup))
         self.clock = clock
-        self.restless = False  # something happened that a policy can act on
+        self.needs_round = False  # something happened that a policy can act on
         self.shrunk = False  # a node was lost, once
         self.refusals: dict[str, int] = {}
         self.states = States()
@@ -79,12 +79,12 @@ class ResourceManager:
         ]
         self._outcomes: r.Outcomes | None = None
         self._version = 1  # of the set-up
-        self._told_holds = 0  # their version when they were last told; -1: to be told again
+        self._reported_holds = 0  # their version when they were last told; -1: to be told again
         self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
         self._timers = Timers()
-        self._told_headroom: dict[int, Resource] = {}
+        self._reported_headroom: dict[int, Resource] = {}
         self._yarn_numbers: dict[int, int] = {}  # by attempt
         self._launched: dict[int, int] = {}  # when containers' processes start
 
@@ -97,7 +97,7 @@ class ResourceManager:
         node = Node(self._number("node"), f"{name}:8041", rack, capacity, label, "", shared)
         self.state.add_node(node)
         facts = (node.number, node.id, rack, tuple(capacity), label, "", shared)
-        self.tell(r.NodeAdded(self.clock.now, *facts))
+        self.send(r.NodeAdded(self.clock.now, *facts))
         return node
 
     def remove_node(self, node: Node) -> None:
@@ -106,24 +106,24 @@ class ResourceManager:
             self.end(next(iter(node.containers)), "lost", -100)
         self.state.remove_node(node)
         self.shrunk = True
-        self.tell(r.NodeRemoved(self.clock.now, node.number, "lost"))
+        self.send(r.NodeRemoved(self.clock.now, node.number, "lost"))
 
     def relabel_node(self, node: Node, label: str) -> None:
         """A node comes to another partition; what runs on it stays."""
         self.state.relabel_node(node, label)
-        self.tell(r.NodeRelabelled(self.clock.now, node.number, label))
+        self.send(r.NodeRelabelled(self.clock.now, node.number, label))
 
     def apply(self, setup: Mapping[str, Any]) -> None:
         """Another set-up governs from now on; it has every queue in which applications live."""
         self._version += 1
         self.state.set_up(dict(setup))
         self._timers.clear()
-        self._told_headroom.clear()
-        self.tell(r.Setup(self.clock.now, self._version, dict(setup)))
+        self._reported_headroom.clear()
+        self.send(r.Setup(self.clock.now, self._version, dict(setup)))
 
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""
-        self.tell(r.NodeHeartbeat(self.clock.now, node.number))
+        self.send(r.NodeHeartbeat(self.clock.now, node.number))
 
     def submit(
         self, name: str, path: str, user: str, kind: str, tags: list[str], hints: dict[str, str],
@@ -142,20 +142,20 @@ class ResourceManager:
         app.submitted_ms, app.name = now, name
         self.state.add_application(app)
         facts = (number, app.id, queue.number, user, name, kind.upper(), sorted(tags), 0, now)
-        self.tell(r.ApplicationAdded(now, *facts, dict(sorted(hints.items()))))
+        self.send(r.ApplicationAdded(now, *facts, dict(sorted(hints.items()))))
         return app
 
     def add_attempt(self, app: Application, ordinal: int, unmanaged: bool) -> Attempt:
         """A new attempt of an application."""
         attempt = Attempt(self._number("attempt"), app, ordinal, unmanaged)
         app.attempts[attempt.number] = self.state.attempts[attempt.number] = attempt
-        self.tell(r.AttemptAdded(self.clock.now, attempt.number, app.number, ordinal, unmanaged))
+        self.send(r.AttemptAdded(self.clock.now, attempt.number, app.number, ordinal, unmanaged))
         return attempt
 
     def register(self, attempt: Attempt) -> None:
         """The attempt's AM registers."""
         attempt.registered = True
-        self.tell(r.AttemptRegistered(self.clock.now, attempt.number))
+        self.send(r.AttemptRegistered(self.clock.now, attempt.number))
 
     def ask(
         self,
@@ -188,7 +188,7 @@ class ResourceManager:
         ask.hosts, ask.racks = dict(hosts), dict(racks)
         self.state.demand(ask, count)
         facts = (*full_key, is_am, tuple(size), count, dict(hosts), dict(racks), True, label)
-        self.tell(r.AskChanged(self.clock.now, *facts))
+        self.send(r.AskChanged(self.clock.now, *facts))
 
     def started(self, container: Container) -> None:
         """A node reports a container RUNNING; nobody can act on that, so it makes no round."""
@@ -202,7 +202,7 @@ class ResourceManager:
     def end(
         self, container: Container, kind: str, exit_status: int, ended_ms: int | None = None
     ) -> None:
-        """A container ends on the books; ``ended_ms``: when its process did, if that was before."""
+        """A container ends; ``ended_ms``: when its process did, if that was before."""
         del self.state.containers[container.number]
         self.state.release(container)
         now, number = self.clock.now, container.number
@@ -210,7 +210,7 @@ class ResourceManager:
         ran = (launched_ms, now if ended_ms is None else ended_ms)
         if launched_ms is not None and launched_ms > now:
             ran = (None, now)
-        self.tell(r.ContainerCompleted(now, number, kind, exit_status, *ran))
+        self.send(r.ContainerCompleted(now, number, kind, exit_status, *ran))
         self.on_ended(container, kind, exit_status)
 
     def remove_attempt(self, attempt: Attempt, state: str) -> None:
@@ -220,28 +220,28 @@ class ResourceManager:
             self.end(container, "killed", -105)
         self.state.drop_asks(attempt)
         del self.state.attempts[attempt.number], app.attempts[attempt.number]
-        self.tell(r.AttemptRemoved(self.clock.now, attempt.number, state))
+        self.send(r.AttemptRemoved(self.clock.now, attempt.number, state))
 
     def remove_application(self, app: Application, state: str) -> None:
         """An application ended; its attempts were removed before."""
         self.state.remove_application(app)
-        self._told_headroom.pop(app.number, None)
-        self.tell(r.ApplicationRemoved(self.clock.now, app.number, state))
+        self._reported_headroom.pop(app.number, None)
+        self.send(r.ApplicationRemoved(self.clock.now, app.number, state))
 
     def headroom(self, app: Application) -> Resource:
         """What the AM is told that it may still obtain: the policy's word, or else what cluster,
         queue and user limit leave.
         """
-        told = self._told_headroom.get(app.number)
-        if told is not None:
-            return told
+        reported = self._reported_headroom.get(app.number)
+        if reported is not None:
+            return reported
         left = headroom_by_user(app.queue, self.state.free)
         return Resource(left[EVERYBODY if app.queue.user_limit is None else app.user])
 
-    def tell(self, record: r.AnyRecord) -> None:
+    def send(self, record: r.AnyRecord) -> None:
         """A record for the next batch, which something may be done about."""
         self._waiting.append(record)
-        self.restless = True
+        self.needs_round = True
 
     def _number(self, kind: str) -> int:
         number = self._next[kind]
@@ -252,14 +252,14 @@ class ResourceManager:
 
     def round(self) -> None:
         """One batch, one plan, carried out. Raises PolicyFaultError."""
-        self.restless = False
+        self.needs_round = False
         state, records = self.state, self._waiting
         if self._outcomes is not None:
             records.insert(0, self._outcomes)
         self._waiting = []
         state.holds.expire(self.clock.now)
-        if state.holds.version != self._told_holds:
-            self._told_holds = state.holds.version
+        if state.holds.version != self._reported_holds:
+            self._reported_holds = state.holds.version
             records.append(r.Holds(self.clock.now, state.holds.rows()))
         self.rounds += 1
         check = r.Check(
@@ -306,9 +306,9 @@ class ResourceManager:
             self.refusals[reason] = self.refusals.get(reason, 0) + count
         self._outcomes = r.Outcomes(self.clock.now, plan.round, first, numbers, refusals)
         if refusals:
-            self.restless = True
+            self.needs_round = True
             if self.state.holds or any(type(d) is r.Keep for d in plan.decisions):
-                self._told_holds = -1
+                self._reported_holds = -1
         for instance, at_ms in plan.timers:
             self._timers.put(instance, at_ms)
             if at_ms is not None:
@@ -316,7 +316,7 @@ class ResourceManager:
         for path, report in plan.reports.items():
             self.states.add(self.clock.now, path, figures_of(report))
         for application, amounts in plan.headroom:
-            self._told_headroom[application] = Resource(amounts)
+            self._reported_headroom[application] = Resource(amounts)
 
     def _kill(self, container: Container) -> None:
         if container.number in self.state.containers:
@@ -325,4 +325,4 @@ class ResourceManager:
     def _fire(self, instance: int, at_ms: int) -> None:
         if self._timers.get(instance) == at_ms:
             self._timers.put(instance, None)
-            self.tell(r.TimerFired(self.clock.now, instance))
+            self.send(r.TimerFired(self.clock.now, instance))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
-from loomcard.simulator.application_master import Master, World
+from loomcard.simulator.application_master import Master, SimulationContext
 from loomcard.simulator.nodes import Running
 from loomcard.simulator.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
@@ -27,8 +27,8 @@ class Executor:
 class SparkMaster(Master):
     """The AM of kind spark; its driver speaks to executors at once, not by heartbeats."""
 
-    def __init__(self, spec: ScenarioApplication, world: World) -> None:
-        super().__init__(spec, world)
+    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
+        super().__init__(spec, context)
         assert spec.executors is not None
         self._size = Resource(spec.executors.size)
         self._executors: dict[Running, Executor] = {}
@@ -50,10 +50,10 @@ class SparkMaster(Master):
     def received(self, running: Running) -> None:
         """A container becomes an executor once it runs."""
         self.live[running.container.number] = running
-        self.world.machines.launch(running, None)
+        self.context.machines.launch(running, None)
         assert running.started_ms is not None
         executor = self._executors[running] = Executor(running, self._size.vcores)
-        self.world.clock.at(running.started_ms, self._work, executor)
+        self.context.clock.at(running.started_ms, self._work, executor)
 
     def _work(self, executor: Executor) -> None:
         """Give an executor's free slots to waiting tasks, in the order of stages."""
@@ -69,13 +69,13 @@ class SparkMaster(Master):
                 executor.free_vcores -= need
                 executor.tasks[index, task] = None
                 length, status = stage.attempt_length(task)
-                at = self.world.clock.now + length
-                self.world.machines.busy_till(at)
-                self.world.clock.at(at, self._task_over, executor, index, task, status)
+                at = self.context.clock.now + length
+                self.context.machines.busy_till(at)
+                self.context.clock.at(at, self._task_over, executor, index, task, status)
 
     def _task_over(self, executor: Executor, index: int, task: int, status: int) -> None:
         container = executor.running.container
-        dead = container.number not in self.world.rm.state.containers  # its AM may not know yet
+        dead = container.number not in self.context.rm.state.containers  # its AM may not know yet
         if executor.lost or dead or self.ended:
             return
         stage = self.stages[index]
@@ -114,7 +114,7 @@ class SparkMaster(Master):
         for index, task in executor.tasks:
             self.stages[index].add(task)
 
-    def again(self, key: AskKey) -> None:
+    def ask_again(self, key: AskKey) -> None:
         """A container was lost before it was an executor."""
         assert key[1:] == EXECUTOR_KEY
         self.ask(None, EXECUTOR_KEY, self._size, 1)

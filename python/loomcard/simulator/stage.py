@@ -16,8 +16,17 @@ Rows = tuple[dict[str, int], dict[str, int]]
 class StageRun:
     """One stage in the course of its application."""
 
-    __slots__ = ("_order", "failures", "key", "left", "opened", "parents_left", "size", "spec",
-                 "wishes")  # fmt: skip
+    __slots__ = (
+        "_order",
+        "failures",
+        "key",
+        "left",
+        "opened",
+        "parents_left",
+        "preferences",
+        "size",
+        "spec",
+    )  # fmt: skip
 
     def __init__(self, spec: Stage, rack_of: Callable[[str], str]) -> None:
         self.spec = spec
@@ -28,27 +37,27 @@ class StageRun:
         self.opened = False  # its tasks can run, or could once
         self._order: list[int] = []  # heap of waiting tasks; with wishes, of others too
         self.failures: dict[int, int] = {}
-        self.wishes = Wishes(spec.nodes, rack_of) if any(spec.nodes) else None
+        self.preferences = LocalityPreferences(spec.nodes, rack_of) if any(spec.nodes) else None
 
     @property
     def waiting(self) -> int:
         """Count of the tasks that were asked for and have no container."""
-        return len(self._order) if self.wishes is None else len(self.wishes.waiting)
+        return len(self._order) if self.preferences is None else len(self.preferences.waiting)
 
     def add(self, task: int) -> None:
         """A task waits for a container."""
         heappush(self._order, task)
-        if self.wishes is not None:
-            self.wishes.add(task)
+        if self.preferences is not None:
+            self.preferences.add(task)
 
     def take(self, host: str, rack: str) -> int | None:
         """The task for a container: one that wants the host, else the rack, else the first."""
-        if self.wishes is None:
+        if self.preferences is None:
             return heappop(self._order) if self._order else None
-        task = self.wishes.take(host, rack)
+        task = self.preferences.take(host, rack)
         while task is None and self._order:
             first = heappop(self._order)
-            if self.wishes.discard(first):
+            if self.preferences.discard(first):
                 task = first
         return task
 
@@ -56,9 +65,9 @@ class StageRun:
         """The waiting task of the highest index is asked for no more."""
         if not self.waiting:
             return None
-        if self.wishes is not None:
-            last = max(self.wishes.waiting)
-            self.wishes.discard(last)
+        if self.preferences is not None:
+            last = max(self.preferences.waiting)
+            self.preferences.discard(last)
         else:
             last = max(self._order)
             self._order.remove(last)
@@ -68,7 +77,7 @@ class StageRun:
     @property
     def rows(self) -> Rows:
         """How many waiting tasks want each host, and each rack."""
-        return ({}, {}) if self.wishes is None else self.wishes.rows
+        return ({}, {}) if self.preferences is None else self.preferences.rows
 
     def attempt_length(self, task: int) -> tuple[int, int]:
         """For how long the task's next attempt runs, in ms, and with which status it ends."""
@@ -79,7 +88,7 @@ class StageRun:
         return self.spec.durations_ms[task], 0
 
 
-class Wishes:
+class LocalityPreferences:
     """Which waiting tasks want which host and rack."""
 
     def __init__(self, nodes: list[list[str]], rack_of: Callable[[str], str]) -> None:

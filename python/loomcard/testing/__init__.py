@@ -10,7 +10,7 @@ from typing import Any
 from loomcard.testing.cluster import BrokenPlanError, Cluster, Granted, PolicyRaisedError
 from loomcard.testing.contract import Clause, ContractError, check_contract
 from loomcard.testing.random_cluster import drain
-from loomcard.testing.subprocess_replay import TwinError
+from loomcard.testing.subprocess_replay import SubprocessReplayError
 
 __all__ = [
     "BrokenPlanError",
@@ -20,7 +20,7 @@ __all__ = [
     "Granted",
     "PolicyMachine",
     "PolicyRaisedError",
-    "TwinError",
+    "SubprocessReplayError",
     "check_contract",
     "drain",
 ]

@@ -21,7 +21,7 @@ from loomcard.engine.timers import Timers
 from loomcard.model.objects import Application, Ask, Container, Node
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
-from loomcard.simulator.invariants import InvariantError, check_books
+from loomcard.simulator.invariants import InvariantError, check_state
 from loomcard.testing.policy_setups import compiled
 from loomcard.wire import messages as r
 
@@ -109,7 +109,7 @@ class Cluster:
         self.outcomes: r.Outcomes | None = None
         self.in_round = False  # a plan is not carried out yet, or never was: a check failed
         self.waiting: list[r.AnyRecord] = self._opening("start")
-        self._taken_at: dict[int, int] = {}  # by container, when its grace ends
+        self._preempted_at: dict[int, int] = {}  # by container, when its grace ends
         for number, amounts in enumerate(nodes, 1):
             self.add_node(number, *amounts)
 
@@ -166,17 +166,17 @@ class Cluster:
         """
         name = host or f"n{number}"
         facts = (number, f"{name}:1", rack, tuple(amounts), label, name, shared)
-        self.tell(r.NodeAdded(self.now, *facts))
+        self.send(r.NodeAdded(self.now, *facts))
 
     def relabel_node(self, number: int, label: str, shared: bool = False) -> None:
         """A node comes to another partition; what runs on it stays."""
-        self.tell(r.NodeRelabelled(self.now, number, label, shared))
+        self.send(r.NodeRelabelled(self.now, number, label, shared))
 
     def lose_node(self, number: int) -> None:
         """A node is lost with its containers."""
         for granted in [g for g in self.containers.values() if g.node == number]:
             self.complete(granted.number, "lost")
-        self.tell(r.NodeRemoved(self.now, number, "lost"))
+        self.send(r.NodeRemoved(self.now, number, "lost"))
 
     def add_app(
         self, number: int, queue: int | str = 1, user: str = "u", priority: int = 0, **facts: Any
@@ -192,16 +192,16 @@ class Cluster:
             facts.get("tags", []), priority, facts.get("submitted_ms", self.now),
             facts.get("hints", {}),
         )  # fmt: skip
-        self.tell(added)
-        self.tell(r.AttemptAdded(self.now, number, number, 1, True))
-        self.tell(r.AttemptRegistered(self.now, number))
+        self.send(added)
+        self.send(r.AttemptAdded(self.now, number, number, 1, True))
+        self.send(r.AttemptRegistered(self.now, number))
 
     def end_app(self, number: int) -> None:
         """An application ends, and with it all it has and asks for."""
         for granted in [g for g in self.containers.values() if g.attempt == number]:
             self.complete(granted.number, "killed")
-        self.tell(r.AttemptRemoved(self.now, number, "FINISHED"))
-        self.tell(r.ApplicationRemoved(self.now, number, "FINISHED"))
+        self.send(r.AttemptRemoved(self.now, number, "FINISHED"))
+        self.send(r.ApplicationRemoved(self.now, number, "FINISHED"))
 
     def ask(
         self, app: int, count: int, size: tuple[int, ...] = (1024, 1), priority: int = 20,
@@ -218,22 +218,22 @@ class Cluster:
             dict(keys.get("racks", {})), keys.get("relax", True), keys.get("label", ""),
             list(keys.get("strict_racks", ())),
         )  # fmt: skip
-        self.tell(record)
+        self.send(record)
 
     def blacklist(self, app: int, *names: str) -> None:
         """The application will have none of these hosts and racks."""
-        self.tell(r.Blacklist(self.now, app, sorted(names)))
+        self.send(r.Blacklist(self.now, app, sorted(names)))
 
     def complete(self, container: int, kind: str = "completed") -> None:
         """A container ends."""
-        self._taken_at.pop(container, None)
-        self.tell(r.ContainerCompleted(self.now, container, kind, 0))
+        self._preempted_at.pop(container, None)
+        self.send(r.ContainerCompleted(self.now, container, kind, 0))
 
     def heartbeat(self) -> None:
         """Every node sends its heartbeat, if a policy of the set-up needs them."""
         if "heartbeats" in self.compiled["needs"]:
             for number in self.nodes:
-                self.tell(r.NodeHeartbeat(self.now, number))
+                self.send(r.NodeHeartbeat(self.now, number))
 
     def snapshot(self, reason: str = "test") -> None:
         """The engine sends its whole state afresh: the mirror and every memory are rebuilt."""
@@ -273,7 +273,7 @@ class Cluster:
             records.append(r.Blacklist(self.now, number, sorted(app.attempts[number].blacklist)))
         return records
 
-    def tell(self, record: r.AnyRecord) -> None:
+    def send(self, record: r.AnyRecord) -> None:
         """A record for the next batch; the engine's own state follows it."""
         self._shrunk |= isinstance(record, r.NodeRemoved | r.NodeResized | r.NodeRelabelled)
         self.waiting.append(record)
@@ -331,8 +331,8 @@ class Cluster:
 
     def _what_is_due(self) -> None:
         for instance in self.timers.ring(self.now):
-            self.tell(r.TimerFired(self.now, instance))
-        for number, at_ms in list(self._taken_at.items()):
+            self.send(r.TimerFired(self.now, instance))
+        for number, at_ms in list(self._preempted_at.items()):
             if at_ms <= self.now:
                 self.complete(number, "preempted")
 
@@ -350,7 +350,7 @@ class Cluster:
             found.append(container)
 
         def preempted(step: PendingPreemption) -> None:
-            self._taken_at[step.container.number] = self.now + step.grace_ms
+            self._preempted_at[step.container.number] = self.now + step.grace_ms
 
         commit = Commit(self.state, self.now, granted, preempted)
         refused: list[tuple[int, int, str]] = []
@@ -377,7 +377,7 @@ class Cluster:
 
     def _recount(self, too_full: list[Node]) -> None:
         try:
-            check_books(self.state, shrunk=self._shrunk, too_full=too_full)
+            check_state(self.state, shrunk=self._shrunk, too_full=too_full)
         except InvariantError as error:
             raise BrokenPlanError("over-allocates", str(error)) from error
 

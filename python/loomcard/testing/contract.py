@@ -20,9 +20,9 @@ from loomcard.stress.predicates import Consistent, Ends, NoIdleRoom
 from loomcard.stress.run import SCENARIOS, judge
 from loomcard.testing.cluster import BrokenPlanError, Cluster, PolicyRaisedError
 from loomcard.testing.policy_setups import candidate, set_ups
-from loomcard.testing.random_cluster import NODE, SIZES, Life
+from loomcard.testing.random_cluster import NODE, SIZES, RandomCluster
 from loomcard.testing.small_workload import small_scenario
-from loomcard.testing.subprocess_replay import plans_elsewhere
+from loomcard.testing.subprocess_replay import plans_in_subprocess
 from loomcard.wire.plain_data import decode, encode
 
 ROUNDS = 15
@@ -123,16 +123,16 @@ def check_contract(
     for trial in trials:
         for clause, check in _CHECKS.items():
             if clause not in skip:
-                _judge(trial, clause, check, skip)
+                _evaluate(trial, clause, check, skip)
     _withstands(policy, skip)
     if hash_seed is not None and Clause.DETERMINISTIC not in skip:
-        _same_elsewhere(trials, hash_seed)
+        _same_in_subprocess(trials, hash_seed)
 
 
-def _judge(
+def _evaluate(
     trial: Trial, clause: Clause, check: Callable[[Trial], None], skip: Collection[Clause]
 ) -> None:
-    """Run one check; what breaks the books is named so, whatever the check was about."""
+    """Run one check; an inconsistent state is named so, whatever the check was about."""
     try:
         check(trial)
     except BrokenPlanError as error:
@@ -177,15 +177,15 @@ def _empty(trial: Trial) -> None:
             raise trial.broken(Clause.EMPTY, f"a plan decides on nothing: {plan}")
 
 
-def _lives(trial: Trial) -> None:
-    """A life without refusals keeps the books, and is served to its end."""
+def _random_clusters(trial: Trial) -> None:
+    """A run without refusals keeps the state consistent, and is served to its end."""
     trial.lived = cluster = trial.fresh()
-    Life(cluster, trial.seed).run(ROUNDS, lambda: None)
+    RandomCluster(cluster, trial.seed).run(ROUNDS, lambda: None)
 
 
-def _remembers_plainly(trial: Trial) -> None:
+def _memory_is_plain(trial: Trial) -> None:
     cluster = trial.fresh()
-    Life(cluster, trial.seed).run(ROUNDS, lambda: _memory_encodes(trial))
+    RandomCluster(cluster, trial.seed).run(ROUNDS, lambda: _memory_encodes(trial))
 
 
 def _memory_encodes(trial: Trial) -> None:
@@ -226,12 +226,12 @@ def _decides_alike(trial: Trial) -> None:
             raise trial.broken(Clause.DETERMINISTIC, message)
 
 
-def _same_elsewhere(trials: list[Trial], hash_seed: int) -> None:
+def _same_in_subprocess(trials: list[Trial], hash_seed: int) -> None:
     """The same batches in a process whose sets and dicts of text have other hashes."""
     lived = [trial for trial in trials if trial.lived is not None]
     for trial in lived:
         trial.cluster = trial.lived  # type: ignore[assignment]
-    plans = plans_elsewhere([trial.cluster for trial in lived], hash_seed)
+    plans = plans_in_subprocess([trial.cluster for trial in lived], hash_seed)
     for trial, found in zip(lived, plans, strict=True):
         for (_, plan), other in zip(trial.cluster.history, found, strict=True):
             if plan != other:
@@ -240,11 +240,11 @@ def _same_elsewhere(trials: list[Trial], hash_seed: int) -> None:
 
 
 def _survives_refusals(trial: Trial) -> None:
-    Life(trial.fresh(), trial.seed, refusing=True).run(ROUNDS, lambda: None)
+    RandomCluster(trial.fresh(), trial.seed, refusing=True).run(ROUNDS, lambda: None)
 
 
 def _survives_rebuilding(trial: Trial) -> None:
-    Life(trial.fresh(), trial.seed, rebuilding=True).run(ROUNDS, lambda: None)
+    RandomCluster(trial.fresh(), trial.seed, rebuilding=True).run(ROUNDS, lambda: None)
 
 
 def _orders_alike(trial: Trial) -> None:
@@ -376,8 +376,8 @@ def _small_app(cluster: Cluster, number: int, leaves: list[str]) -> None:
 
 _CHECKS: dict[Clause, Callable[[Trial], None]] = {
     Clause.EMPTY: _empty,
-    Clause.RAISES: _lives,
-    Clause.MEMORY: _remembers_plainly,
+    Clause.RAISES: _random_clusters,
+    Clause.MEMORY: _memory_is_plain,
     Clause.DETERMINISTIC: _decides_alike,
     Clause.ORDER: _orders_alike,
     Clause.REFUSAL: _survives_refusals,

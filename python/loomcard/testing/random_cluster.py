@@ -23,7 +23,7 @@ TIMERS, IDLE_ROUNDS = 1_000, 200
 """So many timers, or heartbeats of all nodes, may pass on an idle cluster without a grant."""
 
 
-class Life:
+class RandomCluster:
     """Lets things happen to a cluster. Equal seeds give equal values; what they hit depends on what
     the policy granted before.
 

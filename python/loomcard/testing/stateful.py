@@ -37,7 +37,7 @@ def if_any(what: str) -> Callable[[Rule], Rule]:
 
 
 class PolicyMachine(RuleBasedStateMachine):
-    """Each rule is something that happens to the cluster; after each the books must add up, and in
+    """Each rule is something that happens to the cluster; after each the state must add up, and in
     the end the journal must replay and every ask be served.
 
     A subclass names its ``policy``, in any form that ``check_contract`` takes, and its ``TestCase``
@@ -62,7 +62,7 @@ class PolicyMachine(RuleBasedStateMachine):
         self.cluster = Cluster(compiled, journal=journal, segment_rounds=4, tolerant=self.tolerant)
         self.leaves = [queue["path"] for queue in compiled["queues"] if queue["leaf"]]
         self.apps = self.node_number = 0
-        self.sound = True  # no step has failed
+        self.consistent = True  # no step has failed
 
     @rule(memory=st.integers(0, 8192), vcores=st.integers(0, 8), rack=st.sampled_from(["/a", "/b"]))
     def node_joins(self, memory: int, vcores: int, rack: str) -> None:
@@ -132,11 +132,11 @@ class PolicyMachine(RuleBasedStateMachine):
         self.cluster.snapshot()
 
     @invariant()
-    def books_add_up(self) -> None:
+    def state_adds_up(self) -> None:
         """No node gives more than it has; queues hold what their applications do."""
         if not hasattr(self, "cluster"):
             return
-        self.sound = False
+        self.consistent = False
         state = self.cluster.session.mirror.state
         for node in state.nodes.values():
             assert min(node.free, default=0) >= 0, f"{node} is over-allocated"
@@ -145,14 +145,14 @@ class PolicyMachine(RuleBasedStateMachine):
             held = [sum(c.size[i] for a in apps for c in a.containers) for i in (0, 1)]
             assert queue.used == held, f"{queue} is booked with another sum than its containers'"
             assert queue.pending_count == sum(ask.count for a in apps for ask in a.asks)
-        self.sound = True
+        self.consistent = True
 
     def teardown(self) -> None:
         """Serve everybody, then replay the journal."""
         if not hasattr(self, "cluster"):
             return
         with self.folder:
-            if self.cluster.in_round or not self.sound:
+            if self.cluster.in_round or not self.consistent:
                 return  # a step has failed: what follows from that is no news
             if not self.tolerant:
                 withdraw_hopeless(self.cluster)

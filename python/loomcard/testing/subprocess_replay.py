@@ -19,13 +19,13 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
 
 
-class TwinError(Exception):
+class SubprocessReplayError(Exception):
     """The policy cannot be used in another process; the message says why and what to do."""
 
 
-def plans_elsewhere(clusters: list[Cluster], hash_seed: int) -> list[list[str]]:
+def plans_in_subprocess(clusters: list[Cluster], hash_seed: int) -> list[list[str]]:
     """The plan of every batch of every cluster, from a process with this PYTHONHASHSEED; as they
-    stand where a policy's class lies inside a function. Raises TwinError.
+    stand where a policy's class lies inside a function. Raises SubprocessReplayError.
     """
     queues = [queue for cluster in clusters for queue in cluster.compiled["queues"]]
     names = sorted({queue["policy"] for queue in queues if queue["policy"] is not None})
@@ -51,7 +51,7 @@ def plans_elsewhere(clusters: list[Cluster], hash_seed: int) -> list[list[str]]:
         check=False,
     )
     if done.returncode:
-        raise TwinError(
+        raise SubprocessReplayError(
             f"another process cannot use {', '.join(names)}: {done.stderr.decode().rstrip()}\n"
             "put the policy into a file that can be imported, or pass hash_seed=None"
         )

@@ -136,7 +136,7 @@ class SegmentFiles:
 class Journal:
     """Appends segments of at most ``rounds`` rounds to a folder that only its owner may read.
 
-    What cannot be written is dropped: no method raises ``OSError``. ``trouble`` then says why, and
+    What cannot be written is dropped: no method raises ``OSError``. ``problem`` then says why, and
     ``RETRY_MS`` later the journal goes on in a new segment, so that each segment is replayable
     whatever was dropped before it. All segments of the folder together stay within ``max_mb``: the
     oldest are deleted. ``files`` writes them; by default at once.
@@ -158,7 +158,7 @@ class Journal:
         self._early = 0
         self._retry_ms: int | None = None
         self._dropped = 0
-        self.trouble: str | None = None
+        self.problem: str | None = None
         """Why nothing is written at present; None: all is well."""
 
     @property
@@ -231,9 +231,9 @@ class Journal:
         if error is not None:
             self._fail(error, now_ms)
         elif free and self._is_open:
-            self.trouble = None
+            self.problem = None
 
     def _fail(self, error: OSError, now_ms: int) -> None:
-        self.trouble = f"{self._path}: {error.strerror or error}"
+        self.problem = f"{self._path}: {error.strerror or error}"
         self._retry_ms = now_ms + RETRY_MS
         self.close()

@@ -250,7 +250,7 @@ AnyRecord = (
 
 
 class Check(msgspec.Struct, array_like=True, frozen=True):
-    """Figures after all records of a batch, by which mirror and books are compared; ``free`` is
+    """Figures after all records of a batch, to compare the mirror and the engine by; ``free`` is
     what all nodes have left together, empty where it is not known.
     """
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.cluster
 
 def test_a_churning_cluster_is_full_of_cpus_and_of_gpus_without_cpus(tmp_path: Path) -> None:
     """Ten real NodeManagers of 4 CPUs and 4 GPUs; tasks of 0 vcores get through player, shim and
-    ResourceManager, whose books the harness reads while the run goes on.
+    ResourceManager, whose state the harness reads while the run goes on.
     """
     found = hdrf.churn("hdrf", tmp_path / "churn", seed=1, churn_ms=30_000)
     leaves = found["leaves"]

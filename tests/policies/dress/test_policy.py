@@ -161,7 +161,7 @@ def test_ticks_that_were_missed_are_evaluated_one_by_one():
     granted = cluster.round()
     for each in granted:
         cluster.now += 10
-        cluster.tell(r.ContainerStarted(cluster.now, each.number))
+        cluster.send(r.ContainerStarted(cluster.now, each.number))
     cluster.round(30 * SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases
     assert (phase.c, phase.dps) == (8, 70)

@@ -17,7 +17,7 @@ from loomcard.policies.dress.pools import Pools
 from loomcard.simulator import simulate
 from loomcard.testing.cluster import Cluster
 from loomcard.testing.policy_setups import compiled
-from loomcard.testing.random_cluster import Life
+from loomcard.testing.random_cluster import RandomCluster
 from loomcard.workload.scenario import Scenario
 from scenarios import app, scenario, stage
 
@@ -85,7 +85,7 @@ def test_every_life_keeps_the_border(seed):
     cluster = Cluster(compiled(SETUP))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grant, "serve_application", watched)
-        Life(cluster, seed).run(15, partial(check_round, cluster))
+        RandomCluster(cluster, seed).run(15, partial(check_round, cluster))
     assert checked
 
 

@@ -100,7 +100,7 @@ def test_1_and_2_every_node_has_its_guarantee_under_churn(setting, data, tree):
 def test_3_and_4_nothing_that_fits_idles_and_no_more_is_held_than_there_is(
     rule, data, tree, headroom
 ):
-    """Pareto, in terms of q with headroom; the books add up, and end empty."""
+    """Pareto, in terms of q with headroom; the sums add up, and end empty."""
     root, capacity = tree
     pool = ran(root, capacity, rule, data.draw(finishing(root)), headroom)
     tasks = [leaf.demand for leaf in root.leaves() if leaf.wants]

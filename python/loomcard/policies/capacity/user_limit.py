@@ -34,7 +34,7 @@ def next_size(app: Application) -> Resource:
 
 
 class UserLimitedLevel(Level):
-    """A leaf queue whose users are held to the user limit; books of each user's use.
+    """A leaf queue whose users are held to the user limit, with each user's use.
 
     As in YARN, a user is denied only when above the limit: the last container may exceed it.
     """
@@ -58,7 +58,7 @@ class UserLimitedLevel(Level):
         self._held: dict[tuple[str, Resource], list[tuple[Shape | None, Entry]]] = {}
 
     def update(self, view: ClusterView) -> None:
-        """Bring the users' books up to date, then the order; see who may go on."""
+        """Bring the users' use up to date, then the order; see who may go on."""
         if self.capacity_version != view.capacity_version:
             self._forget()
             for app in self.queue.applications.values():

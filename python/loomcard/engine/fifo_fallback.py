@@ -15,7 +15,7 @@ GOOD_CALLS = 20
 """So many calls without a fault, and the next fault is the first one again."""
 
 
-class StandIn:
+class FifoFallback:
     """Serves the scope of one instance while its policy rests, after each fault for twice as long
     as before. The other instances do not notice.
     """
@@ -26,7 +26,7 @@ class StandIn:
         self.until_ms = 0
         self._cache = Cache()
 
-    def serves(self, now_ms: int) -> bool:
+    def is_serving(self, now_ms: int) -> bool:
         """Whether the policy rests; when it is tried again, what was kept to serve is dropped."""
         if now_ms < self.until_ms:
             return True
