@@ -52,7 +52,7 @@ class OneIndex:
 
 
 @dataclass(frozen=True)
-class MadeAnew:
+class RebuildsItsIndex:
     """One order, of which each call makes another object."""
 
     kind: str = "lambda"
@@ -105,7 +105,7 @@ def test_two_orders_in_one_index_are_an_error_that_names_both() -> None:
 
 @pytest.mark.parametrize("kind", ["lambda", "partial", "method"])
 def test_an_order_that_is_made_anew_in_each_call_is_the_same(kind: str) -> None:
-    cluster = full_cluster(MadeAnew(kind))
+    cluster = full_cluster(RebuildsItsIndex(kind))
     assert [grant.app for grant in cluster.round()] == [1]
     assert [grant.app for grant in second_round(cluster)] == [1]
 

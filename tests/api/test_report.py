@@ -42,7 +42,7 @@ class Plainer:
 
 
 @dataclass
-class Wrong:
+class BrokenReport:
     inside: dict[str, int] = field(default_factory=dict)
 
 
@@ -80,7 +80,9 @@ def test_either_form_gives_its_values_and_figures():
         pytest.param(State(1, (Job("a", "b"),)), r"`int | null`, got `str` - at `\$\.jobs\[0\]"),
         pytest.param(State(math.inf, ()), r"State\.delta: inf is no finite number"),
         pytest.param(Plainer([1], math.nan), r"Plainer\.level: nan is no finite number"),
-        pytest.param(Wrong({"a": 1}), r"Wrong\.inside: expected a number, a text or rows"),
+        pytest.param(
+            BrokenReport({"a": 1}), r"BrokenReport\.inside: expected a number, a text or rows"
+        ),
         pytest.param(Plainer(level=object()), r"Plainer: .*object.*made of plain data"),
         pytest.param({"at": object()}, r"a plain report: .*object.*made of plain data"),
         pytest.param(0.25, r"expected a dataclass's object or a dict, not 0.25"),

@@ -240,19 +240,19 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
     before = bean(cluster, "QueueMetrics,q0=root,q1=default")
     succeeded(cluster, submit(sleep_job(1, 100)))
 
-    def the_job_is_told() -> bool:
+    def the_job_is_reported() -> bool:
         queue = bean(cluster, "QueueMetrics,q0=root,q1=default")
         return bool(
             queue["AppsCompleted"] > before["AppsCompleted"] and queue[delays] > before[delays]
         )
 
-    def all_is_told() -> bool:
+    def all_is_reported() -> bool:
         root = bean(cluster, "QueueMetrics,q0=root")
         capacity = bean(cluster, "ClusterMetrics")["CapabilityMB"]
         return bool(0 < capacity == root["AllocatedMB"] + root["AvailableMB"])
 
-    until(the_job_is_told, "the job and its first delay are told")
-    until(all_is_told, "what is allocated and what is left are the cluster")
+    until(the_job_is_reported, "the job and its first delay are told")
+    until(all_is_reported, "what is allocated and what is left are the cluster")
     bridge = bean(cluster, "LoomcardBridge")
     assert (bridge["Up"], bridge["tag.State"], bridge["GrantedByFallback"]) == (1, "up", 0)
     assert bridge["GrantedByPolicy"] >= 2

@@ -59,7 +59,7 @@ class ClusterMachine(LabelledMachine):
         return places[draw(st.sampled_from(list(places)))]
 
     @invariant()
-    def a_snapshot_tells_the_same(self) -> None:
+    def a_snapshot_gives_the_same(self) -> None:
         """Compared when the engine has told all it has to tell."""
         if not hasattr(self, "cluster") or self.cluster.waiting or not self.cluster.history:
             return

@@ -20,7 +20,7 @@ def first_seed_then_wait(task: Task) -> RunRecord:
     (Path(os.environ[SIGNS]) / str(os.getpid())).touch()
     record.finished = False
     try:
-        _wait_to_be_told(task)
+        _wait_for_request(task)
     except KeyboardInterrupt:
         return record
     raise AssertionError("nobody told it to stop")
@@ -49,7 +49,7 @@ def dies_on_second(task: Task) -> RunRecord:
     return simulated(task)
 
 
-def _wait_to_be_told(task: Task) -> None:
+def _wait_for_request(task: Task) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         task.notify(0)

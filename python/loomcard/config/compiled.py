@@ -75,11 +75,11 @@ def compile_setup(
     setup = {"hash": digest, **setup}
     if isolated and any(name not in built_in() for name in named if name is not None):
         names = [one.policy for one in governed]  # as they are written
-        _refuse_lost(document, tree, names, first_round(setup, policy_path))
+        _refuse_ended(document, tree, names, first_round(setup, policy_path))
     return setup
 
 
-def _refuse_lost(
+def _refuse_ended(
     document: Document,
     tree: Sequence[Branch],
     names: Sequence[str | None],

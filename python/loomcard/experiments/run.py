@@ -85,7 +85,7 @@ def prepare(request: Request) -> Prepared:
     beside = file.parent if file is not None else Path()
     chosen = choices(experiment.policies, beside)
     workloads = {Path(source).stem: _workload(source, beside) for source in experiment.workloads}
-    findings += [said for choice in chosen for said in _wrong(choice)]
+    findings += [said for choice in chosen for said in _problem(choice)]
     if findings:  # what is wrong with a set-up would be told in other words below
         raise InputError(findings)
     grid = Grid(
@@ -95,7 +95,7 @@ def prepare(request: Request) -> Prepared:
     if findings:
         raise InputError(findings)
     found = cells(grid)
-    drawn = _draw(found)
+    drawn = _sample(found)
     _check_queues(found, drawn)
     costs = {which: _tasks(scenario) for which, scenario in drawn.items()}
     order = sorted(found, key=lambda cell: (-costs[_drawn(cell)], cell.index))
@@ -197,7 +197,7 @@ def _misfits(grid: Grid) -> list[str]:
     ]
 
 
-def _wrong(choice: Choice) -> tuple[str, ...]:
+def _problem(choice: Choice) -> tuple[str, ...]:
     try:
         choice.compiled({})
     except InputError as error:
@@ -229,7 +229,7 @@ def _drawn(cell: Cell) -> tuple[Path, _Vary]:
     return cell.file, tuple(cell.changes.items())
 
 
-def _draw(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
+def _sample(found: Sequence[Cell]) -> dict[tuple[Path, _Vary], Scenario]:
     """Each workload with each of its variations, drawn once: what is wrong with one shows before
     anything runs, and its tasks say how long it may take.
     """

@@ -45,10 +45,10 @@ class Watch:
                 fresh = self.player.follow()
                 if faults is not None and any(event["event"] == "zero" for event in fresh):
                     faults.start()
-                self._tell()
+                self._report_progress()
                 time.sleep(_LOOK_S)
             self.player.follow()
-            self._tell()
+            self._report_progress()
         except KeyboardInterrupt:
             return False
         finally:
@@ -56,7 +56,7 @@ class Watch:
                 faults.stop()
         return counts(self.player.events)["done"] > 0
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.on_progress is not None:
             seen = counts(self.player.events)
             total = len(self.scenario.applications)

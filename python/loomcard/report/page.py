@@ -198,7 +198,7 @@ def _papers(report: Numbers) -> Table | None:
         raw = (row.policy, row.against)
         were = [f"{short(raw[0])} against {short(raw[1])}"] if None not in raw else []  # type: ignore[arg-type]
         why = [row.because] if row.because and row.agrees == "no" else []
-        ours = [ours_text(row), *_spread(row.low, row.high), *were]
+        ours = [ours_text(row), *_interval(row.low, row.high), *were]
         signs = [[row.sign_paper or "-"], [row.sign_ours or "-"]]
         rows.append(Line([[row.figure], [row.what], [row.paper], ours, *signs, [row.agrees, *why]]))
     seeds = max(row.seeds for row in report.papers)
@@ -219,7 +219,7 @@ def _value(cell: Row | None) -> Cell:
     if cell is None:
         return ["-"]
     percent = " %" if cell["figure"].startswith("utilization") else ""
-    return [short(cell["value"]) + percent, *_spread(cell["low"], cell["high"])]
+    return [short(cell["value"]) + percent, *_interval(cell["low"], cell["high"])]
 
 
 def _ratio(cell: Row | None) -> Cell:
@@ -228,11 +228,11 @@ def _ratio(cell: Row | None) -> Cell:
     counts = f"{cell['wins']} / {cell['ties']} / {cell['losses']}"
     if cell["ratio"] is None:
         low, high = cell["difference_low"], cell["difference_high"]
-        return [short(cell["difference"], "+"), *_spread(low, high), counts]
-    return [f"{cell['ratio']:.3g} x", *_spread(cell["ratio_low"], cell["ratio_high"]), counts]
+        return [short(cell["difference"], "+"), *_interval(low, high), counts]
+    return [f"{cell['ratio']:.3g} x", *_interval(cell["ratio_low"], cell["ratio_high"]), counts]
 
 
-def _spread(low: float | None, high: float | None) -> Cell:
+def _interval(low: float | None, high: float | None) -> Cell:
     return [] if low is None or high is None else [f"{short(low)} to {short(high)}"]
 
 

@@ -89,7 +89,7 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
             name, figure, "", "", str(paper), None, None, None, None, None, 0, stated, "",
             "not judged", because,
         )  # fmt: skip
-    how, said = entry.get("as", "change_percent"), _said(entry)
+    how, said = entry.get("as", "change_percent"), _description(entry)
     values = _by_seed(how, pairs)
     ours = float(values.mean()) if len(values) else None
     low, high = interval(values, np.mean, f"{figure}/{said}")
@@ -200,7 +200,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-def _said(entry: Mapping[str, Any]) -> str:
+def _description(entry: Mapping[str, Any]) -> str:
     """What is measured, in words."""
     measure = entry["measure"]
     usual = {"running": "median", "share": "median", "makespan": "", "completed": ""}

@@ -194,7 +194,7 @@ def _value(report: Numbers, cell: Row | None) -> str:
         return "-"
     unit = next(f.unit for f in figures_of(report.study) if f.key == cell["figure"])
     percent = "%" if unit == "%" else ""
-    return f"{short(cell['value'])}{percent}" + _spread(cell["low"], cell["high"])
+    return f"{short(cell['value'])}{percent}" + _interval(cell["low"], cell["high"])
 
 
 def _ratio(cell: Row | None) -> str:
@@ -203,10 +203,10 @@ def _ratio(cell: Row | None) -> str:
     counts = f"\n{cell['wins']}/{cell['ties']}/{cell['losses']}"
     if cell["ratio"] is None:
         return f"{short(cell['difference'], '+')} s{counts}"
-    return f"{cell['ratio']:.3g}x" + _spread(cell["ratio_low"], cell["ratio_high"]) + counts
+    return f"{cell['ratio']:.3g}x" + _interval(cell["ratio_low"], cell["ratio_high"]) + counts
 
 
-def _spread(low: float | None, high: float | None) -> str:
+def _interval(low: float | None, high: float | None) -> str:
     """The interval on a line of its own, or on two where it is long."""
     if low is None or high is None:
         return ""

@@ -58,7 +58,9 @@ def decode(data: Any) -> Any:
     if kind in _BUILTIN:
         return _BUILTIN[kind](items)
     module, _, name = kind.partition(":")
-    cls: Any = import_module(_MOVED.get(module, module))
+    module = _MOVED.get(module, module)
+    name = _RENAMED.get((module, name), name)
+    cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
     return cls(*items)
@@ -70,5 +72,8 @@ _MOVED = {
     "loomcard.policies.remaining": "loomcard.api.remaining_work",
 }
 """Where the classes are that older journals and saved parts name by an earlier module."""
+
+_RENAMED = {("loomcard.policies.hdrf.placement", "Owed"): "OwedTask"}
+"""By module of today, the names of classes that older journals and saved parts name otherwise."""
 
 _BUILTIN: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}

@@ -12,7 +12,7 @@ EMPTY: dict[str, Any] = {"nodes": {}, "applications": {}, "containers": {}, "que
 FIGURES = {"rounds": 7, "heap_mb": 1, "threads": 1, "files": 1}
 
 
-class Calm:
+class AlwaysCalm:
     """A cluster that holds nothing and is calm as often as ``answers`` say, then never."""
 
     def __init__(self, *answers: bool) -> None:
@@ -41,7 +41,7 @@ class Calm:
     clear_mode = good_setup = collect_pauses = poke
 
 
-def checked(folder: Path, cluster: Calm) -> list[str]:
+def checked(folder: Path, cluster: AlwaysCalm) -> list[str]:
     """The lines of the log after one check."""
     run = Run(Log(folder / "log.jsonl", 1), 1, ("rm.kill",), str, patience=0.01)
     run.cluster = cast(Cluster, cluster)
@@ -52,9 +52,9 @@ def checked(folder: Path, cluster: Calm) -> list[str]:
 
 def test_a_check_is_made_though_an_application_starts_in_between(tmp_path: Path) -> None:
     """The cluster was calm once: what moves on is for the comparison to wait for."""
-    assert checked(tmp_path, Calm(True)) == ["figures", "check"]
+    assert checked(tmp_path, AlwaysCalm(True)) == ["figures", "check"]
 
 
 def test_a_cluster_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
     """Nothing can be compared then, and the log says so."""
-    assert checked(tmp_path, Calm()) == ["not back"]
+    assert checked(tmp_path, AlwaysCalm()) == ["not back"]

@@ -42,7 +42,7 @@ class Row:
     wants: bool = True
 
 
-class Kept:
+class MaintainedShares:
     """A tree of which the structure is told what happens."""
 
     def __init__(self, shape, weights, people):
@@ -174,7 +174,7 @@ def test_equal_to_full_recomputation_after_every_event(shape, weights, people, e
     finishes, changes of demand, leaves that come, go or are set aside, branches that close or open,
     other capacities and other wants that fit; and the descent goes where the paper's does.
     """
-    kept = Kept(shape, weights, people)
+    kept = MaintainedShares(shape, weights, people)
     kept.check()
     for event in events:
         kept.happen(event)
@@ -188,7 +188,7 @@ def test_what_happened_before_leaves_no_trace(shape, weights, people, events):
     """Built anew from the state it is in, the structure says the same to the last bit: a replay
     that begins in the middle decides alike.
     """
-    kept = Kept(shape, weights, people)
+    kept = MaintainedShares(shape, weights, people)
     for event in events:
         kept.happen(event)
         kept.shares()

@@ -19,7 +19,6 @@ from loomcard import (
     potential,
     subtract_all,
 )
-from loomcard.policies.dress.beside import PossibleShapes, fits_beside_ams
 from loomcard.policies.dress.grant import CategoryQueue
 from loomcard.policies.dress.jobs import UNKNOWN, Job, Jobs, Memory, am_of, starts
 from loomcard.policies.dress.options import Options
@@ -37,6 +36,7 @@ from loomcard.policies.dress.paper import (
     split,
     within,
 )
+from loomcard.policies.dress.possible_shapes import PossibleShapes, fits_with_ams
 
 QUEUES = (UNKNOWN, SMALL, LARGE)
 """Jobs that ask for their AM, and small and large ones that ask for tasks."""
@@ -218,7 +218,7 @@ class Pools:
             if job.asked_ms is None or app.pending_count <= 0:
                 return False
             nodes = self._view.nodes
-            if not self.runs_task() and not any(fits_beside_ams(a, nodes) for a in app.asks):
+            if not self.runs_task() and not any(fits_with_ams(a, nodes) for a in app.asks):
                 self._blocked_ams[app] = None
             return app not in self._blocked_ams
         self.new_ams[app] = until_ms

@@ -285,7 +285,7 @@ def rivals(wanted: Collection[Shape], large: Collection[Shape]) -> set[Shape]:
 
 
 @dataclass
-class Owed:
+class OwedTask:
     """One task; plain data, for a memory."""
 
     leaf: str
@@ -310,7 +310,7 @@ class OwedTasks:
     others when those before them are there.
     """
 
-    def __init__(self, plan: Plan, trees: PartitionTrees, tasks: list[Owed]) -> None:
+    def __init__(self, plan: Plan, trees: PartitionTrees, tasks: list[OwedTask]) -> None:
         self._plan = plan
         self._trees = trees
         self.tasks = tasks
@@ -318,7 +318,7 @@ class OwedTasks:
         if tasks:
             tasks[:] = [task for task in tasks if self._stands(task)]
 
-    def _stands(self, task: Owed) -> bool:
+    def _stands(self, task: OwedTask) -> bool:
         leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
         over = task.until_ms <= self._plan.view.now_ms
         wanted = leaf is not None and task.shape in leaf.wanted
@@ -333,11 +333,11 @@ class OwedTasks:
 
     def add(self, leaf: paper.Node, ask: Ask, node: Node, until_ms: int) -> None:
         """Containers were taken on a server for one task of ``ask``."""
-        task = Owed(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
+        task = OwedTask(word_of(leaf), node.number, list(ask.size), node.label, until_ms)
         self.tasks.append(task)
         self._hold(task, ask, node)
 
-    def _hold(self, task: Owed, ask: Ask, node: Node) -> None:
+    def _hold(self, task: OwedTask, ask: Ask, node: Node) -> None:
         """Holds for the first in line make way: what is owed is within a guarantee."""
         for hold in self._plan.view.holds:
             in_the_way = hold.node is node or hold.ask.application is ask.application
@@ -346,7 +346,7 @@ class OwedTasks:
         if ask.hold is None and self._plan.why_no_hold(ask, node) is None:
             self._plan.hold(ask, node, task.until_ms)
 
-    def serve(self, placer: TaskPlacer) -> Iterator[Owed]:
+    def serve(self, placer: TaskPlacer) -> Iterator[OwedTask]:
         """Each whose room is there goes to its leaf, before all others; those that were used."""
         for task in list(self.tasks):
             leaf, node = self._leaf_of(task), self._plan.view.node(task.node)
@@ -359,7 +359,7 @@ class OwedTasks:
                 for ask in asks_of(leaf, [task.shape])[:1]:
                     self._hold(task, ask, node)
 
-    def _leaf_of(self, task: Owed) -> paper.Node | None:
+    def _leaf_of(self, task: OwedTask) -> paper.Node | None:
         partition, view = self._trees.partitions.get(task.label), self._plan.view
         path, _, number = task.leaf.partition("application ")
         member: Application | Queue | None

@@ -35,7 +35,7 @@ from loomcard import (
 from loomcard.policies.hdrf import paper
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fit import Limits, has_room
-from loomcard.policies.hdrf.placement import Owed, OwedTasks, asks_of, for_first, word_of
+from loomcard.policies.hdrf.placement import OwedTask, OwedTasks, asks_of, for_first, word_of
 
 ROUNDING = 1e-9
 EVERY_MS = 1000
@@ -52,7 +52,7 @@ class Preemption:
     """Since when, in ms, a leaf has wanted something within its guarantee."""
     pauses: dict[str, list[int]] = field(default_factory=dict)
     """How long, and till when, in ms, nothing is taken for a leaf that did not use its room."""
-    owed: list[Owed] = field(default_factory=list)
+    owed: list[OwedTask] = field(default_factory=list)
     """Tasks for which containers were taken, and which have not come yet."""
     rest_ms: int = 0
     """Nothing more is taken before."""

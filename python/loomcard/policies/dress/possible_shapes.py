@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from loomcard import Ask, ClusterView, Node, Resource, Shape, fits, subtract_all, why_never
 
 
-def fits_beside_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
+def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
     """Whether some node could hold a container of ``ask`` if it held AMs alone."""
     for node in nodes if ask.count > 0 else ():
         if why_never(ask, node) is None:
