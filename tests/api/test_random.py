@@ -1,4 +1,4 @@
-"""Dice: alike everywhere, independent of order, evenly spread."""
+"""Random values: alike everywhere, independent of order, evenly spread."""
 
 from hypothesis import given
 from hypothesis import strategies as st

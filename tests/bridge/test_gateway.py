@@ -75,23 +75,23 @@ def test_the_secret_opens_the_gateway(caller: Caller) -> None:
 
 def test_a_wrong_secret_is_turned_away(port: int) -> None:
     """Nobody else is, and the connection is closed on him."""
-    stranger = Caller(port)
-    assert stranger.authenticate("f" * 64).startswith(b"!x")
-    assert stranger.rest() == b""
+    client = Caller(port)
+    assert client.authenticate("f" * 64).startswith(b"!x")
+    assert client.rest() == b""
 
 
 def test_no_secret_is_turned_away(port: int) -> None:
     """A call without authentication closes the connection unanswered."""
-    stranger = Caller(port)
-    stranger.socket.sendall(b"c\nt\ndecide\ns[]\ne\n")
-    assert b"ys" not in stranger.rest()
+    client = Caller(port)
+    client.socket.sendall(b"c\nt\ndecide\ns[]\ne\n")
+    assert b"ys" not in client.rest()
 
 
-def closed_by_the_other_end(stranger: Caller) -> bool:
-    """Whether what a stranger sends arrives nowhere any more."""
+def closed_by_the_other_end(client: Caller) -> bool:
+    """Whether what a client without the secret sends arrives nowhere any more."""
     try:
         for _ in range(200):
-            stranger.socket.sendall(b"y" * 65536)
+            client.socket.sendall(b"y" * 65536)
     except OSError:
         return True
     return False
@@ -100,9 +100,9 @@ def closed_by_the_other_end(stranger: Caller) -> bool:
 @pytest.mark.parametrize("first", ["", "A\n"])
 def test_a_stranger_is_heard_to_the_length_of_the_secret(port: int, first: str) -> None:
     """A line without an end is not collected: the connection is closed on it."""
-    stranger = Caller(port)
-    stranger.socket.sendall(first.encode())
-    assert closed_by_the_other_end(stranger)
+    client = Caller(port)
+    client.socket.sendall(first.encode())
+    assert closed_by_the_other_end(client)
 
 
 def test_strangers_take_neither_threads_nor_the_place_of_the_one_who_knows(port: int) -> None:

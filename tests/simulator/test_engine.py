@@ -288,7 +288,7 @@ class Nothing:
 
 @register("test-needs-rounds")
 @dataclass(frozen=True)
-class Restless:
+class NeedsRounds:
     """Grants nothing and wakes each ms."""
 
     def decide(self, view: ClusterView) -> Plan:

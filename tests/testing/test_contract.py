@@ -16,7 +16,7 @@ LEAVES_ROOM = {"capacity", "dress", "strict", *BASELINES}
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_keeps_the_contract(name):
-    """No clause is broken on the lives of the default seeds. Shares under strict are limits: a
+    """No clause is broken in the runs of the default seeds. Shares under strict are limits: a
     large task waits there for its own queue, as under a maximum. Some leave room free by their
     definition, as docs/policies.md says.
     """

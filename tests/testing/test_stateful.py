@@ -16,7 +16,7 @@ OURS = [known.name for known in registry.names() if known.origin.startswith("loo
 
 
 def check_survives(policy: Any, examples: int, *phases: Phase) -> None:
-    """Run the machine on a policy; few lives, for there are many policies."""
+    """Run the machine on a policy; few runs, for there are many policies."""
     machine = type("Machine", (PolicyMachine,), {"policy": policy})
     few = settings(max_examples=examples, stateful_step_count=25, deadline=None, phases=phases)
     run_state_machine_as_test(machine, settings=few)

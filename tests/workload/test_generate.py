@@ -87,7 +87,7 @@ def test_what_is_generated_is_valid(count: int, share: float, seed: int) -> None
 @given(st.integers(0, 1 << 32), st.integers(2, 30))
 @settings(max_examples=30, deadline=None)
 def test_more_applications_leave_the_first_alone(seed: int, count: int) -> None:
-    """Dice belong to names: small-3 is what it is however many come after it."""
+    """Random values belong to names: small-3 is what it is however many come after it."""
     few = made(workload(["count: 2,"]), seed).applications
     many = made(workload([f"count: {count},"]), seed).applications
     stages = {one.id: one.stages for one in many}

@@ -124,7 +124,7 @@ def test_failures_and_replicas_are_drawn(loaded: Any) -> None:
 
 
 def test_what_another_draws_changes_nothing(loaded: Any) -> None:
-    """Dice belong to (application, stage, purpose): neighbours and more tasks leave them alone."""
+    """Values are of (application, stage, purpose): neighbours and more tasks leave them alone."""
     random = {"duration_ms": {"exponential": {"mean": 1000}}, "failures": 0.3}
     alone = loaded(stage(**random)).applications[0]
     beside = ONE[ONE.index("- ") :].replace("a,", "b,")
@@ -132,8 +132,8 @@ def test_what_another_draws_changes_nothing(loaded: Any) -> None:
     more = loaded(stage(**random | {"tasks": 9, "stragglers": {"share": 0, "factor": 1}}))
     assert more.applications[0].stages[0].durations_ms[:3] == alone.stages[0].durations_ms
     assert loaded(stage(**random), seed=2).applications[0] != alone
-    twin = loaded(stage(**random).replace('"id": "a"', '"id": "b"')).applications[0]
-    assert twin.stages[0].durations_ms != alone.stages[0].durations_ms
+    other = loaded(stage(**random).replace('"id": "a"', '"id": "b"')).applications[0]
+    assert other.stages[0].durations_ms != alone.stages[0].durations_ms
 
 
 def test_stages_that_need_not_wait_keep_the_files_order(loaded: Any) -> None:

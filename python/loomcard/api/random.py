@@ -1,5 +1,5 @@
-"""Dice that fall alike in both engines: seeded by (seed, application or node, sequence number of
-the event).
+"""Random values that are alike in both engines: seeded by (seed, application or node, sequence
+number of the event).
 """
 
 from __future__ import annotations

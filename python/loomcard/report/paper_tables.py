@@ -1,4 +1,4 @@
-"""A paper's figures beside ours: what an experiment's ``expect`` states, judged by its runs.
+"""A paper's figures beside ours: what an experiment's ``expect`` states, compared with its runs.
 
 Each pair of runs (of the policy and of what it is compared with, on the same workload, parameters
 and seed) gives one value. The value of a seed is the mean of its pairs; ours is the mean over

@@ -37,26 +37,26 @@ def check_agreement(rm: ResourceManager) -> None:
 
 
 def check_state(
-    ledger: ClusterState, *, shrunk: bool = False, too_full: Collection[Node] = ()
+    state: ClusterState, *, shrunk: bool = False, too_full: Collection[Node] = ()
 ) -> None:
     """Raise InvariantError unless no node, queue or ask holds more than it has, and all sums are
     those of the containers. ``shrunk``: a node was lost, and queues may hold more than their
     maxima, which shrank with the cluster, would let them take now. ``too_full``: nodes that became
     smaller than what they held.
     """
-    zero = [0] * len(ledger.types)
-    for node in ledger.nodes.values():
+    zero = [0] * len(state.types)
+    for node in state.nodes.values():
         used = _sum(node.containers, zero)
         _same(f"node {node.id}", [f + u for f, u in zip(node.free, used, strict=True)],
               list(node.capacity))  # fmt: skip
         if min(node.free) < 0 and node not in too_full:
             raise InvariantError(f"node {node.id} holds more than it has: {node.free}")
-    _check_holds(ledger, shrunk=shrunk)
-    for app in ledger.applications.values():
+    _check_holds(state, shrunk=shrunk)
+    for app in state.applications.values():
         _same(f"application {app.name}", app.used, _sum(app.containers, zero))
         pending = sum(ask.count for at in app.attempts.values() for ask in at.asks.values())
         _same(f"pending of {app.name}", app.pending_count, pending)
-    for queue in ledger.queues:
+    for queue in state.queues:
         if queue.leaf:
             below = [c for app in queue.applications.values() for c in app.containers]
             _same(f"queue {queue.path}", queue.used, _sum(below, zero))
@@ -69,25 +69,25 @@ def check_state(
             raise InvariantError(f"queue {queue.path} exceeds its maximum: {queue.used}")
 
 
-def _check_holds(ledger: ClusterState, *, shrunk: bool) -> None:
-    for hold in ledger.holds:
+def _check_holds(state: ClusterState, *, shrunk: bool) -> None:
+    for hold in state.holds:
         node, ask = hold.node, hold.ask
-        beyond = not shrunk and ledger.holds.beyond(ask, in_place_of=hold) is not None
+        beyond = not shrunk and state.holds.beyond(ask, in_place_of=hold) is not None
         if node.hold is not hold or hold not in ask.holds or beyond:
             raise InvariantError(f"{hold} is not the only one of its node, or is beyond a limit")
-        if ask.count < 1 or ledger.nodes.get(node.number) is not node:
+        if ask.count < 1 or state.nodes.get(node.number) is not node:
             raise InvariantError(f"{hold} outlived its ask or its node")
         left = [max(0, f - size) for f, size in zip(node.free, ask.size, strict=True)]
         _same(f"room on {node.id}", [max(0, room) for room in node.room], left)
-    for node in ledger.nodes.values():
+    for node in state.nodes.values():
         if node.hold is None and node.room is not node.free:
             raise InvariantError(f"room is withheld on {node.id} for nobody")
 
 
-def _live(ledger: ClusterState) -> Counter[Any]:
+def _live(state: ClusterState) -> Counter[Any]:
     return Counter(
         (c.attempt.number, c.node.number, tuple(c.size), c.ask_key)
-        for c in ledger.containers.values()
+        for c in state.containers.values()
     )
 
 

@@ -1,8 +1,8 @@
 """For authors of policies: a cluster in a few lines, and the contract that every policy must keep.
 
-``Cluster`` drives a policy round by round, ``check_contract`` looks for a life of a cluster in
-which it breaks its word, ``PolicyMachine`` lets Hypothesis do so and needs it installed. Nothing of
-Loomcard imports this package. docs/tutorial.md shows all of it at work.
+``Cluster`` drives a policy round by round, ``check_contract`` is a randomised contract
+test, ``PolicyMachine`` a stateful one for Hypothesis, which it needs installed. Nothing of Loomcard
+imports this package. docs/tutorial.md shows all of it at work.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every policy promises, and a search for a life of a cluster in which it breaks its word."""
+"""The contract of every policy, and a randomised test of it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Trial:
     compiled: dict[str, Any]
     seed: int
     cluster: Cluster = field(init=False)
-    lived: Cluster | None = None  # the one of the plain life
+    completed: Cluster | None = None  # the one of the plain run
 
     def fresh(self, **keys: Any) -> Cluster:
         """A new cluster under the policy."""
@@ -110,7 +110,7 @@ def check_contract(
     skip: Collection[Clause] = (),
     hash_seed: int | None = 77,
 ) -> None:
-    """Raise ContractError unless ``policy`` keeps every clause on the lives of these seeds.
+    """Raise ContractError unless ``policy`` keeps every clause in the runs of these seeds.
 
     ``policy``: an object, a class, a registered name or ``path/to/file.py:Class``, or the YAML text
     of a set-up. A policy is tried alone and among queues, a set-up as it is. ``skip``: clauses that
@@ -138,7 +138,7 @@ def _evaluate(
     except BrokenPlanError as error:
         broken = Clause(error.clause)
         if broken is Clause.LIVENESS and clause in (Clause.REFUSAL, Clause.REBUILD):
-            broken = clause  # it is served in a life without that
+            broken = clause  # it is served in a run without that
         if broken not in skip:
             raise trial.broken(broken, str(error)) from error
     except PolicyRaisedError as error:
@@ -179,7 +179,7 @@ def _empty(trial: Trial) -> None:
 
 def _random_clusters(trial: Trial) -> None:
     """A run without refusals keeps the state consistent, and is served to its end."""
-    trial.lived = cluster = trial.fresh()
+    trial.completed = cluster = trial.fresh()
     RandomCluster(cluster, trial.seed).run(ROUNDS, lambda: None)
 
 
@@ -204,14 +204,14 @@ def _memory_encodes(trial: Trial) -> None:
 
 def _decides_alike(trial: Trial) -> None:
     """The same batches again: through a fresh session, then from each segment of its journal."""
-    if trial.lived is None:
+    if trial.completed is None:
         return
-    lived = trial.cluster = trial.lived
-    settings = {**lived.hello.settings, "journal_segment_rounds": 4}
-    hello = msgspec.structs.replace(lived.hello, settings=settings)
+    completed = trial.cluster = trial.completed
+    settings = {**completed.hello.settings, "journal_segment_rounds": 4}
+    hello = msgspec.structs.replace(completed.hello, settings=settings)
     with tempfile.TemporaryDirectory() as folder:
         session = Session(hello, Path(folder))
-        for number, (batch, plan) in enumerate(lived.history, 1):
+        for number, (batch, plan) in enumerate(completed.history, 1):
             again = session.decide(batch)
             if again != plan:
                 message = f"round {number} gave {plan}, and the second time {again}"
@@ -228,11 +228,11 @@ def _decides_alike(trial: Trial) -> None:
 
 def _same_in_subprocess(trials: list[Trial], hash_seed: int) -> None:
     """The same batches in a process whose sets and dicts of text have other hashes."""
-    lived = [trial for trial in trials if trial.lived is not None]
-    for trial in lived:
-        trial.cluster = trial.lived  # type: ignore[assignment]
-    plans = plans_in_subprocess([trial.cluster for trial in lived], hash_seed)
-    for trial, found in zip(lived, plans, strict=True):
+    completed = [trial for trial in trials if trial.completed is not None]
+    for trial in completed:
+        trial.cluster = trial.completed  # type: ignore[assignment]
+    plans = plans_in_subprocess([trial.cluster for trial in completed], hash_seed)
+    for trial, found in zip(completed, plans, strict=True):
         for (_, plan), other in zip(trial.cluster.history, found, strict=True):
             if plan != other:
                 message = f"with PYTHONHASHSEED={hash_seed} it gives {other} instead of {plan}"

@@ -1,4 +1,4 @@
-"""A cluster's life in Hypothesis's hands: it finds the shortest that a policy does not survive."""
+"""A stateful test by Hypothesis: it finds the shortest run that a policy does not survive."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def plans_in_subprocess(clusters: list[Cluster], hash_seed: int) -> list[list[st
             [name, cls.__module__, _file(cls), cls.__qualname__]
             for name, cls in zip(names, classes, strict=True)
         ],
-        "lives": [
+        "runs": [
             [msgspec.to_builtins(cluster.hello), [batch for batch, _ in cluster.history]]
             for cluster in clusters
         ],
@@ -76,7 +76,7 @@ def main() -> None:
         if ".py:" not in name and not _is_known(name):
             registry.register(name)(cls)
     plans = []
-    for hello, batches in task["lives"]:
+    for hello, batches in task["runs"]:
         session = Session(msgspec.convert(hello, r.Hello))
         plans.append([session.decide(batch) for batch in batches])
     sys.stdout.buffer.write(msgspec.json.encode(plans))

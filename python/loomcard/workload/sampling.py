@@ -1,6 +1,6 @@
-"""A workload's applications with every die cast.
+"""A workload's applications with all random values sampled.
 
-Dice are seeded by (seed, application, stage, purpose), and the n-th of them is the n-th task's:
+Values are seeded by (seed, application, stage, purpose), and the n-th of them is the n-th task's:
 neither another application nor another stage nor more tasks change what a task draws.
 """
 

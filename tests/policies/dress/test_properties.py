@@ -1,4 +1,4 @@
-"""What holds of every life of a cluster under DRESS (docs/papers/dress.md 6: 1, 3, 4, 9, 10, 14),
+"""What holds in every run of a cluster under DRESS (docs/papers/dress.md 6: 1, 3, 4, 9, 10, 14),
 and what it gains (5.3).
 """
 
