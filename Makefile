@@ -49,7 +49,7 @@ demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embe
 	@$(BIN)/loomcard demo
 
 test: setup $(YARN_TESTS) lint docs java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
-	@$(BIN)/pytest -n 3 --dist loadgroup
+	@$(BIN)/pytest -n 2
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
 	@$(BIN)/ruff check python tests benchmarks docs/mkdocs_hook.py

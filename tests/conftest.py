@@ -5,9 +5,12 @@ what is done about tests that need a Docker engine where none answers.
 import functools
 import os
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 # `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -28,23 +31,35 @@ def docker_answers() -> bool:
 
 
 GROUPS = ("docker", "cluster")
-"""Tests with one of these markers run one after the other, the longest group first."""
+"""Files with such tests: those of a group run one after the other, and first, for they take
+longest.
+"""
 
 
-@pytest.hookimpl(tryfirst=True)
+@functools.cache
+def group_of(file: str) -> str:
+    """What one worker runs as a whole: the files of a marker, or else one file."""
+    source = (Path(__file__).parents[1] / file).read_text()
+    return next((name for name in GROUPS if f"pytest.mark.{name}" in source), file)
+
+
+class Groups(LoadScopeScheduling):
+    """With several workers (`make test`) clusters wait beside each other and beside the rest."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+    """Instead of one test a time to whoever is free."""
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers (`make test`) clusters wait beside each other and beside the rest: one
-    worker has those in Docker, one the embedded ones, and others take the rest file by file.
-    """
-
-    def group(item: pytest.Item) -> str:
-        marked = (name for name in GROUPS if item.get_closest_marker(name))
-        return next(marked, item.nodeid.partition("::")[0])
-
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
+    """The longest groups first."""
     order = {name: place for place, name in enumerate(GROUPS)}
-    items.sort(key=lambda item: order.get(group(item), len(order)))
+    items.sort(key=lambda item: order.get(group_of(item.nodeid.partition("::")[0]), len(order)))
 
 
 @pytest.hookimpl(tryfirst=True)

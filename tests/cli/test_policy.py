@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from loomcard.api import registry
 from loomcard.cli.policy import policy
 from loomcard.config import schema
 
@@ -81,8 +82,9 @@ def good(name: str = "queues.yml") -> str:
     return str(ROOT / "policies" / name)
 
 
-def test_list_names_the_policies_with_their_options() -> None:
+def test_list_names_the_policies_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
     """fifo and drf are there; JSON has one object for each."""
+    monkeypatch.setattr(registry, "_registered", {})  # what other tests registered has long names
     listed = run(policy, ["list", "--json"])
     assert listed.exit_code == 0
     entries = {entry["name"]: entry for entry in json.loads(listed.output)}
