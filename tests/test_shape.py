@@ -37,12 +37,11 @@ def short(path: Path) -> str:
 
 
 def python_code_lines(source: str) -> int:
-    """Lines that are not blank, comment or docstring."""
+    """Lines that are not blank, comment or docstring, of an attribute too (PEP 257)."""
     words: set[int] = set()
     for node in ast.walk(ast.parse(source)):
-        documented = isinstance(node, ast.Module | ast.ClassDef | Function)
-        if documented and ast.get_docstring(node, clean=False):
-            words.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            words.update(range(node.lineno, (node.end_lineno or 0) + 1))
     lines = enumerate(source.splitlines(), 1)
     return sum(1 for n, s in lines if s.strip() and s.strip()[0] != "#" and n not in words)
 

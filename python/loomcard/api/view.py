@@ -102,8 +102,11 @@ class ClusterView:
         self._entitlement: Callable[[Queue], Resource] | None = None
         self._cache = Cache()
         self.queue = queue
+        """The queue that the policy governs: its scope."""
         self.now_ms = pending.now_ms
+        """The time, in ms since the engine\'s zero; a policy has no other clock."""
         self.version = 0
+        """The sequence number of the last record that the view shows."""
 
     @property
     def resource_types(self) -> Sequence[str]:

@@ -40,16 +40,27 @@ class Node:
         shared: bool = False,
     ) -> None:
         self.number = number
+        """Its number on the wire; lower ones are tried first."""
         self.id = id
-        self.host = name or id.rpartition(":")[0] or id  # what asks and blacklists call it
+        """YARN's node id, host:port."""
+        self.host = name or id.rpartition(":")[0] or id
+        """What asks and blacklists call it."""
         self.rack = rack
+        """Its rack, such as /default-rack."""
         self.label = label
-        self.shared = shared  # its partition lends idle room to asks without a label
+        """Its node label; "" where it has none."""
+        self.shared = shared
+        """Its partition lends idle room to asks without a label."""
         self.capacity = capacity
+        """What the NodeManager offers."""
         self.free = list(capacity)
-        self.room = self.free  # what is free for anybody; less than that where room is held
+        """What no container takes; negative where the node shrank under its containers."""
+        self.room = self.free
+        """What is free for anybody: less than ``free`` where room is held."""
         self.hold: Hold | None = None
+        """The hold on it; a node has one at most."""
         self.containers: dict[Container, None] = {}
+        """What runs on it, as an ordered set."""
 
     def withhold(self) -> None:
         """What is free changed, or what is held of it."""
@@ -85,6 +96,7 @@ class Partition:
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
+        """By number."""
 
     @property
     def capacity(self) -> Resource:
@@ -110,25 +122,44 @@ class Queue:
 
     def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
         self.number = number
+        """Its number in the policy configuration; the root is 0."""
         self.spec = spec
         self.path: str = spec["path"]
+        """Its full path, such as root.research."""
         self.parent = parent
+        """None for the root."""
         self.children: list[Queue] = []
+        """In the order of the configuration; none for a leaf."""
         self.leaf: bool = spec["leaf"]
+        """Applications run in it."""
         self.policy: str | None = spec["policy"]
+        """The policy that it names; None where the one above governs it."""
         self.weight: float = spec["weight"]
+        """Its part among its siblings."""
         self.guaranteed = Resource([0] * width)
+        """What it is guaranteed of the cluster's present capacity; 0 where nothing is."""
         self.maximum: Resource | None = None
+        """What it may hold at most."""
         self.user_limit: Resource | None = None
+        """What one user may hold in it at most."""
         self.am_limit: Resource | None = None
-        self.hold_limit = self.guaranteed  # what may be held for its asks together
-        self.hold_nodes: int = spec.get("hold_nodes", 1)  # for one application
-        self.capped: list[Queue] = []  # itself and ancestors that have a maximum
+        """What AMs may hold in it at most."""
+        self.hold_limit = self.guaranteed
+        """What may be held for its asks together."""
+        self.hold_nodes: int = spec.get("hold_nodes", 1)
+        """On how many nodes room may be held for one application."""
+        self.capped: list[Queue] = []
+        """Itself and its ancestors, those that have a maximum."""
         self.used = [0] * width
+        """What its containers take."""
         self.am_used = [0] * width
+        """What its AMs take."""
         self.user_used: dict[str, list[int]] = {}
+        """What each user's containers in it take."""
         self.pending_count = 0
+        """How many containers are asked for in it and below."""
         self.applications: dict[int, Application] = {}
+        """Those of a leaf, by number."""
         self.oldest_ms: int | None = None  # cached; ClusterState clears it
         self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
 
@@ -166,25 +197,40 @@ class Application:
 
     def __init__(self, number: int, id: str, queue: Queue, user: str) -> None:  # noqa: A002
         self.number = number
+        """Its number on the wire."""
         self.id = id
+        """YARN's application id."""
         self.queue = queue
+        """Its leaf queue."""
         self.user = user
+        """Who submitted it."""
         self.name = ""
+        """Its name, as submitted."""
         self.type = ""
+        """Its type, such as MAPREDUCE or SPARK."""
         self.tags: list[str] = []
+        """YARN's application tags."""
         self.hints: dict[str, str] = {}
+        """``LOOMCARD_DAG`` and scheduling properties under ``loomcard.``, as text from outside."""
         self.priority = 0
+        """YARN's application priority; higher is more urgent."""
         self.submitted_ms = 0
+        """When it was submitted."""
         self.weight = 1.0
-        self.attempts: dict[int, Attempt] = {}  # live ones, by their number on the wire
-        self.past_attempts: dict[int, Attempt] = {}  # ended ones, whose containers may live on
+        """Its part among its siblings; 1."""
+        self.attempts: dict[int, Attempt] = {}
+        """Live ones, by their number on the wire."""
+        self.past_attempts: dict[int, Attempt] = {}
+        """Ended ones, whose containers may live on."""
         self.containers: dict[Container, None] = {}
+        """What it holds, as an ordered set."""
         self.used = [0] * len(queue.used)
-        self.sums = [
-            self.used
-        ]  # all that its containers are charged to; ClusterState adds the queues'
+        """What its containers take."""
+        self.sums = [self.used]  # what its containers are charged to; ClusterState adds the queues'
         self.pending_count = 0
-        self.ran = [0, 0]  # tasks that completed, and the ms that they ran together
+        """How many containers it asks for."""
+        self.ran = [0, 0]
+        """Its tasks that completed, and the ms that they ran together."""
 
     below_guaranteed = False
     """Guarantees are a queue's; here so that members can be asked alike."""
@@ -219,12 +265,19 @@ class Attempt:
         self, number: int, application: Application, ordinal: int, unmanaged: bool
     ) -> None:
         self.number = number
+        """Its number on the wire."""
         self.application = application
+        """Its application."""
         self.ordinal = ordinal
+        """1 for the first attempt of its application."""
         self.unmanaged = unmanaged
+        """Its AM runs outside the cluster."""
         self.registered = False
+        """Its AM has registered."""
         self.asks: dict[AskKey, Ask] = {}
+        """By their keys."""
         self.blacklist: frozenset[str] = frozenset()
+        """Hosts and racks that its containers must not go to."""
         self._ordered: list[Ask] | None = None  # None: to be sorted when it is read
 
     @property
@@ -258,37 +311,38 @@ class Ask:
     """Outstanding demand of one attempt: ``count`` containers of one size, and where to."""
 
     __slots__ = (
-        "attempt",
-        "count",
-        "holds",
-        "hosts",
-        "is_am",
-        "key",
-        "label",
-        "racks",
-        "relax_locality",
-        "reported_reason",
-        "shape_wait",
-        "since_ms",
-        "size",
-        "strict_racks",
+        "attempt", "count", "holds", "hosts", "is_am", "key", "label", "racks", "relax_locality",
+        "reported_reason", "shape_wait", "since_ms", "size", "strict_racks",
     )  # fmt: skip
 
     def __init__(self, attempt: Attempt, key: AskKey, size: Resource) -> None:
         self.attempt = attempt
+        """Whose it is."""
         self.key = key
+        """Attempt, priority and allocation request id."""
         self.size = size
+        """Of each container."""
         self.is_am = False
+        """It is for the application's AM."""
         self.count = 0
+        """How many containers are still wanted."""
         self.hosts: dict[str, int] = {}
+        """How many of them are wanted on each host."""
         self.racks: dict[str, int] = {}
+        """How many in each rack."""
         self.relax_locality = True
-        self.strict_racks: list[str] = []  # only the named hosts of these will do
+        """Any node will do where no named one has room."""
+        self.strict_racks: list[str] = []
+        """Racks of which only the named hosts will do."""
         self.label = ""
-        self.reported_reason: str | None = None  # why it waits, as last reported
-        self.holds: tuple[Hold, ...] = ()  # the one placed first comes first
+        """The node label that it needs; "" for none."""
+        self.reported_reason: str | None = None
+        """Why it waits, as last reported."""
+        self.holds: tuple[Hold, ...] = ()
+        """Room that is held for it; the hold placed first comes first."""
         self.shape_wait = _NO_WAIT
-        self.since_ms = 0  # when it last got a container, or came
+        self.since_ms = 0
+        """When it last got a container, or came."""
 
     @property
     def application(self) -> Application:
@@ -333,10 +387,15 @@ class Hold:
         self, ask: Ask, node: Node, until_ms: int | None, since_ms: int, placed_ms: int
     ) -> None:
         self.ask = ask
+        """For what room is held."""
         self.node = node
+        """Where."""
         self.until_ms = until_ms
-        self.since_ms = since_ms  # when room was first kept for the ask
-        self.placed_ms = placed_ms  # when it was last decided that it is kept on this node
+        """When it ends at the latest; None: with its ask."""
+        self.since_ms = since_ms
+        """When room was first held for the ask."""
+        self.placed_ms = placed_ms
+        """When it was last decided that it is held on this node."""
 
     def __repr__(self) -> str:
         return f"Hold({self.ask!r} on {self.node.id})"
@@ -356,18 +415,31 @@ class Container:
 
     def __init__(self, attempt: Attempt, node: Node, size: Resource, ask_key: AskKey) -> None:
         self.attempt = attempt
+        """Whose it is."""
         self.node = node
+        """Where it runs."""
         self.size = size
+        """What it takes."""
         self.ask_key = ask_key
+        """The key of the ask that it was granted for."""
         self.number = 0
+        """Its number on the wire; 0 until the engine has confirmed it."""
         self.yarn_number = 0
+        """YARN's number of it within the attempt."""
         self.is_am = False
+        """It is its application's AM."""
         self.allocated_ms = 0
+        """When it was granted."""
         self.started_ms: int | None = None
+        """When its node reported it running; None before."""
         self.preempting_since: int | None = None
+        """Since when it is being taken back; None: it is not."""
         self.origin = "policy"
+        """``policy``, or who else placed it: recovered, or granted by the fallback."""
         self.instance = 0
+        """The number of the queue whose policy placed it."""
         self.tag: Any = None
+        """What the policy gave to ``plan.allocate``."""
         self.host_row = False  # its ask counted one less for the host, the rack
         self.rack_row = False
 
