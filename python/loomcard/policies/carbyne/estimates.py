@@ -1,0 +1,125 @@
+"""What the tasks of a job's stages need: as the hint says, as finished siblings took, and as
+earlier runs of the same application name did (docs/papers/carbyne.md 2.9).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomcard import Application, ApplicationRemoved, ClusterView, Dag, Estimates, Resource, draw
+from loomcard.policies.carbyne.options import Options
+
+SIBLINGS = 3
+"""So many tasks of a stage have finished before they say more than the hint."""
+
+NAMES_KEPT = 1_000
+"""Names of which earlier runs are remembered: the last that ended."""
+
+HEARTBEAT_MS = 1_000.0
+"""A task that has run longer than was expected ends in so long."""
+
+Memory = dict[str, Any]
+"""``finished`` (as of Estimates), ``history`` (by application name and stage: tasks, ms in all),
+``jobs`` (by application id: its demand and its plan) and ``waited`` (the keys of the asks that had
+to start at the last event and fitted nowhere), as plain data.
+"""
+
+
+def fresh(saved: Memory | None) -> Memory:
+    """The memory of a new instance: what was saved, and no plans."""
+    saved = saved or {}
+    found: Memory = {"finished": {}, "history": {}, "jobs": {}, "waited": []}
+    for part in ("finished", "history"):
+        rows = saved.get(part, {}).items()
+        found[part] = {name: {k: list(row) for k, row in each.items()} for name, each in rows}
+    return found
+
+
+class Learnt:
+    """Durations and sizes of stages, kept up to date with what finishes."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.memory: Memory = fresh(None)
+        self.estimates = Estimates(options.assumed_ms)
+
+    def update(self, view: ClusterView, memory: Memory) -> None:
+        """See what finished since the last call."""
+        self.memory = memory
+        for change in view.changes_of(ApplicationRemoved):
+            self._remember(change.application)
+            memory["jobs"].pop(change.application.id, None)
+        self.estimates = Estimates.of(view, memory["finished"], self.options.assumed_ms)
+
+    def _remember(self, app: Application) -> None:
+        """The application's finished tasks become history of its name."""
+        dag = self.estimates.dag(app)
+        rows = self.memory["finished"].get(app.id)
+        if dag is None or not rows or not app.name:
+            return
+        history = self.memory["history"]
+        known = history.pop(app.name, {})  # the last that ended stands last
+        for key, (count, ms) in rows.items():
+            if key != "-1":
+                name = dag.stages[int(key)].id
+                before = known.get(name, (0, 0))
+                known[name] = [before[0] + count, before[1] + ms]
+        history[app.name] = known
+        while len(history) > NAMES_KEPT:
+            del history[next(iter(history))]
+
+    def durations(self, app: Application, dag: Dag) -> list[float]:
+        """The ms of one task of each stage."""
+        rows = self.memory["finished"].get(app.id, {})
+        history = self.memory["history"].get(app.name, {})
+        found = []
+        for i, stage in enumerate(dag.stages):
+            ms = (stage.ms or self.options.assumed_ms) * self._error(app, i)
+            if self.options.learn:
+                count, total = rows.get(str(i), (0, 0))
+                past, past_ms = history.get(stage.id, (0, 0))
+                if count >= min(SIBLINGS, stage.tasks):
+                    ms = total / count
+                elif past and not stage.ms:
+                    ms = past_ms / past
+            found.append(ms)
+        return found
+
+    def sizes(self, app: Application, dag: Dag) -> list[list[float]]:
+        """The amounts of one task of each stage."""
+        return [[a * self._error(app, i) for a in size] for i, size in enumerate(dag.sizes)]
+
+    def _error(self, app: Application, stage: int) -> float:
+        """The factor by which an experiment falsifies what is known of a stage."""
+        wrong = self.options.error_percent
+        part = self.options.error_part
+        if not wrong or (part < 1 and draw(self.options.seed, f"{app.id}/{stage}", 0) >= part):
+            return 1.0
+        return 1 + wrong / 100
+
+    def work(self, app: Application, capacity: Resource) -> float:
+        """Remaining work: sum of tasks * ms * sum_r size_r / R_r (2.5-10)."""
+        dag = self.estimates.dag(app)
+        if dag is None:
+            return self.estimates.work(app)
+        done, work = self.estimates.done(app), 0.0
+        rows = zip(dag.stages, self.durations(app, dag), self.sizes(app, dag), strict=True)
+        for i, (stage, ms, size) in enumerate(rows):
+            left = max(0, stage.tasks - done.get(i, 0))
+            work += left * ms * sum(s / c for s, c in zip(size, capacity, strict=True) if c)
+        return work
+
+    def error_of(self, app: Application) -> float | None:
+        """Mean of the expected over the seen duration of its stages of which tasks finished, less
+        1; None before the first.
+        """
+        dag = self.estimates.dag(app)
+        rows = self.memory["finished"].get(app.id, {})
+        if dag is None:
+            return None
+        found = [
+            (dag.stages[int(key)].ms or self.options.assumed_ms)
+            * self._error(app, int(key)) * count / ms - 1
+            for key, (count, ms) in rows.items() if key != "-1" and ms
+        ]  # fmt: skip
+        return sum(found) / len(found) if found else None

@@ -1,0 +1,46 @@
+"""Carbyne (Grandl et al., OSDI 2016): jobs give up what of their fair share they do not need now to
+end in time, and those that are nearest to their end have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from loomcard import ClusterView, Plan
+from loomcard.policies.carbyne.estimates import Memory, fresh
+from loomcard.policies.carbyne.jobs import Jobs
+from loomcard.policies.carbyne.options import Options
+from loomcard.policies.carbyne.report import state_of
+from loomcard.policies.carbyne.serve import Serving
+
+
+@dataclass(frozen=True)
+class Carbyne(Options):
+    """Serve what must start for each job to end as it would in its share, then lend the rest."""
+
+    leaf_only = True
+    asks_again = True  # what the queue is entitled to depends on other queues
+
+    def initial(self, _view: ClusterView, saved: Memory | None) -> Memory:
+        """How long tasks took, of running applications and of earlier ones."""
+        return fresh(saved)
+
+    def save(self, memory: Memory) -> Memory:
+        """The same; plans are made anew."""
+        kept = fresh(memory)
+        return {name: kept[name] for name in ("finished", "history")}
+
+    def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
+        """Shares, schedules inside them, must-starts, leftover (docs/papers/carbyne.md 2.1)."""
+        plan = Plan(view)
+        jobs = view.cache("jobs", lambda: Jobs(view, self))
+        jobs.update(view, memory)
+        serving = Serving(plan, jobs)
+        serving.run()
+        wake_ms = min((job.next_ms(view.now_ms) for job in jobs.by_app.values()), default=0)
+        if view.now_ms < wake_ms < float("inf"):
+            plan.wake_at(ceil(wake_ms))
+        if plan.report_due:
+            plan.report(view.queue, state_of(jobs, serving))
+        return plan, memory

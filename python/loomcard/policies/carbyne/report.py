@@ -1,0 +1,71 @@
+"""What Carbyne shows of itself: shares, what must start, what is given and borrowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loomcard import share, shown
+from loomcard.policies.carbyne.jobs import Job, Jobs
+from loomcard.policies.carbyne.serve import Serving
+
+JOBS_SHOWN = 50
+"""The first so many in order of submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """One job at the last event."""
+
+    id: str = shown("application")
+    fair: float = shown("fair share", unit="share")
+    used: float = shown("used", unit="share")
+    must: int = shown("must start", unit="tasks")
+    borrowed: int = shown("started from the leftover", unit="tasks")
+    left_ms: float | None = shown("ends in its share in", unit="ms")
+    error: float | None = shown("estimate over seen duration, less 1")
+
+
+@dataclass(frozen=True, slots=True)
+class CarbyneState:
+    """The queue at the last event."""
+
+    given: float = shown("given up", unit="share", panel="altruism")
+    borrowed: float = shown("held beyond fair shares", unit="share", panel="altruism")
+    must: int = shown("must start now", unit="tasks", panel="must-starts")
+    waiting: int = shown("must start and fit nowhere", unit="tasks", panel="must-starts")
+    jobs_held: int = shown("jobs", panel="jobs")
+    jobs: tuple[JobState, ...] = shown("jobs")
+
+
+def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
+    """The state after what was granted."""
+    whole = serving.view.cluster_capacity
+    every = list(jobs.by_app.values())
+    used = {job.app: share(job.app.used, whole) for job in every}
+    fair = {job.app: part_of(job, whole) for job in every}
+    asking = [job for job in every if job.app.pending_count > 0]
+    given = sum(max(0.0, fair[job.app] - used[job.app]) for job in asking)
+    rows = [
+        JobState(
+            job.app.id, fair[job.app], used[job.app], serving.must.get(job.app, 0),
+            serving.borrowed.get(job.app, 0), left_of(job, serving.view.now_ms),
+            jobs.learnt.error_of(job.app),
+        )
+        for job in every[:JOBS_SHOWN]
+    ]  # fmt: skip
+    return CarbyneState(
+        given, sum(max(0.0, used[job.app] - fair[job.app]) for job in every),
+        sum(serving.must.values()), sum(due.tasks for due in serving.waiting), len(every),
+        tuple(rows),
+    )  # fmt: skip
+
+
+def part_of(job: Job, whole: tuple[int, ...]) -> float:
+    """A job's dominant fair share."""
+    pairs = zip(job.share, whole, strict=True)
+    return max((amount / most for amount, most in pairs if most), default=0.0)
+
+
+def left_of(job: Job, now_ms: int) -> float | None:
+    """T_k: until its deadline; None: it has no schedule."""
+    return None if job.plan is None else max(0.0, job.plan["deadline"] - now_ms)

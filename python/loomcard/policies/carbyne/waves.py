@@ -1,0 +1,157 @@
+"""What schedules are made of: stages, waves of their tasks, and what is free over time.
+
+Vectors are amounts, one number a resource type, in the order of the cluster's; times are in any one
+unit, counted from now.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import floor
+from typing import NamedTuple
+
+Vector = Sequence[float]
+
+EPS = 1e-9
+"""Rounding: of parts of the cluster, and of times as a part of the schedule's length."""
+
+MANY = 1 << 40
+"""More tasks than any stage has."""
+
+
+class Stage(NamedTuple):
+    """What is left of a stage: ``tasks`` that have not started, each of ``size`` for ``dur``, after
+    all tasks of the stages ``parents`` (indices, each less than its own). ``running``: its running
+    tasks, as pairs of time left and how many.
+    """
+
+    tasks: int
+    size: Vector
+    dur: float
+    parents: Sequence[int] = ()
+    running: Sequence[tuple[float, int]] = ()
+
+
+class Wave(NamedTuple):
+    """``tasks`` of one stage from ``start`` to ``end``; ``pinned``: they run already."""
+
+    start: float
+    end: float
+    stage: int
+    tasks: int
+    pinned: bool = False
+
+
+class Schedule(NamedTuple):
+    """T, the schedule that packs, and the one as late as T allows: it starts at ``Actual``."""
+
+    end: float
+    forward: list[Wave]
+    late: list[Wave]
+
+
+class Wants(NamedTuple):
+    """What a job may run beyond its must-starts: its remaining ``work``, and of each stage the size
+    of a task and how many are runnable.
+    """
+
+    work: float
+    stages: Sequence[tuple[Vector, int]]
+
+
+class TooManyWavesError(Exception):
+    """A job has more waves than it is worth to plan."""
+
+
+def starts_by(waves: Iterable[Wave], time: float) -> Counter[int]:
+    """How many tasks of each stage start until ``time``, without those that run already."""
+    found: Counter[int] = Counter()
+    for wave in waves:
+        if not wave.pinned and wave.start <= time:
+            found[wave.stage] += wave.tasks
+    return found
+
+
+def children_of(stages: Sequence[Stage]) -> list[list[int]]:
+    """The stages that wait for each stage."""
+    found: list[list[int]] = [[] for _ in stages]
+    for i, stage in enumerate(stages):
+        for parent in stage.parents:
+            found[parent].append(i)
+    return found
+
+
+def blocked(stage: Stage, left: Sequence[int]) -> bool:
+    """A parent has tasks ``left``."""
+    return any(left[parent] for parent in stage.parents)
+
+
+def parts(vectors: Iterable[Vector], capacity: Vector) -> list[list[float]]:
+    """Amounts as parts of the cluster; 0 of what it has nothing of."""
+    return [[v / c if c else 0.0 for v, c in zip(row, capacity, strict=True)] for row in vectors]
+
+
+def hat(demand: Vector, capacity: Vector) -> list[float]:
+    """A demand in parts of the cluster, its largest entry 1."""
+    own = parts([demand], capacity)[0]
+    most = max(own, default=0.0) or 1.0
+    return [part / most for part in own]
+
+
+def envelope(stages: Sequence[Stage], share: Vector) -> list[float]:
+    """The share, but room for one task of each stage (2.5-3)."""
+    return [max([a, *(s.size[r] for s in stages if s.tasks)]) for r, a in enumerate(share)]
+
+
+def add(total: list[float], size: Vector, count: float) -> None:
+    """Add so many of ``size`` to ``total``, in place."""
+    for r, amount in enumerate(size):
+        total[r] += amount * count
+
+
+def holds(size: Vector, room: Vector) -> int:
+    """How many tasks of a size there is room for; types that they do not need do not count."""
+    count = MANY
+    for s, f in zip(size, room):  # noqa: B905 - equal by construction
+        if s:
+            count = min(count, floor(f / s + EPS))
+    return max(0, count)
+
+
+class Profile:
+    """What is free over time: ``free[i]`` from ``at[i]`` on, in parts of the cluster.
+
+    Times that differ by less than ``eps`` are one.
+    """
+
+    def __init__(self, room: Vector, eps: float) -> None:
+        self.at, self.free, self.eps = [0.0], [list(room)], eps
+
+    def take(self, start: float, end: float, size: Vector, count: int) -> None:
+        """So many of ``size`` run from ``start`` to ``end``."""
+        for i in range(self._cut(start), self._cut(end)):
+            add(self.free[i], size, -count)
+
+    def _cut(self, time: float) -> int:
+        i = bisect_left(self.at, time - self.eps)
+        if i == len(self.at) or self.at[i] > time + self.eps:
+            self.at.insert(i, time)
+            self.free.insert(i, list(self.free[i - 1]))
+        return i
+
+    def latest(
+        self, size: Vector, dur: float, first: float, end: float
+    ) -> tuple[float, int] | None:
+        """The latest start after ``first`` of tasks that end by ``end``, and how many fit."""
+        n, i = MANY, max(0, bisect_left(self.at, end - self.eps) - 1)
+        while end - dur > first + self.eps:
+            room = holds(size, self.free[i])
+            n = min(n, room)
+            if not room:
+                n, end = MANY, self.at[i]
+            elif self.at[i] <= end - dur + self.eps:
+                return end - dur, n
+            i -= 1
+        return None
