@@ -21,7 +21,7 @@ HEARTBEAT_MS = 1_000.0
 Memory = dict[str, Any]
 """``finished`` (as of Estimates), ``history`` (by application name and stage: tasks, ms in all),
 ``jobs`` (by application id: its demand and its plan) and ``waited`` (the keys of the asks that had
-to start at the last event and fitted nowhere), as plain data.
+to start at the last event and fitted nowhere, and since when), as plain data.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from loomcard import AT_ONCE_MS
+from loomcard import HOLD_AFTER_MS
 from loomcard.policies.carbyne.paper import Rule
 
 Default = Literal["tetris", "srtf"]
@@ -32,11 +32,12 @@ class Options:
     tolerance_ms: int = 0
     assumed_ms: float = 30_000.0
     loan: Loan = "free"
+    keep_back: bool = False
     learn: bool = True
     error_percent: float = 0.0
     error_part: float = 1.0
     most_waves: int = 2_000
-    hold_after_ms: int = AT_ONCE_MS
+    hold_after_ms: int = HOLD_AFTER_MS
 
     def __post_init__(self) -> None:
         for name in ("altruism", "error_part"):

@@ -92,7 +92,7 @@ class Serving:
 
     def _rank(self) -> Callable[[Due], Any]:
         """Who has waited first; then by ``default_rule``, ties by submission (2.5-11)."""
-        view, waited = self.view, {tuple(key) for key in self.jobs.memory["waited"]}
+        view, waited = self.view, self._waited()
         whole = [float(c) for c in view.cluster_capacity]
         aligned = {d.ask.size: alignment(d.ask.size, view.free, whole) for d in self.due}
         total = sum(due.job.work for due in self.due)
@@ -102,9 +102,14 @@ class Serving:
         def rank(due: Due) -> tuple[Any, ...]:
             app = due.job.app
             score = price * due.job.work - aligned[due.ask.size] if packs else due.job.work
-            return due.ask.key not in waited, score, app.submitted_ms, app.number, due.ask.key
+            since = waited.get(due.ask.key, view.now_ms)
+            return since, score, app.submitted_ms, app.number, due.ask.key
 
         return rank
+
+    def _waited(self) -> dict[tuple[int, ...], int]:
+        """Since when asks have had to start and fitted nowhere."""
+        return {tuple(key): since_ms for *key, since_ms in self.jobs.memory["waited"]}
 
     def _start(self, due: Due) -> None:
         while due.tasks > 0 and due.ask.count > 0 and self._grant(due.ask):
@@ -115,7 +120,7 @@ class Serving:
 
     def _lend(self, jobs: list[Job]) -> None:
         """What is left over, less the room of what must start and waits (2.4)."""
-        self.rooms = self._rooms()
+        self.rooms = self._rooms() if self.options.keep_back else {}
         guard = Guard(self.jobs, self.view) if self.options.loan == "guarded" else None
         if self.options.leftover_rule == "srtf":
             for job in jobs:
@@ -208,7 +213,9 @@ class Serving:
         by_shape: dict[Shape, list[Ask]] = {}
         for due in self.waiting:
             by_shape.setdefault((due.ask.size, due.ask.label), []).append(due.ask)
-        self.jobs.memory["waited"] = sorted(list(due.ask.key) for due in self.waiting)
+        waited, now_ms = self._waited(), self.view.now_ms
+        rows = (due.ask.key for due in self.waiting)
+        self.jobs.memory["waited"] = sorted([*key, waited.get(key, now_ms)] for key in rows)
         want_first(self.plan, lambda s: by_shape.get(s, ()), self.options.hold_after_ms)
         if self.options.loan == "preempt":
             reclaim(self.plan, self.jobs, self.waiting)
