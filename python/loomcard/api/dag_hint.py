@@ -2,22 +2,37 @@
 
 An AM that knows its stages gives the hint with its submission (an application's scheduling
 property, or a variable of the AM's environment). Policies that weigh remaining work read it; those
-that do not, never see it.
+that do not, never see it. `loomcard dag` writes hints for jobs of unmodified frameworks
+(docs/dag.md).
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
 
 HINT = "LOOMCARD_DAG"
+MOST_CHARACTERS: Final = 256 * 1024
+"""Of a hint that is read: the ResourceManager passes on no more of all of an application's."""
+
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+Milliseconds = Annotated[float, Meta(ge=0, le=1e12)]
+Amount = Annotated[int, Meta(ge=0, le=10**12)]
+"""Bounds far above any cluster's, so that sums of products stay finite."""
 
 
-class DagStage(msgspec.Struct, frozen=True):
+class HintError(ValueError):
+    """The text is no hint; the message names the place and what is expected there."""
+
+
+class DagStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stage: ``tasks`` containers of ``size``, each of about ``ms``, ``after`` these stages.
 
     ``request``: the allocation request id of its asks; None: told by ``priority`` alone, as
@@ -26,19 +41,23 @@ class DagStage(msgspec.Struct, frozen=True):
 
     id: str
     priority: int
-    tasks: int
-    ms: float
-    size: tuple[int, ...]
+    tasks: Count
+    ms: Milliseconds
+    size: tuple[Amount, ...]
     after: list[int] = []
     request: int | None = None
 
 
 class Dag:
-    """The stages of one application, in an order in which parents come first."""
+    """The stages of one application, in an order in which parents come first.
 
-    def __init__(self, stages: list[DagStage]) -> None:
+    ``types``: how many resource types the cluster has. ``sizes`` are as long: what a stage does not
+    name is 0, and what the cluster does not have is left out. None: as the stages have them.
+    """
+
+    def __init__(self, stages: list[DagStage], types: int | None = None) -> None:
         self.stages = stages
-        self.sizes = [Resource(stage.size) for stage in stages]
+        self.sizes = [_sized(stage.size, types) for stage in stages]
         self._by_key = {(s.priority, s.request): i for i, s in enumerate(stages)}
 
     def stage_of(self, key: AskKey) -> int | None:
@@ -47,23 +66,57 @@ class Dag:
         return self._by_key.get((key.priority, None)) if found is None else found
 
 
+def _sized(size: tuple[int, ...], types: int | None) -> Resource:
+    if types is None or len(size) == types:
+        return Resource(size)
+    return Resource((*size, *[0] * types)[:types])
+
+
 def write_dag(stages: list[DagStage]) -> str:
-    """The hint's text."""
+    """The hint's text, JSON."""
     return msgspec.json.encode(stages).decode()
 
 
-def read_dag(hints: Mapping[str, str]) -> Dag | None:
-    """The DAG that an application's hints tell of; None where they tell of none, or of one that
-    cannot be right: a hint is a hint, and no application may hurt the scheduler by it.
+def compact_dag(text: str) -> str:
+    """The same hint as base64url without padding: no quote, comma, space or = in it.
+
+    That survives shells, YARN's launch scripts, and frameworks that split variables at commas.
+    """
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def parse_dag(text: str, types: int | None = None) -> Dag:
+    """The DAG that a hint's text describes, plain or compact. ``types``: as of `Dag`.
+
+    Raises HintError: a stage after itself or a later one, an amount out of bounds, a key that the
+    format does not have (nothing is skipped, so that no nesting goes deep).
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise HintError(f"expected at most {MOST_CHARACTERS} characters, found {len(text)}")
+    try:
+        stages = msgspec.json.decode(_json(text), type=list[DagStage])
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise HintError(str(error)) from error
+    if not stages:
+        raise HintError("expected at least one stage")
+    for index, stage in enumerate(stages):
+        if any(not 0 <= parent < index for parent in stage.after):
+            raise HintError(f"expected indexes of earlier stages - at `$[{index}].after`")
+    return Dag(stages, types)
+
+
+def _json(text: str) -> bytes:
+    if text.lstrip().startswith("["):
+        return text.encode()
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+
+
+def read_dag(hints: Mapping[str, str], types: int | None = None) -> Dag | None:
+    """The DAG that an application's hints describe, as `parse_dag` reads it; None without a hint,
+    and where it cannot be right: no application may hurt the scheduler by its hint.
     """
     text = hints.get(HINT)
-    if text is None:
-        return None
     try:
-        stages = msgspec.json.decode(text, type=list[DagStage])
-    except msgspec.MsgspecError:
+        return None if text is None else parse_dag(text, types)
+    except HintError:
         return None
-    for index, stage in enumerate(stages):
-        if any(not 0 <= parent < index for parent in stage.after) or stage.ms < 0:
-            return None
-    return Dag(stages) if stages else None

@@ -73,6 +73,8 @@ class Estimates:
         self.capacity = Resource()
         self._dags: dict[Application, Dag | None] = {}
         self._units: dict[Application, list[float]] = {}
+        self._work: dict[Application, float] = {}  # of DAGs, until a task finishes
+        self._paths: dict[Application, float] = {}
 
     @staticmethod
     def of(view: ClusterView, finished: Finished, assumed_ms: float) -> Estimates:
@@ -80,10 +82,13 @@ class Estimates:
         memory, and is brought up to date.
         """
         found = view.cache("estimates", lambda: Estimates(assumed_ms))
-        found.finished = finished
+        if found.finished is not finished:
+            found.finished = finished
+            found._work.clear()
         if found.capacity != view.cluster_capacity:
             found.capacity = view.cluster_capacity
             found._units.clear()
+            found._work.clear()
         for change in view.changes:
             found._apply(change)
         return found
@@ -100,15 +105,18 @@ class Estimates:
                 tasks = self.finished.setdefault(container.application.id, {})
                 count, ms = tasks.get(key, (0, 0))
                 tasks[key] = [count + 1, ms + ran]
+                self._work.pop(container.application, None)
         elif isinstance(change, ApplicationRemoved):
             self.finished.pop(change.application.id, None)
             self._dags.pop(change.application, None)
             self._units.pop(change.application, None)
+            self._work.pop(change.application, None)
+            self._paths.pop(change.application, None)
 
     def dag(self, app: Application) -> Dag | None:
         """The stages that its hint tells of."""
         if app not in self._dags:
-            self._dags[app] = read_dag(app.hints)
+            self._dags[app] = read_dag(app.hints, len(self.capacity))
         return self._dags[app]
 
     def done(self, app: Application) -> dict[int, int]:
@@ -126,6 +134,12 @@ class Estimates:
         dag = self.dag(app)
         if dag is None:
             return asked_work(app.asks, self.mean_ms(app), self.capacity)
+        found = self._work.get(app)
+        if found is None:
+            found = self._work[app] = self._dag_work(app, dag)
+        return found
+
+    def _dag_work(self, app: Application, dag: Dag) -> float:
         units = self._units.get(app)
         if units is None:
             units = self._units[app] = unit_work(dag, self.capacity)
@@ -141,7 +155,12 @@ class Estimates:
     def critical_path_ms(self, app: Application) -> float:
         """Of the whole DAG, finished or not; without a hint the mean duration of its tasks."""
         dag = self.dag(app)
-        return self.mean_ms(app) if dag is None else critical_path_ms(dag)
+        if dag is None:
+            return self.mean_ms(app)
+        found = self._paths.get(app)
+        if found is None:
+            found = self._paths[app] = critical_path_ms(dag)
+        return found
 
 
 class WeighsWork:

@@ -27,6 +27,7 @@ BAD_INPUT: Final = {
     "loomcard.api.registry.PolicyNotFoundError",
     "loomcard.simulator.engine.MismatchError",
     "loomcard.cluster.example_jobs.ProgramError",
+    "loomcard.workload.dag_stages.DagError",
 }
 """Errors of what the user gave, exit status 2."""
 FAILURES: Final = {

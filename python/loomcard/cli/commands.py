@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "cluster": ("loomcard.cli.cluster:cluster", "Start, stop and look at a cluster."),
     "policy": ("loomcard.cli.policy:policy", "List, check and apply scheduling policies."),
     "trace": ("loomcard.cli.trace:trace", "Look into workloads and traces."),
+    "dag": ("loomcard.cli.dag:dag", "Write the hint that tells policies the stages of a job."),
     "submit": (
         "loomcard.cli.jobs:submit",
         "Submit an example job, or a jar with its arguments (after `--` if they begin with a"

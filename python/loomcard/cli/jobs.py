@@ -1,5 +1,6 @@
 """``loomcard submit`` and ``loomcard status``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,11 +25,20 @@ from loomcard.cluster.limits import (
 from loomcard.cluster.report_tables import tables
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.cluster.submit import Client, Submission, SubmissionError
+from loomcard.workload.dag_stages import mapreduce_definition
 
 Queue = Annotated[str | None, typer.Option("--queue", help="The queue. Default: the cluster's.")]
 User = Annotated[str | None, typer.Option("--user", help="Who submits, on a cluster that trusts.")]
 Definitions = Annotated[
     list[str] | None, typer.Option("--define", "-D", help="A Hadoop property, name=value.")
+]
+
+Dag = Annotated[
+    str | None,
+    typer.Option(
+        help="A file with the job's hint, as `loomcard dag` writes it; - for standard input.",
+        metavar="FILE",
+    ),
 ]
 
 
@@ -39,6 +49,7 @@ def submit(
     queue: Queue = None,
     user: User = None,
     define: Definitions = None,
+    dag: Dag = None,
     wait: Annotated[
         bool,
         typer.Option(
@@ -52,6 +63,7 @@ def submit(
     for each in define or []:
         if not each.partition("=")[0] or "=" not in each:
             raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
+    definitions = [*(define or []), *([_hint(dag)] if dag is not None else [])]
     chosen = program(name, arguments or [], Path.cwd() if on is ClusterKind.LOCAL else None)
     if on is ClusterKind.DOCKER:
         if as_json or not wait:
@@ -59,7 +71,7 @@ def submit(
                 "--json and --no-wait work with --on local only",
                 "ask the cluster afterwards: loomcard status --json --rm http://127.0.0.1:8088",
             )
-        defined = [*(define or []), *([f"mapreduce.job.queuename={queue}"] if queue else [])]
+        defined = [*definitions, *([f"mapreduce.job.queuename={queue}"] if queue else [])]
         command = in_a_container(chosen, name, defined)
         as_user = ["--user", user] if user else []
         compose().compose(["run", "--rm", *as_user, *command], timeout_s=None)
@@ -67,7 +79,7 @@ def submit(
     cluster = LocalCluster.attach(paths.run_folder("local"))
     client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
     with waiting(f"{chosen.name} starts") as progress:
-        submission = client.submit(chosen, queue=queue, user=user, definitions=define or [])
+        submission = client.submit(chosen, queue=queue, user=user, definitions=definitions)
         try:
             application = submission.application()
             if wait:
@@ -77,6 +89,13 @@ def submit(
         finally:
             submission.stop()  # the application goes on; the client would ask after it for ever
     _report(cluster, submission, application, wait, as_json)
+
+
+def _hint(file: str) -> str:
+    """The property that gives the hint in a file to the AM."""
+    place = "standard input" if file == "-" else file
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    return mapreduce_definition(data.decode(errors="replace"), place)
 
 
 def _report(
