@@ -98,9 +98,39 @@ def test_two_orders_have_an_index_each() -> None:
 def test_two_orders_in_one_index_are_an_error_that_names_both() -> None:
     cluster = full_cluster(OneIndex())
     assert [grant.app for grant in cluster.round()] == [2]
-    message = "index 'fill' is in the order of least, not of most: name another one"
+    message = (
+        r"index 'fill' is in the order of least \(.*, line \d+\), not of most \(.*: name another"
+    )
     with pytest.raises(Exception, match=message):
         second_round(cluster)
+
+
+@dataclass(frozen=True)
+class OneCode:
+    """Two orders of one code, which differ in what they hold."""
+
+    kind: str = "closure"
+    leaf_only = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for sign in (1, -1):
+            by(plan, closure(sign) if self.kind == "closure" else partial(signed, sign))
+        return plan
+
+
+def signed(sign: int, member: Any) -> int:
+    return sign * asked(member)
+
+
+def closure(sign: int) -> Any:
+    return lambda member: sign * asked(member)
+
+
+@pytest.mark.parametrize("kind", ["closure", "partial"])
+def test_one_code_with_other_values_is_another_order(kind: str) -> None:
+    with pytest.raises(Exception, match=r"with 1 .*not of .* with -1 .*name another one"):
+        full_cluster(OneCode(kind)).round()
 
 
 @pytest.mark.parametrize("kind", ["lambda", "partial", "method"])

@@ -8,8 +8,10 @@ capacity come first.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Container, Iterable
 from functools import partial
+from types import FunctionType
 from typing import Any, Literal, Self
 
 from mypy_extensions import mypyc_attr
@@ -189,9 +191,9 @@ def fill(
     """
     view = plan.view
     kept = view.cache(
-        ("fill", index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
+        (_CachedIndex, index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
     )
-    kept.check(order, index)
+    kept.check(order, index, view.version)
     serving = _Fill(plan, kept.index, order, live, turn_containers, hold_after_ms)
     if goes_on:
         plan.go_on = serving.run
@@ -202,17 +204,25 @@ def fill(
 class _CachedIndex:
     """An index and the order that it is in."""
 
-    __slots__ = ("_order", "index")
+    __slots__ = ("_bound", "_order", "_version", "index")
 
     def __init__(self, index: MemberIndex, order: Order) -> None:
         self.index = index
         self._order = _identity(order)
+        self._bound: Any = None  # of the order, in the round of that version
+        self._version = -1
 
-    def check(self, order: Order, name: str) -> None:
-        if _identity(order) != self._order:
+    def check(self, order: Order, name: str, version: int) -> None:
+        """Raise ValueError for another order than before, or one with other values in it than
+        earlier in the round.
+        """
+        identity, bound = _identity(order), _bound(order)
+        if version != self._version:
+            self._version, self._bound = version, bound
+        if identity != self._order or bound != self._bound:
             raise ValueError(
-                f"fill: index {name!r} is in the order of {_named(self._order)}, not of "
-                f"{_named(_identity(order))}: name another one, as in fill(..., index='second')"
+                f"fill: index {name!r} is in the order of {_named(self._order, self._bound)}, not "
+                f"of {_named(identity, bound)}: name another one, as in fill(..., index='second')"
             )
 
 
@@ -229,10 +239,30 @@ def _identity(order: Any) -> Any:
     return getattr(order, "__code__", None) or (order.__module__, name)
 
 
-def _named(identity: Any) -> str:
+def _bound(order: Any) -> list[Any]:
+    """The plain values that a partial or a closure holds: by them one code gives many orders. Of
+    other objects a call may make new ones that mean the same.
+    """
+    found: list[Any] = []
+    while isinstance(order, partial):
+        found += [*order.args, *order.keywords.values()]
+        order = order.func
+    for cell in getattr(order, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # not bound yet
+            found.append(cell.cell_contents)
+    return [value for value in found if type(value) in PLAIN]
+
+
+PLAIN = (bool, int, float, str, bytes, FunctionType)
+
+
+def _named(identity: Any, bound: Any) -> str:
+    values = f" with {', '.join(map(repr, bound))}" if bound else ""
     if isinstance(identity, tuple):
-        return str(identity[1])
-    return str(getattr(identity, "co_qualname", None) or identity.__qualname__)
+        return f"{identity[1]}{values}"
+    file, line = getattr(identity, "co_filename", None), getattr(identity, "co_firstlineno", 0)
+    name = getattr(identity, "co_qualname", None) or identity.__qualname__
+    return f"{name}{values}" + (f" ({file}, line {line})" if file else "")
 
 
 class _Fill:

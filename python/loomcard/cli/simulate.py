@@ -36,7 +36,7 @@ def simulate(
         typer.Option("--policy", help="A set-up's file, or a policy's name; repeatable."),
     ],
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Of every die that the workload casts.")
+        int, typer.Option("--seed", min=0, help="Of every random value of the workload.")
     ] = 1,
     out: Annotated[
         Path | None,

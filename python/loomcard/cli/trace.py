@@ -55,7 +55,7 @@ def convert(
     format: Format = None,  # noqa: A002
     seed: Seed = 1,
 ) -> None:
-    """Write a workload or trace as a workload file in which every die is cast."""
+    """Write a workload or trace as a workload file with all random values sampled."""
     kind, scenario = opened(file, seed=seed, format=format)
     text = written(scenario)
     out.write_text(text, encoding="utf-8")

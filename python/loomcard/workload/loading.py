@@ -26,7 +26,7 @@ _SHIPPED: Final = Path(str(files("loomcard.workload"))) / "shipped"
 
 
 def load(file: Path, *, seed: int, vary: Mapping[str, Any] | None = None) -> Scenario:
-    """The workload in ``file`` with every die cast by ``seed``.
+    """The workload in ``file`` with all random values sampled by ``seed``.
 
     ``file`` may be the bare name of a shipped workload. ``vary`` replaces values: by the name of a
     parameter, or by the dotted place in the document (``cluster.heartbeat_ms``). Raises

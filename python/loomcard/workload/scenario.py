@@ -1,5 +1,5 @@
-"""A workload with every die cast: what both engines play, task by task, and equal bytes for equal
-seeds.
+"""A workload with all random values sampled: what both engines play, task by task; equal bytes
+for equal seeds.
 
 A workload file says "20 maps of about 30 s"; a scenario says how long each of them runs, on which
 nodes it would rather run and when it fails. The simulator reads it as it is; the player on a real
