@@ -146,13 +146,14 @@ def right_shift(
     sizes = parts([s.size for s in stages], capacity)
     profile = Profile(parts([envelope(stages, share)], capacity)[0], EPS * end)
     children, earliest, late = children_of(stages), [end] * len(stages), []
+    until = list(earliest)  # later ends of a stage's tasks are taken already
     for wave in sorted(forward, key=lambda w: (not w.pinned, -w.end, -w.stage)):
         i, left, dur = wave.stage, wave.tasks, wave.end - wave.start
-        limit = min([end, *(earliest[child] for child in children[i])])
+        until[i] = min([until[i], *(earliest[child] for child in children[i])])
         while left:
-            found = None if wave.pinned else profile.latest(sizes[i], dur, wave.start, limit)
+            found = None if wave.pinned else profile.latest(sizes[i], dur, wave.start, until[i])
             start, n = found or (wave.start, left)
-            n = min(n, left)
+            n, until[i] = min(n, left), until[i] if wave.pinned else start + dur
             profile.take(start, start + dur, sizes[i], n)
             late.append(Wave(start, start + dur, i, n, wave.pinned))
             left -= n

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomcard import (
+    SHAPES_KEPT,
     SHARE,
     Application,
     Ask,
@@ -53,6 +54,11 @@ class Serving:
         plan, view = self.plan, self.view
         if view.holds and not plan.spent:
             serve_holds(plan, lambda queue: queue is view.queue)
+        for shape in view.shapes if len(view.shapes) <= SHAPES_KEPT else ():
+            if view.first_fit(*shape) is None:
+                self.full.add(shape)
+        if self.full.everything() and self.options.loan != "preempt":
+            return
         asking = [job for job in self.jobs.by_app.values() if job.app.pending_count > 0]
         self._masters(asking)
         self.due = [due for job in asking for due in self._due_of(job)]
@@ -80,9 +86,12 @@ class Serving:
             if ask.is_am or ask.count <= 0:
                 continue
             stage = stage_of(job, ask)
-            most = [max(a, u) for a, u in zip(job.share, ams_and(job, ask), strict=True)]
-            fitting = holds(ask.size, [m - u for m, u in zip(most, used, strict=True)])
-            tasks = min(ask.count, fitting, must[stage] if stage is not None else ask.count)
+            tasks = ask.count if stage is None else min(ask.count, must[stage])
+            if tasks > 0:
+                most = [max(a, u) for a, u in zip(job.share, ams_and(job, ask), strict=True)]
+                tasks = min(
+                    tasks, holds(ask.size, [m - u for m, u in zip(most, used, strict=True)])
+                )
             if tasks > 0:
                 if stage is not None:
                     must[stage] -= tasks
@@ -160,7 +169,7 @@ class Serving:
         whole = self.view.cluster_capacity
         while lines and not self.plan.spent:
             shape = next(iter(lines))
-            if len(lines) > 1:
+            if 1 < len(lines) <= SHAPES_KEPT:
                 free = self.view.free
                 shape = max(lines, key=lambda shape: alignment(shape[0], free, whole))
             job, ask = lines[shape][-1]
