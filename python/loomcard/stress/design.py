@@ -115,6 +115,13 @@ DESIGNS: Final[tuple[Design, ...]] = (
         _RESERVE,
     ),
     Design(("dress",), "guarantee", ("many-servers",), _RESERVE),
+    Design(
+        ("carbyne",),
+        "starvation",
+        ("tiny-weights",),
+        "A queue whose share is less than a container lives on what others give, and under"
+        " `carbyne` that goes to who has less work left.",
+    ),
 )  # fmt: skip
 
 
