@@ -193,7 +193,7 @@ def fill(
     kept = view.cache(
         (_CachedIndex, index), lambda: _CachedIndex(MemberIndex(view.queue).attach(view), order)
     )
-    kept.check(order, index, view.version)
+    kept.check(order, index, None if live else view.version)
     serving = _Fill(plan, kept.index, order, live, turn_containers, hold_after_ms)
     if goes_on:
         plan.go_on = serving.run
@@ -210,13 +210,13 @@ class _CachedIndex:
         self.index = index
         self._order = _identity(order)
         self._bound: Any = None  # of the order, in the round of that version
-        self._version = -1
+        self._version: int | None = -1
 
-    def check(self, order: Order, name: str, version: int) -> None:
+    def check(self, order: Order, name: str, version: int | None) -> None:
         """Raise ValueError for another order than before, or one with other values in it than
-        earlier in the round.
+        earlier in the round of that version; None: its values may change with each call.
         """
-        identity, bound = _identity(order), _bound(order)
+        identity, bound = _identity(order), [] if version is None else _bound(order)
         if version != self._version:
             self._version, self._bound = version, bound
         if identity != self._order or bound != self._bound:
