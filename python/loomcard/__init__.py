@@ -83,8 +83,8 @@ from loomcard.model.objects import (
     Member,
     Node,
     Partition,
-    Queue,
 )
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, share, subtract_all
 

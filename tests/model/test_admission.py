@@ -7,7 +7,8 @@ import pytest
 
 from loomcard.model.admission import lifetime_s, oversize, refusal
 from loomcard.model.limits import build_tree
-from loomcard.model.objects import Application, Queue
+from loomcard.model.objects import Application
+from loomcard.model.queue import Queue
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/admission.json").read_text())
 TYPES = ["memory_mb", "vcores"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loomcard.api.view import asks_below
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource, add_all
 
 

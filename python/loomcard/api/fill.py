@@ -21,7 +21,8 @@ from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.plan import Plan
 from loomcard.api.view import WITHHELD, ClusterView, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
-from loomcard.model.objects import Application, Ask, Member, Queue
+from loomcard.model.objects import Application, Ask, Member
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
 

@@ -26,7 +26,8 @@ from loomcard.api.fill import (
 from loomcard.api.hold import HOLD_AFTER_MS, HoldRules, serve_holds, want_room
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
-from loomcard.model.objects import Application, Ask, Member, Queue
+from loomcard.model.objects import Application, Ask, Member
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource
 
 Amounts = tuple[int, ...]

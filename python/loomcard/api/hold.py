@@ -16,7 +16,8 @@ from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
 from loomcard.model.holds import why_never
-from loomcard.model.objects import Application, Ask, AskKey, Node, Queue
+from loomcard.model.objects import Application, Ask, AskKey, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import fits
 from loomcard.model.state import ClusterState

@@ -16,7 +16,8 @@ from loomcard.api.plan_checks import PlanError, amounts, whole, word
 from loomcard.api.report import FROM_ABOVE, ReportError, as_json
 from loomcard.api.view import ClusterView, TurnResult, asks_below
 from loomcard.model import placement
-from loomcard.model.objects import Application, Ask, Container, Member, Node, Queue
+from loomcard.model.objects import Application, Ask, Container, Member, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, share
 from loomcard.wire.messages import Decision

@@ -15,7 +15,8 @@ from loomcard.api.cache import Cache
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.model.events import Change, Event
 from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Application, Ask, Hold, Member, Node, Partition, Queue
+from loomcard.model.objects import Application, Ask, Hold, Member, Node, Partition
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.state import ClusterState

@@ -7,7 +7,7 @@ from loomcard.api.fill_tree import Level, fill_tree
 from loomcard.api.orders import by_priority
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 
 FIRST_REST_MS = 1_000
 LONGEST_REST_MS = 300_000

@@ -11,7 +11,7 @@ from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.engine.fifo_fallback import FifoFallback
 from loomcard.engine.mirror import Mirror
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 
 
 class Instance:

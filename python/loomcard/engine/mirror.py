@@ -14,7 +14,8 @@ from typing import Any
 from loomcard.api.pending_plan import Grant, PendingHold, PendingPreemption, Step
 from loomcard.model import events as ev
 from loomcard.model.holds import HoldRow
-from loomcard.model.objects import Application, AskKey, Attempt, Container, Node, Queue
+from loomcard.model.objects import Application, AskKey, Attempt, Container, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState

@@ -29,9 +29,10 @@ from loomcard.engine.mirror import Mirror
 from loomcard.engine.place_hold import place_hold
 from loomcard.engine.timers import Timers
 from loomcard.model.holds import Holds
-from loomcard.model.objects import Ask, Queue
+from loomcard.model.objects import Ask
 from loomcard.model.partitions import Stage
 from loomcard.model.placement import place
+from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource, add_all
 from loomcard.model.state import ClusterState
 from loomcard.validation import error_text

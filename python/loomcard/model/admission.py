@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 
 TOO_OLD = "Application is killed by ResourceManager as it has exceeded the lifetime period."
 """YARN's words at the end of an application's lifetime."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard.model.objects import Application, Ask, Attempt, Container, Node, Queue
+from loomcard.model.objects import Application, Ask, Attempt, Container, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from loomcard.model.objects import Application, Ask, AskKey, Hold, Node, Queue
+from loomcard.model.objects import Application, Ask, AskKey, Hold, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loomcard.model.objects import Ask, Container, Queue
+from loomcard.model.objects import Ask, Container
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, room_for, short_of, subtract_all
 

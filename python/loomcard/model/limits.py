@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loomcard.model.objects import Queue
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import UNLIMITED, Resource, room_for
 

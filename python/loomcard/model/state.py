@@ -16,8 +16,9 @@ from loomcard.model.fit_index import FitIndexes, Shape
 from loomcard.model.holds import Holds, fits_held
 from loomcard.model.label_limits import LabelLimits
 from loomcard.model.limits import build_tree, own_limit, resolve
-from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node, Queue
+from loomcard.model.objects import Application, Ask, AskKey, Attempt, Container, Member, Node
 from loomcard.model.partitions import Partitions, Stage
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
 from loomcard.model.shape_waits import ShapeWaits

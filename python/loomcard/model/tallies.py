@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from loomcard.model.objects import Application, Ask, Container, Node, Queue
+from loomcard.model.objects import Application, Ask, Container, Node
+from loomcard.model.queue import Queue
 
 
 def sums_of(leaf: Queue, user: str) -> list[list[int]]:

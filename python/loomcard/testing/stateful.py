@@ -20,7 +20,8 @@ except ImportError as error:
     raise ImportError("PolicyMachine needs Hypothesis: pip install hypothesis") from error
 
 from loomcard.engine.session import replay
-from loomcard.model.objects import Application, Queue
+from loomcard.model.objects import Application
+from loomcard.model.queue import Queue
 from loomcard.testing.cluster import Cluster
 from loomcard.testing.policy_setups import set_ups
 from loomcard.testing.random_cluster import drain, withdraw_hopeless

@@ -1,0 +1,88 @@
+"""A queue of the sharing tree, with what it holds and what it may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from loomcard.model.resource import Resource
+
+if TYPE_CHECKING:
+    from loomcard.model.objects import Application, Member
+
+
+class Queue:
+    """A node of the sharing tree; ``maximum``, ``user_limit`` and ``am_limit`` are None where
+    nothing is forbidden.
+    """
+
+    __slots__ = (
+        "am_limit", "am_used", "applications", "capped", "children", "guaranteed",
+        "hold_limit", "hold_nodes", "leaf", "maximum", "number", "oldest_ms", "parent", "path",
+        "pending_count", "policy", "spec", "used", "user_limit", "user_used", "watchers", "weight",
+    )  # fmt: skip
+
+    def __init__(self, number: int, spec: dict[str, Any], parent: Queue | None, width: int) -> None:
+        self.number = number
+        """Its number in the policy configuration; the root is 0."""
+        self.spec = spec
+        self.path: str = spec["path"]
+        """Its full path, such as root.research."""
+        self.parent = parent
+        """None for the root."""
+        self.children: list[Queue] = []
+        """In the order of the configuration; none for a leaf."""
+        self.leaf: bool = spec["leaf"]
+        """Applications run in it."""
+        self.policy: str | None = spec["policy"]
+        """The policy that it names; None where the one above governs it."""
+        self.weight: float = spec["weight"]
+        """Its part among its siblings."""
+        self.guaranteed = Resource([0] * width)
+        """What it is guaranteed of the cluster's present capacity; 0 where nothing is."""
+        self.maximum: Resource | None = None
+        """What it may hold at most."""
+        self.user_limit: Resource | None = None
+        """What one user may hold in it at most."""
+        self.am_limit: Resource | None = None
+        """What AMs may hold in it at most."""
+        self.hold_limit = self.guaranteed
+        """What may be held for its asks together."""
+        self.hold_nodes: int = spec.get("hold_nodes", 1)
+        """On how many nodes room may be held for one application."""
+        self.capped: list[Queue] = []
+        """Itself and its ancestors, those that have a maximum."""
+        self.used = [0] * width
+        """What its containers take."""
+        self.am_used = [0] * width
+        """What its AMs take."""
+        self.user_used: dict[str, list[int]] = {}
+        """What each user's containers in it take."""
+        self.pending_count = 0
+        """How many containers are asked for in it and below."""
+        self.applications: dict[int, Application] = {}
+        """Those of a leaf, by number."""
+        self.oldest_ms: int | None = None  # cached; ClusterState clears it
+        self.watchers: list[dict[Member, None]] = []  # who wants to know which members changed
+
+    @property
+    def submitted_ms(self) -> int:
+        """Submission of its oldest pending application; for ties among members."""
+        if self.oldest_ms is None:
+            below: Iterable[Member] = self.applications.values() if self.leaf else self.children
+            self.oldest_ms = min((m.submitted_ms for m in below if m.pending_count), default=0)
+        return self.oldest_ms
+
+    @property
+    def below_guaranteed(self) -> bool:
+        """It holds less than its guaranteed capacity in every resource type that is guaranteed."""
+        some = False
+        for used, guaranteed in zip(self.used, self.guaranteed):  # noqa: B905 - equal by construction
+            if guaranteed:
+                some = True
+                if used >= guaranteed:
+                    return False
+        return some
+
+    def __repr__(self) -> str:
+        return f"Queue({self.path}, used={self.used})"
