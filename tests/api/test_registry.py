@@ -189,6 +189,33 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
     assert "needs version 2" in known["registered"].summary
 
 
+def test_plan_api_is_no_option(tmp_path):
+    """As a field of a dataclass it would be one, and a set-up could change it."""
+    text = FILE.replace("class Newest:", "class Newest:\n    plan_api: int = 1")
+    (tmp_path / "field.py").write_text(text)
+    with pytest.raises(PolicyNotFoundError, match="states plan_api as a field") as error:
+        find(f"{tmp_path}/field.py:Newest")
+    assert "write plan_api = 1 without a type" in error.value.hint
+
+
+def test_two_packages_may_not_offer_one_name(monkeypatch):
+    """Which of them ran would hang on the order of the folders; the same class twice is one."""
+    ours = EntryPoint("shared", "first_package.policies:One", registry.GROUP)
+    theirs = EntryPoint("shared", "second_package:Two", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [ours, theirs])
+    with pytest.raises(PolicyNotFoundError) as error:
+        find("shared")
+    expected = (
+        "two packages offer a policy 'shared': first_package.policies:One and second_package:Two"
+    )
+    assert expected in str(error.value)
+    assert "uninstall one of them" in error.value.hint
+    assert "two packages" in next(known.summary for known in names() if known.name == "shared")
+    monkeypatch.setattr(registry, "entry_points", lambda **_: [ours, ours])
+    with pytest.raises(PolicyNotFoundError, match="cannot be loaded: ModuleNotFoundError"):
+        find("shared")
+
+
 def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
     """A broken third-party package does not hide the rest."""
     bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)

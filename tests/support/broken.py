@@ -52,6 +52,18 @@ class OverAllocates:
 
 
 @dataclass(frozen=True)
+class ChangesWhatItSees:
+    """Empties a list that belongs to the engine."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = fill(Plan(view), order=lambda member: member.submitted_ms)
+        for app in view.applications:
+            app.containers.clear()
+            app.attempts.clear()
+        return plan
+
+
+@dataclass(frozen=True)
 class OverGrants:
     """Grants each ask once more than it asks for."""
 

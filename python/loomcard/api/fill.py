@@ -284,6 +284,7 @@ class _Fill:
         self.exhausted = ExhaustedShapes(plan.view)
 
     def run(self) -> None:
+        """Serve held asks, then members in order, then hold room for who waits too long."""
         plan, index = self.plan, self.index
         view = plan.view
         leaf, state = view.queue.leaf, view._state

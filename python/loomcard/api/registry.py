@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -163,9 +163,11 @@ def find(
         return _from_file(name, search, applied)
     if name in _registered:
         return _checked(_registered[name], name)
-    installed = _own() if name in _own() else _entry_points()
+    if name in _own():
+        return _load(_own()[name])
+    installed = _entry_points()
     if name in installed:
-        return _load(installed[name])
+        return _load(_only(name, installed[name]))
     names = known_names()
     near = get_close_matches(name, names, n=3)
     known = ", ".join(near or sorted(names))
@@ -214,6 +216,23 @@ def _own() -> dict[str, EntryPoint]:
 def _entry_points() -> dict[str, EntryPoint]:
     """All entry points by name. No other package takes the name of one of Loomcard's policies."""
     return {point.name: point for point in entry_points(group=GROUP)} | _own()
+
+
+def _only(name: str, point: EntryPoint) -> EntryPoint:
+    """The entry point, where no two packages offer different classes under the one name."""
+    offered = {p for p in entry_points(group=GROUP, name=name) if p.name == name}
+    classes = sorted({each.value for each in offered})
+    if len(classes) < 2:
+        return point
+    raise PolicyNotFoundError(
+        f"two packages offer a policy {name!r}: {' and '.join(classes)}",
+        f"uninstall one of them: {_packages(offered)}",
+    )
+
+
+def _packages(points: Iterable[EntryPoint]) -> str:
+    found = {point.dist.name for point in points if point.dist is not None}
+    return ", ".join(sorted(found)) or "pip list names them"
 
 
 def _not_installed() -> PolicyNotFoundError:
@@ -351,6 +370,11 @@ def _checked(cls: Any, where: str) -> type:
             f" {PLAN_API}",
             f"install a Loomcard with version {wanted!r}, or write the policy for version"
             f" {PLAN_API} and state plan_api = {PLAN_API}",
+        )
+    if "plan_api" in getattr(cls, "__dataclass_fields__", {}):
+        raise PolicyNotFoundError(
+            f"{where} states plan_api as a field, so that a set-up could change it",
+            f"write plan_api = {PLAN_API} without a type, or with ClassVar[int]",
         )
     return cls
 

@@ -72,6 +72,7 @@ class _Pool:
         self._busy: dict[Connection, int] = {}
 
     def run(self, processes: int) -> None:
+        """Work on all items in so many processes; on any error stop them all and raise it."""
         try:
             for _ in range(min(processes, len(self._left))):
                 self._give(self._begin())

@@ -289,7 +289,12 @@ class Cluster:
         PolicyRaisedError unless the cluster is ``tolerant``.
         """
         plan = self.exchange(advance_ms)
-        assert plan.resync is None, plan.resync
+        if plan.resync is not None:
+            raise BrokenPlanError(
+                "read-only",
+                "the policy changed what the view showed it, or an object of it that it kept:"
+                f" {plan.resync}",
+            )
         if plan.faults and not self.tolerant:
             _, fault, trace = plan.faults[0]
             raise PolicyRaisedError(fault, trace)

@@ -34,22 +34,24 @@ class Clause(StrEnum):
     """What a policy promises.
 
     OVER_ALLOCATES: no node, queue or user ever holds more than it may. ASK: nothing is granted that
-    is not asked for. RAISES: ``decide`` never raises. EMPTY: without a node or without an ask there
-    is no decision. DETERMINISTIC: equal batches give equal plans, in another session, from any
-    segment of the journal on, and in another process with other hashes. ORDER: applications and
-    nodes that are introduced at one time may be introduced in any order, and numbered so; where no
-    two applications were submitted at the same time and all nodes are alike, each application gets
-    as much. REFUSAL: what was refused is served later. REBUILD: so is everything after late plans
-    and snapshots. MEMORY: memory is plain data that the journal can hold. LIVENESS: every finite
-    demand is served in finite time, timers honoured; in the simulator too. WAIT: a task of a node's
-    size that came first is served within a bounded time, though small ones keep coming. STRESS: in
-    the short stress scenarios nothing raises or is refused, and every application ends. IDLE: nor
-    is room left in them for more than 2 s that a waiting task could use.
+    is not asked for. RAISES: ``decide`` never raises. READ_ONLY: what the view shows is changed by
+    a plan's methods alone. EMPTY: without a node or an ask there is no decision. DETERMINISTIC:
+    equal batches give equal plans, in another session, from any segment of the journal on, and in
+    another process with other hashes. ORDER: applications and nodes that are introduced at one time
+    may be introduced in any order, and numbered so; where no two applications were submitted at the
+    same time and all nodes are alike, each application gets as much. REFUSAL: what was refused is
+    served later. REBUILD: so is everything after late plans and snapshots. MEMORY: memory is plain
+    data that the journal can hold. LIVENESS: every finite demand is served in finite time, timers
+    honoured; in the simulator too. WAIT: a task of a node's size that came first is served within a
+    bounded time, though small ones keep coming. STRESS: in the short stress scenarios nothing
+    raises or is refused, and every application ends. IDLE: nor is room left in them for more than 2
+    s that a waiting task could use.
     """
 
     OVER_ALLOCATES = "over-allocates"
     ASK = "ask"
     RAISES = "raises"
+    READ_ONLY = "read-only"
     EMPTY = "empty"
     DETERMINISTIC = "deterministic"
     ORDER = "order"

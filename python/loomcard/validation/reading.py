@@ -78,6 +78,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.count = 0
 
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
+        """PyYAML's own, within the limits of depth and of values."""
         self.depth += 1
         self.count += 1
         if self.depth > MAX_DEPTH:

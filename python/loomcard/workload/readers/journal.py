@@ -109,6 +109,7 @@ class _Past:
         self._shift = 0  # times are from the epoch's own zero
 
     def segment(self, segment: Segment) -> None:
+        """Add the records and plans of the next segment."""
         if not segment.header:
             return
         hello = segment.hello
