@@ -7,8 +7,9 @@ import java.util.TreeMap;
 
 /**
  * What an application states for the policy, and nothing else of its submission: an AM's
- * environment holds secrets, and hints reach journals. Taken are the variable LOOMCARD_DAG and
- * scheduling properties whose names begin with {@code loomcard.}.
+ * environment holds secrets, and hints reach journals. Taken are the variable LOOMCARD_DAG, and
+ * scheduling properties of that name or with names that begin with {@code loomcard.}; of the two
+ * LOOMCARD_DAG the variable counts.
  */
 public final class Hints {
   /** Characters of all hints of an application together; what goes beyond is left out. */
@@ -27,7 +28,7 @@ public final class Hints {
       String> properties) {
     Map<String, String> wanted = new TreeMap<>();
     properties.forEach((name, value) -> {
-      if (name.startsWith(PREFIX)) {
+      if (name.startsWith(PREFIX) || name.equals(DAG)) {
         wanted.put(name, value);
       }
     });

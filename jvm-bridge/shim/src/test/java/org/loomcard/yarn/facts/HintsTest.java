@@ -30,6 +30,15 @@ public class HintsTest {
     assertEquals("{}", hints.get("LOOMCARD_DAG"));
   }
 
+  /** A client of its own needs no variable; where there are both, the variable counts. */
+  @Test
+  public void theDagMayBeASchedulingProperty() {
+    properties.put("LOOMCARD_DAG", "[]");
+    assertEquals(properties, Hints.of(null, properties));
+    environment.put("LOOMCARD_DAG", "{}");
+    assertEquals(environment, Hints.of(environment, properties));
+  }
+
   /** Hints beyond the bound are left out whole; the others stand. */
   @Test
   public void hintsAreBounded() {
