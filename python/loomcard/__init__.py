@@ -31,6 +31,7 @@ from loomcard.api.hold import (
     want_room,
 )
 from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.api.orders import by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
@@ -92,7 +93,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALL",
+    "ALTRUISTIC_ASKS",
     "AT_ONCE_MS",
+    "DEFAULT_ASKS",
     "EVERYBODY",
     "HOLDS",
     "HOLD_AFTER_MS",
@@ -178,6 +181,7 @@ __all__ = [
     "shown",
     "subtract_all",
     "take_turn",
+    "unmarked",
     "want_first",
     "want_room",
     "why_never",

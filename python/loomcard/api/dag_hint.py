@@ -15,6 +15,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from loomcard.api.marked_asks import unmarked
 from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
 
@@ -35,8 +36,8 @@ class HintError(ValueError):
 class DagStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stage: ``tasks`` containers of ``size``, each of about ``ms``, ``after`` these stages.
 
-    ``request``: the allocation request id of its asks; None: told by ``priority`` alone, as
-    MapReduce's AM does it.
+    ``request``: the allocation request id of its asks, without a mark; None: told by ``priority``
+    alone, as MapReduce's AM does it.
     """
 
     id: str
@@ -61,8 +62,10 @@ class Dag:
         self._by_key = {(s.priority, s.request): i for i, s in enumerate(stages)}
 
     def stage_of(self, key: AskKey) -> int | None:
-        """The index of the stage that an ask's or a container's key belongs to; None: of none."""
-        found = self._by_key.get((key.priority, key.allocation_request_id))
+        """The index of the stage that an ask's or a container's key belongs to, whatever mark it
+        bears; None: of none.
+        """
+        found = self._by_key.get((key.priority, unmarked(key.allocation_request_id)))
         return self._by_key.get((key.priority, None)) if found is None else found
 
 

@@ -23,6 +23,7 @@ from loomcard import (
     asks_below,
     draw,
 )
+from loomcard.policies.carbyne.asks import marks_asks
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS, Learnt, Memory
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, intra_job, water_filling
@@ -41,11 +42,17 @@ class Job:
     def __init__(self, app: Application, dag: Dag | None) -> None:
         self.app = app
         self.dag = dag
+        self.marked = False  # its AM says what must start
         self.share: Sequence[float] = ()
+        self.told: Sequence[float] = ()  # the share of which its AM was told
         self.work = 0.0
         self.waiting: list[int] = []
         self.done: list[int] = []
         self.plan: dict[str, Any] | None = None
+
+    def own_share(self) -> list[float]:
+        """What its tasks may hold: its share less what its masters hold."""
+        return [s - held for s, held in zip(self.share, held_by_ams(self.app), strict=True)]
 
     def count(self, done: dict[int, int]) -> None:
         """Its tasks by stage, of its containers and asks."""
@@ -150,20 +157,30 @@ class Jobs:
                 job = self.by_app[app] = Job(app, self.learnt.estimates.dag(app))
                 job.plan = memory["jobs"].get(app.id, {}).get("plan")
                 anew = True
+            self._note_marks(job)
             anew = self._note_demand(job) or anew
             job.count(self.learnt.estimates.done(app))
             job.work = self.learnt.work(app, view.cluster_capacity)
         if anew:
             self._divide()
         for job in self.by_app.values() if anew else map(self.by_app.get, touched):
-            if job is not None and job.dag is not None and job.app.pending_count > 0:
+            if job is None or job.dag is None or job.marked:
+                continue
+            if job.app.pending_count > 0:
                 self._plan(job, view.now_ms)
+
+    def _note_marks(self, job: Job) -> None:
+        """Whether its AM marks its asks; then the job has no schedule here, from now on."""
+        known = self.memory["jobs"].setdefault(job.app.id, {})
+        if not job.marked and (known.get("marked") or marks_asks(job.app)):
+            job.marked = known["marked"] = True
+            job.plan = known["plan"] = None
 
     def _note_demand(self, job: Job) -> bool:
         """The direction of a job's share, fixed when its stages or first tasks are known (2.5-2);
         whether that is now.
         """
-        known = self.memory["jobs"].setdefault(job.app.id, {})
+        known = self.memory["jobs"][job.app.id]
         if known.get("fixed"):
             return False
         total = [0.0] * len(job.app.used)
@@ -197,7 +214,7 @@ class Jobs:
 
     def _plan(self, job: Job, now_ms: int) -> None:
         """Its schedule as it is now, unless next to nothing happened since the last one."""
-        old, share = job.plan, [s - a for s, a in zip(job.share, held_by_ams(job.app), strict=True)]
+        old, share = job.plan, job.own_share()
         assert job.dag is not None
         durations = self.learnt.durations(job.app, job.dag)
         moved = old is None or bool(off(share, old["share"]) or off(durations, old["durations"]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from loomcard import ClusterView, Plan
+from loomcard.policies.carbyne.asks import tell_shares
 from loomcard.policies.carbyne.estimates import Memory, fresh
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.options import Options
@@ -38,6 +39,7 @@ class Carbyne(Options):
         jobs.update(view, memory)
         serving = Serving(plan, jobs)
         serving.run()
+        tell_shares(plan, memory, jobs.by_app.values())
         wake_ms = min((job.next_ms(view.now_ms) for job in jobs.by_app.values()), default=0)
         if view.now_ms < wake_ms < float("inf"):
             plan.wake_at(ceil(wake_ms))

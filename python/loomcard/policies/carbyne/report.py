@@ -23,6 +23,7 @@ class JobState:
     borrowed: int = shown("started from the leftover", unit="tasks")
     left_ms: float | None = shown("ends in its share in", unit="ms")
     error: float | None = shown("estimate over seen duration, less 1")
+    beyond: int = shown("marked DEFAULT beyond its share", unit="tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class CarbyneState:
     borrowed: float = shown("held beyond fair shares", unit="share", panel="altruism")
     must: int = shown("must start now", unit="tasks", panel="must-starts")
     waiting: int = shown("must start and fit nowhere", unit="tasks", panel="must-starts")
+    violations: int = shown("marked DEFAULT beyond a share, so far", unit="tasks")
     jobs_held: int = shown("jobs", panel="jobs")
     jobs: tuple[JobState, ...] = shown("jobs")
 
@@ -49,13 +51,14 @@ def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
         JobState(
             job.app.id, fair[job.app], used[job.app], serving.must.get(job.app, 0),
             serving.borrowed.get(job.app, 0), left_of(job, serving.view.now_ms),
-            jobs.learnt.error_of(job.app),
+            jobs.learnt.error_of(job.app), jobs.memory["jobs"][job.app.id].get("beyond", 0),
         )
         for job in every[:JOBS_SHOWN]
     ]  # fmt: skip
     return CarbyneState(
         given, sum(max(0.0, used[job.app] - fair[job.app]) for job in every),
-        sum(serving.must.values()), sum(due.tasks for due in serving.waiting), len(every),
+        sum(serving.must.values()), sum(due.tasks for due in serving.waiting),
+        jobs.memory.get("violations", 0), len(every),
         tuple(rows),
     )  # fmt: skip
 

@@ -18,6 +18,7 @@ from loomcard import (
     serve_holds,
     want_first,
 )
+from loomcard.policies.carbyne.asks import is_altruistic, is_default, note_excess
 from loomcard.policies.carbyne.jobs import Job, Jobs, stage_of
 from loomcard.policies.carbyne.loans import Guard, reclaim
 from loomcard.policies.carbyne.paper import alignment
@@ -77,13 +78,16 @@ class Serving:
 
     def _due_of(self, job: Job) -> Iterator[Due]:
         """What of a job must start now, no more than its share has room for; of what is in no
-        schedule, all that it has room for.
+        schedule, all that it has room for. Of a job whose AM marks its asks, those that are not
+        ALTRUISTIC.
         """
-        altruist = job.plan is None or self.jobs.altruist(job, self.view.now_ms)
+        planned = job.plan is not None or job.marked
+        altruist = not planned or self.jobs.altruist(job, self.view.now_ms)
         must = job.must(self.view.now_ms, altruist=altruist)
         used = [float(amount) for amount in job.app.used]
+        excess = 0
         for ask in job.app.asks:
-            if ask.is_am or ask.count <= 0:
+            if ask.is_am or ask.count <= 0 or (altruist and is_altruistic(ask)):
                 continue
             stage = stage_of(job, ask)
             tasks = ask.count if stage is None else min(ask.count, must[stage])
@@ -97,7 +101,10 @@ class Serving:
                     must[stage] -= tasks
                 add(used, ask.size, tasks)
                 self.must[job.app] = self.must.get(job.app, 0) + tasks
-                yield Due(job, ask, tasks, stage is not None)
+                yield Due(job, ask, tasks, stage is not None or is_default(ask))
+            excess += ask.count - tasks if is_default(ask) else 0
+        if job.marked:
+            note_excess(self.jobs.memory, job.app, excess)
 
     def _rank(self) -> Callable[[Due], Any]:
         """Who has waited first; then by ``default_rule``, ties by submission (2.5-11)."""

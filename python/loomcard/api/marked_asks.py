@@ -1,0 +1,25 @@
+"""Asks that an AM has marked: those that must run now, and those that may.
+
+An AM that schedules its own stages (Carbyne's "altruistic" AM) adds a mark to the allocation
+request ids of its asks. Policies that know marks treat the two kinds differently; for every other
+policy a marked ask is an ask like any other.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DEFAULT_ASKS: Final = range(1 << 40, 2 << 40)
+"""Allocation request ids of asks that must run now, for the job to end as it would inside its fair
+share: 2^40 and the id that the ask would have without a mark."""
+
+ALTRUISTIC_ASKS: Final = range(2 << 40, 3 << 40)
+"""Allocation request ids of asks that may run where nobody else needs the room: 2^41 and the id
+that the ask would have without a mark."""
+
+
+def unmarked(request: int) -> int:
+    """An allocation request id without its mark."""
+    if request in DEFAULT_ASKS:
+        return request - DEFAULT_ASKS.start
+    return request - ALTRUISTIC_ASKS.start if request in ALTRUISTIC_ASKS else request

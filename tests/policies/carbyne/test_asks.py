@@ -1,0 +1,178 @@
+"""Asks marked DEFAULT and ALTRUISTIC by an AM that computes itself what must start (2.7)."""
+
+from collections import Counter
+
+import pytest
+
+from compiled import flat
+from loomcard.api import registry
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
+from loomcard.testing.cluster import Cluster
+from loomcard.testing.policy_setups import set_ups
+
+SLOT = (1024, 1)
+DEFAULT, ALTRUISTIC = DEFAULT_ASKS.start + 1, ALTRUISTIC_ASKS.start + 1
+"""The request ids of stage 1, marked."""
+
+
+def carbyne(*nodes: int, policy: str = "carbyne", **options: object) -> Cluster:
+    """One queue, nodes of so many slots."""
+    made = Cluster(flat(policy, **options))
+    for number, slots in enumerate(nodes, 1):
+        made.add_node(number, 1024 * slots, slots)
+    return made
+
+
+def hint(tasks: int, ms: float = 10_000.0) -> dict[str, str]:
+    """One stage, asked for under request id 1."""
+    return {HINT: write_dag([DagStage("s", 20, tasks, ms, SLOT, [], 1)])}
+
+
+def ask(made: Cluster, app: int, default: int, altruistic: int) -> None:
+    """So many of each kind, from now on."""
+    for request, count in ((DEFAULT, default), (ALTRUISTIC, altruistic)):
+        made.ask(app, count, SLOT, request_id=request)
+
+
+def got(made: Cluster) -> Counter:
+    """Containers granted in a round, by application and kind."""
+    kinds = {DEFAULT: "default", ALTRUISTIC: "altruistic"}
+    return Counter((each.attempt, kinds.get(each.ask[2], "")) for each in made.round(0))
+
+
+def reported(made: Cluster) -> dict:
+    """What the queue shows."""
+    return made.reports["root.default"]
+
+
+def test_a_mark_is_taken_off_to_find_the_stage():
+    assert [unmarked(request) for request in (-1, 0, 7)] == [-1, 0, 7]
+    assert {unmarked(DEFAULT), unmarked(ALTRUISTIC)} == {1}
+    assert unmarked(DEFAULT_ASKS[-1]) == unmarked(ALTRUISTIC_ASKS[-1]) == 2**40 - 1
+    assert unmarked(ALTRUISTIC_ASKS.stop) == ALTRUISTIC_ASKS.stop
+
+
+def test_what_is_altruistic_waits_for_who_needs_less():
+    """Four slots, two each. The first job, of more work, says that one task must start; the other
+    job starts all of its three.
+    """
+    made = carbyne(4)
+    made.add_app(1, hints=hint(8))
+    ask(made, 1, default=1, altruistic=7)
+    made.add_app(2, hints=hint(3))
+    ask(made, 2, default=2, altruistic=1)
+    assert got(made) == {(1, "default"): 1, (2, "default"): 2, (2, "altruistic"): 1}
+    assert reported(made)["violations"] == 0
+
+
+def test_the_default_asks_of_all_go_before_every_altruistic_one():
+    """Also where the altruistic job has the least work left by far."""
+    made = carbyne(4)
+    made.add_app(1, hints=hint(4, 10.0))
+    ask(made, 1, default=0, altruistic=4)
+    made.add_app(2, hints=hint(8))
+    ask(made, 2, default=2, altruistic=6)
+    assert got(made) == {(1, "altruistic"): 2, (2, "default"): 2}
+
+
+def test_who_calls_everything_default_gains_nothing():
+    """Its share is the cap; the excess is served as ALTRUISTIC, after who needs less, and counted
+    once, however often it is looked at.
+    """
+    made = carbyne(4)
+    made.add_app(1, hints=hint(8))
+    ask(made, 1, default=8, altruistic=0)
+    made.add_app(2, hints=hint(3))
+    ask(made, 2, default=1, altruistic=2)
+    assert got(made) == {(1, "default"): 2, (2, "default"): 1, (2, "altruistic"): 1}
+    made.add_node(2, 1024, 1)
+    made.round(1000)
+    rows = {row["id"][-1]: row for row in reported(made)["jobs"]}
+    assert reported(made)["violations"] == 6
+    assert (rows["1"]["beyond"], rows["2"]["beyond"]) == (6, 0)
+
+
+def test_asks_that_move_back_and_forth_gain_nothing():
+    """A job with the most work moves its asks from kind to kind in every round; it holds no more
+    than its share while another job that needs less wants the rest.
+    """
+    made = carbyne(4)
+    made.add_app(1, hints=hint(100))
+    made.add_app(2, hints=hint(60, 1000.0))
+    ask(made, 2, default=2, altruistic=58)
+    for turn in range(20):
+        held = Counter(c.attempt for c in made.containers.values())
+        left = 100 - held[1]
+        ask(made, 1, default=left * (turn % 2), altruistic=left * ((turn + 1) % 2))
+        made.round(1000)
+        held = Counter(c.attempt for c in made.containers.values())
+        assert held[1] <= 2
+        for number, container in list(made.containers.items()):
+            if container.attempt == 2:
+                made.complete(number)
+
+
+def test_the_am_is_told_its_share_and_nobody_else_is():
+    """The share A_k, whole; again when jobs come and go, and not else."""
+    made = carbyne(4)
+    made.add_app(1, hints=hint(8))
+    ask(made, 1, default=1, altruistic=0)
+    made.add_app(2)
+    made.ask(2, 8)
+
+    def told() -> list:
+        plan = made.exchange()
+        made.commit(plan)
+        return plan.headroom
+
+    assert told() == [(1, (2048, 2))]
+    ask(made, 1, default=0, altruistic=3)
+    assert told() == []
+    made.end_app(2)
+    assert told() == [(1, (4096, 4))]
+
+
+def test_without_altruism_all_that_the_share_holds_must_start():
+    """The kill switch of a queue holds for AMs that plan, too."""
+    made = carbyne(4, altruism=0.0)
+    made.add_app(1, hints=hint(8))
+    ask(made, 1, default=0, altruistic=8)
+    made.add_app(2, hints=hint(3))
+    ask(made, 2, default=0, altruistic=3)
+    made.round(0)
+    assert {row["must"] for row in reported(made)["jobs"]} == {2}
+
+
+def test_a_job_that_begins_to_mark_is_planned_no_more():
+    """Until then the scheduler planned it by its hint."""
+    made = carbyne(4)
+    made.add_app(1, hints=hint(8))
+    made.ask(1, 8, SLOT, request_id=1)
+    made.add_app(2, hints=hint(8))
+    made.ask(2, 8, SLOT, request_id=1)
+    made.round(0)
+    assert reported(made)["jobs"][0]["left_ms"] is not None
+    made.ask(1, 0, SLOT, request_id=1)
+    ask(made, 1, default=0, altruistic=8)
+    made.round(1000)
+    assert reported(made)["jobs"][0]["left_ms"] is None
+
+
+@pytest.mark.parametrize("policy", sorted(registry.built_in()))
+def test_marks_are_harmless_under_every_policy(policy):
+    """Everything that is asked for is served in the end, marked or not."""
+    made = Cluster(set_ups(policy)["alone"])
+    queue = next(each["path"] for each in made.compiled["queues"] if each["leaf"])
+    made.add_node(1, 4096, 4)
+    for app in (1, 2):
+        made.add_app(app, queue, hints=hint(6))
+    ask(made, 1, default=2, altruistic=4)
+    made.ask(2, 6, SLOT, request_id=1)
+    granted: Counter = Counter()
+    for _ in range(100):
+        for each in made.round(1000):
+            granted[each.attempt] += 1
+            made.complete(each.number)
+        made.heartbeat()
+    assert granted == {1: 6, 2: 6}
