@@ -12,14 +12,20 @@ from loomcard.policies.carbyne.options import Options
 SIBLINGS = 3
 """So many tasks of a stage have finished before they say more than the hint."""
 
-NAMES_KEPT = 1_000
-"""Names of which earlier runs are remembered: the last that ended."""
+STAGES_KEPT = 5_000
+"""Stages of which earlier runs are remembered; beyond, who has most forgets the oldest run."""
+
+LONGEST_NAME = 100
+"""Characters of an application's or a stage's name; nothing is remembered of longer ones."""
+
+NO_STAGE = "-1"
+"""The key of finished tasks that belong to no stage."""
 
 HEARTBEAT_MS = 1_000.0
 """A task that has run longer than was expected ends in so long."""
 
 Memory = dict[str, Any]
-"""``finished`` (as of Estimates), ``history`` (by application name and stage: tasks, ms in all),
+"""``finished`` (as of Estimates), ``runs`` (by user, application name and stage: tasks, ms in all),
 ``jobs`` (by application id: its demand and its plan) and ``waited`` (the keys of the asks that had
 to start at the last event and fitted nowhere, and since when), as plain data.
 """
@@ -28,11 +34,13 @@ to start at the last event and fitted nowhere, and since when), as plain data.
 def fresh(saved: Memory | None) -> Memory:
     """The memory of a new instance: what was saved, and no plans."""
     saved = saved or {}
-    found: Memory = {"finished": {}, "history": {}, "jobs": {}, "waited": []}
-    for part in ("finished", "history"):
-        rows = saved.get(part, {}).items()
-        found[part] = {name: {k: list(row) for k, row in each.items()} for name, each in rows}
-    return found
+    finished = _copy(saved.get("finished", {}))
+    runs = {user: _copy(rows) for user, rows in saved.get("runs", {}).items()}
+    return {"finished": finished, "runs": runs, "jobs": {}, "waited": []}
+
+
+def _copy(rows: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
+    return {name: {k: list(row) for k, row in each.items()} for name, each in rows.items()}
 
 
 class Learnt:
@@ -52,26 +60,29 @@ class Learnt:
         self.estimates = Estimates.of(view, memory["finished"], self.options.assumed_ms)
 
     def _remember(self, app: Application) -> None:
-        """The application's finished tasks become history of its name."""
+        """The application's finished tasks become history of its user's runs of that name."""
         dag = self.estimates.dag(app)
         rows = self.memory["finished"].get(app.id)
-        if dag is None or not rows or not app.name:
+        if dag is None or not rows or not 0 < len(app.name) <= LONGEST_NAME:
             return
-        history = self.memory["history"]
-        known = history.pop(app.name, {})  # the last that ended stands last
+        runs = self.memory["runs"]
+        own = runs.setdefault(app.user, {})
+        known = own.pop(app.name, {})  # the last that ended stands last
         for key, (count, ms) in rows.items():
-            if key != "-1":
-                name = dag.stages[int(key)].id
+            name = "" if key == NO_STAGE else dag.stages[int(key)].id
+            if 0 < len(name) <= LONGEST_NAME:
                 before = known.get(name, (0, 0))
                 known[name] = [before[0] + count, before[1] + ms]
-        history[app.name] = known
-        while len(history) > NAMES_KEPT:
-            del history[next(iter(history))]
+        own[app.name] = known
+        kept = {user: sum(1 + len(run) for run in names.values()) for user, names in runs.items()}
+        while sum(kept.values()) > STAGES_KEPT:
+            most = max(kept, key=lambda user: kept[user])
+            kept[most] -= 1 + len(runs[most].pop(next(iter(runs[most]))))
 
     def durations(self, app: Application, dag: Dag) -> list[float]:
         """The ms of one task of each stage."""
         rows = self.memory["finished"].get(app.id, {})
-        history = self.memory["history"].get(app.name, {})
+        history = self.memory["runs"].get(app.user, {}).get(app.name, {})
         found = []
         for i, stage in enumerate(dag.stages):
             ms = (stage.ms or self.options.assumed_ms) * self._error(app, i)
@@ -120,6 +131,6 @@ class Learnt:
         found = [
             (dag.stages[int(key)].ms or self.options.assumed_ms)
             * self._error(app, int(key)) * count / ms - 1
-            for key, (count, ms) in rows.items() if key != "-1" and ms
+            for key, (count, ms) in rows.items() if key != NO_STAGE and ms
         ]  # fmt: skip
         return sum(found) / len(found) if found else None

@@ -30,7 +30,7 @@ class Carbyne(Options):
     def save(self, memory: Memory) -> Memory:
         """The same; plans are made anew."""
         kept = fresh(memory)
-        return {name: kept[name] for name in ("finished", "history")}
+        return {name: kept[name] for name in ("finished", "runs")}
 
     def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
         """Shares, schedules inside them, must-starts, leftover (docs/papers/carbyne.md 2.1)."""

@@ -1,0 +1,65 @@
+"""Carbyne against applications that lie or flood it: each may hurt itself, and nobody else."""
+
+from collections.abc import Sequence
+
+from compiled import flat
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.policies.carbyne import estimates
+from loomcard.testing.cluster import Cluster
+
+SLOT = (1024, 1)
+
+
+def carbyne(*nodes: int, **options: object) -> Cluster:
+    """One queue under carbyne, nodes of so many slots."""
+    made = Cluster(flat("carbyne", **options))
+    for number, slots in enumerate(nodes, 1):
+        made.add_node(number, 1024 * slots, slots)
+    return made
+
+
+def run_of(made: Cluster, number: int, user: str, name: str, stages: Sequence[str]) -> None:
+    """An application comes, runs a task of 100 ms of each stage, and ends."""
+    rows = [DagStage(stage, i + 1, 1, 0, SLOT) for i, stage in enumerate(stages)]
+    made.add_app(number, user=user, name=name, hints={HINT: write_dag(rows)})
+    for i in range(len(stages)):
+        made.ask(number, 1, SLOT, priority=i + 1)
+    made.round(0)
+    made.now += 100
+    for container in [n for n, c in made.containers.items() if c.attempt == number]:
+        made.complete(container)
+    made.round(0)
+    made.end_app(number)
+    made.round(0)
+
+
+def test_earlier_runs_are_remembered_by_user_and_name():
+    """A job of the same name that another user ran says nothing."""
+    made = carbyne(4)
+    run_of(made, 1, "alice", "etl", ["maps", "joins"])
+    run_of(made, 2, "mallory", "etl", ["maps"])
+    learnt = {"etl": {"maps": [1, 100], "joins": [1, 100]}}
+    assert made.memory()["runs"] == {"alice": learnt, "mallory": {"etl": {"maps": [1, 100]}}}
+    hint = write_dag([DagStage("maps", 1, 8, 0, SLOT)])
+    for number, user, expected in ((3, "alice", 200), (4, "bob", 60_000)):
+        made.add_app(number, user=user, name="etl", hints={HINT: hint})
+        made.ask(number, 8, SLOT, priority=1)
+        made.round(10_000)
+        assert made.reports["root.default"]["jobs"][0]["left_ms"] == expected
+        made.end_app(number)
+        made.round(0)
+
+
+def test_what_is_remembered_of_earlier_runs_is_bounded(monkeypatch):
+    """Long names are not kept; who has most forgets first, so that nobody drives out others."""
+    monkeypatch.setattr(estimates, "STAGES_KEPT", 10)
+    made = carbyne(4)
+    run_of(made, 1, "alice", "etl", ["maps"])
+    for number in range(2, 12):
+        run_of(made, number, "mallory", f"n{number}", ["a", "b"])
+    run_of(made, 20, "mallory", "n" * 1000, ["a"])
+    run_of(made, 21, "mallory", "last", ["s" * 100_000, ""])
+    runs = made.memory()["runs"]
+    assert runs["alice"] == {"etl": {"maps": [1, 100]}}
+    assert list(runs["mallory"]) == ["n10", "n11", "last"]
+    assert runs["mallory"]["last"] == {}
