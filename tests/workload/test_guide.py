@@ -2,8 +2,9 @@
 
 import re
 from pathlib import Path
+from textwrap import indent
 
-from loomcard.workload import distributions, schema
+from loomcard.workload import distributions, schema, stage_schema
 from loomcard.workload.loading import build, shipped_names
 from loomcard.workload.readers import OPTIONS
 
@@ -13,9 +14,11 @@ BLOCKS = re.findall(r"^```yaml\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILIN
 
 def test_the_examples_load() -> None:
     """What a reader copies from the page works."""
-    whole, generator = BLOCKS
+    whole, dag, generator = BLOCKS
     assert len(build(whole, "w", Path(), seed=1).applications) == 1
     head = "version: 1\ncluster: {nodes: [{memory_mb: 8192, vcores: 8}]}\n"
+    one = f"applications:\n  - id: a\n{indent(dag, '    ')}"
+    assert len(build(head + one, "w", Path(), seed=1).applications[0].stages) > 1
     drawn = build(head + generator, "w", Path(), seed=1).applications
     assert [sum(one.tags == [name] for one in drawn) for name in ("small", "large")] == [9, 21]
 
@@ -23,8 +26,9 @@ def test_the_examples_load() -> None:
 def test_every_key_is_named() -> None:
     """Of files, clusters, applications, stages, distributions and traces."""
     parts = (
-        *(schema.Workload, schema.Cluster, schema.Capacity, schema.Application, schema.Stage),
-        *(schema.Generate, schema.Class, schema.Replicas, schema.Executors),
+        *(schema.Workload, schema.Cluster, schema.Capacity, schema.Application, stage_schema.Stage),
+        stage_schema.DrawnDag,
+        *(schema.Generate, schema.Class, stage_schema.Replicas, schema.Executors),
         *(schema.NodeFault, distributions.Distribution, distributions.Shape, *OPTIONS.values()),
     )
     words = set(re.findall(r"\w+", GUIDE))

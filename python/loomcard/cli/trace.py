@@ -43,6 +43,8 @@ def inspect(file: File, format: Format = None, seed: Seed = 1, as_json: Json = F
     out = console()
     out.print(_heading(figures))
     out.print(_classes(figures))
+    if any(one["graph"]["critical_path"].get("p100", 0) > 1 for one in figures["classes"]):
+        out.print(_graphs(figures))
     out.print(_quantiles(figures))
     _arrivals(out, figures)
     _durations(out, figures)
@@ -94,6 +96,21 @@ def _classes(f: dict[str, Any]) -> Table:
         times = [duration(one["duration_ms"].get(q, 0)) for q in ("p50", "p95")]
         counts = [str(one["applications"]), str(one["tasks"]), f"{one['container_hours']:.4g}"]
         table.add_row(one["class"], *counts, *times)
+    return table
+
+
+def _graphs(f: dict[str, Any]) -> Table:
+    """Median and 95th percentile over a class's applications."""
+    table = Table(title="stages of an application, median and 95th percentile")
+    table.add_column("class")
+    for name in ("stages", "barriers", "input work", "critical path"):
+        table.add_column(name, justify="right")
+    for one in f["classes"][:25]:
+        rows = [(values["p50"], values["p95"]) for values in one["graph"].values()]
+        counts, barriers, work, path = rows
+        texts = [f"{a:g} / {b:g}" for a, b in (counts, barriers, path)]
+        texts.insert(2, f"{100 * work[0]:.0f} / {100 * work[1]:.0f} %")
+        table.add_row(one["class"], *texts)
     return table
 
 

@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import Any, Final
 
 from loomcard.workload.scenario import Scenario, ScenarioApplication
+from loomcard.workload.stage_graphs import graph_figures
 
 HOUR_MS: Final = 3_600_000
 SLICES: Final = 60
@@ -19,7 +20,7 @@ def inspected(scenario: Scenario) -> dict[str, Any]:
 
     ``span_ms``: from the first submission to the last. ``resource_hours``: tasks' sizes times their
     times. ``load``: those over what the cluster has during the span; null where all come at once.
-    A class is an application's first tag, or its kind.
+    A class is an application's first tag, or its kind; ``graph``: of its applications' stages.
     """
     applications = scenario.applications
     submitted = [one.submit_ms for one in applications]
@@ -48,7 +49,12 @@ def inspected(scenario: Scenario) -> dict[str, Any]:
         "users": _counted(one.user for one in applications),
         "kinds": _counted(one.kind for one in applications),
         "classes": [
-            {"class": name, **_sums(some), "duration_ms": _quantiles(_durations(some))}
+            {
+                "class": name,
+                **_sums(some),
+                "duration_ms": _quantiles(_durations(some)),
+                "graph": {k: _quantiles(values) for k, values in graph_figures(some).items()},
+            }
             for name, some in _classes(applications)
         ],
         "gap_ms": _quantiles([b - a for a, b in pairwise(submitted)]),
@@ -97,14 +103,14 @@ def _durations(applications: Iterable[ScenarioApplication]) -> list[int]:
     return [ms for one in applications for stage in one.stages for ms in stage.durations_ms]
 
 
-def _quantiles(values: list[int]) -> dict[str, int | float]:
+def _quantiles(values: Sequence[float]) -> dict[str, float]:
     """The mean, and the values that stand at each quantile's place; empty of none."""
     if not values:
         return {}
     values = sorted(values)
     last = len(values) - 1
-    placed = {f"p{100 * q:g}": values[round(q * last)] for q in QUANTILES}
-    return {"mean": round(sum(values) / len(values), 1), **placed}
+    placed = {f"p{100 * q:g}": round(values[round(q * last)], 4) for q in QUANTILES}
+    return {"mean": round(sum(values) / len(values), 4), **placed}
 
 
 def _slices(submitted: list[int]) -> dict[str, Any]:

@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from loomcard.validation import Document
 from loomcard.workload.distributions import Distribution, put_numbers, quantile, resolve
+from loomcard.workload.drawn_dag import with_stages
 from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import TYPES
 from loomcard.workload.scenario import Amounts, Executors, ScenarioApplication, Stage
-from loomcard.workload.schema import Replicas, Size, Stragglers, Template
-from loomcard.workload.schema import Stage as StageModel
+from loomcard.workload.schema import Template
 from loomcard.workload.stage_order import sorted_stages
+from loomcard.workload.stage_schema import Replicas, Size, Stragglers
+from loomcard.workload.stage_schema import Stage as StageModel
 
 Path = tuple[str | int, ...]
 
@@ -39,11 +41,12 @@ class Sampler:
         self, model: Template, path: Path, name: str, submit_ms: int
     ) -> ScenarioApplication | None:
         """One application; None if it has a finding that leaves nothing to draw."""
-        order = sorted_stages(self._document, model, path)
-        if order is None:
-            return None
         model = self._with_numbers(model, path, name)
-        rng = self.rng(name)
+        own = with_stages(self._document, model, path, lambda *key: self.rng(name, *key))
+        order = None if own is None else sorted_stages(self._document, own, path)
+        if own is None or order is None:
+            return None
+        model, rng = own, self.rng(name)
         stages = []
         for place, index in enumerate(order):
             stage = self._stage(model, index, (*path, "stages", index), name, place)

@@ -7,25 +7,21 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 from loomcard.validation.json_schema import published
-from loomcard.workload.distributions import Count, Distribution, Part, Value
+from loomcard.workload.distributions import Count, Part, Value
 from loomcard.workload.readers import Trace
+from loomcard.workload.stage_schema import (
+    DrawnDag,
+    Ms,
+    Name,
+    Size,
+    Stage,
+    listed,
+)
 
 PARAMETER = r"^\$[A-Za-z_][A-Za-z0-9_.-]*$"
-Ms = Annotated[int, Field(ge=0, lt=2**53)]
 Amount = Annotated[int, Field(ge=0, lt=2**53)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$")]
 UserName = Annotated[str, StringConstraints(min_length=1)]
 QueuePath = Annotated[str, StringConstraints(pattern=r"^root(\.[A-Za-z0-9_][A-Za-z0-9_-]*)+$")]
-
-
-class Size(Part):
-    """Amounts of resources; further types of ``cluster.resources`` stand beside ``vcores``."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Count]
-
-    memory_mb: Count = Field(description="Memory in MB.", examples=[1024])
-    vcores: Count = Field(1, description="Virtual cores.", examples=[1])
 
 
 class Capacity(Part):
@@ -106,104 +102,10 @@ class Cluster(Part):
     )
 
 
-class Replicas(Part):
-    """Preferred nodes drawn for each task, as HDFS places blocks."""
-
-    of: list[str] | None = Field(
-        None, description="Nodes to draw from; default: all.", examples=[["n1", "n2", "n3"]]
-    )
-    replicas: Annotated[int, Field(ge=1)] = Field(description="How many a task.", examples=[2])
-
-
-class Stragglers(Part):
-    """Tasks that take longer, or shorter, than their siblings."""
-
-    share: Value = Field(description="How likely a task is one, from 0 to 1.", examples=[0.05])
-    factor: Value = Field(description="How many times as long it runs.", examples=[3])
-
-
 class Shuffle(Part):
     """What a reduce does before it reduces."""
 
     ms_per_map: Count = Field(0, description="To copy one finished map's output.", examples=[10])
-
-
-def _listed(value: object) -> str:
-    return "<list>" if isinstance(value, list) else "<one>"
-
-
-def _durations(value: object) -> str:
-    if isinstance(value, list):
-        return "<list>"
-    return "<distribution>" if isinstance(value, dict | Distribution) else "<number>"
-
-
-def _wishes(value: object) -> str:
-    if isinstance(value, dict | Replicas):
-        return "<replicas>"
-    listed = isinstance(value, list) and any(isinstance(item, list) for item in value)
-    return "<lists>" if listed else "<names>"
-
-
-class Stage(Size):
-    """Tasks of one size, each in a container of its own."""
-
-    id: Name = Field(description="Its name within the application.", examples=["map"])
-    tasks: Count | None = Field(
-        None, description="How many; may be left out beside a list of durations.", examples=[20]
-    )
-    duration_ms: Annotated[
-        Annotated[float, Tag("<number>"), Field(ge=0, allow_inf_nan=False)]
-        | Annotated[Distribution, Tag("<distribution>")]
-        | Annotated[list[Ms], Tag("<list>")],
-        Discriminator(_durations),
-    ] = Field(
-        description="How long a task runs: a number, a distribution drawn for each task, or a"
-        " list, one a task.",
-        examples=[30000],
-    )
-    priority: Annotated[int, Field(ge=0, lt=2**31)] | None = Field(
-        None,
-        description="Of its asks; smaller goes first. Default 20; 10 for mapreduce's reduce.",
-        examples=[20],
-    )
-    after: list[Name] = Field(
-        [], description="Stages that must have ended before.", examples=[["map"]]
-    )
-    nodes: Annotated[
-        Annotated[list[str], Tag("<names>")]
-        | Annotated[list[list[str]], Tag("<lists>")]
-        | Annotated[Replicas, Tag("<replicas>")],
-        Discriminator(_wishes),
-    ] = Field(
-        [],
-        description="Nodes that tasks would rather run on: for all tasks, a list for each task, or"
-        " a draw for each.",
-        examples=[["n1", "n2"]],
-    )
-    label: Name | None = Field(
-        None,
-        description="The node label that its tasks ask for (simulator only). Default: the queue's.",
-        examples=["gpu"],
-    )
-    failures: Value = Field(
-        0, description="How likely an attempt of a task fails, from 0 to 1.", examples=[0.01]
-    )
-    fails_ms: dict[str, list[Ms]] = Field(
-        {},
-        description="By a task's number from 0: how long its failing attempts run, in place of a"
-        " draw.",
-        examples=[{"3": [1500]}],
-    )
-    stragglers: Annotated[
-        Annotated[Stragglers | None, Tag("<one>")] | Annotated[list[Stragglers], Tag("<list>")],
-        Discriminator(_listed),
-    ] = Field(
-        None,
-        description="Tasks that take longer, or shorter with a factor below 1. Of a list each item"
-        " is drawn for itself.",
-        examples=[{"share": 0.05, "factor": 3}],
-    )
 
 
 class Executors(Size):
@@ -216,7 +118,7 @@ _Item = TypeVar("_Item")
 _One = Annotated[
     Annotated[_Item, Tag("<one>")]
     | Annotated[Annotated[list[_Item], Field(min_length=1)], Tag("<list>")],
-    Discriminator(_listed),
+    Discriminator(listed),
 ]
 
 
@@ -224,6 +126,10 @@ class Template(Part):
     """An application but for its name and its time. Any number in it may be a distribution: drawn
     once for each application, durations once for each task.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["stages"]}, {"required": ["dag"]}]}
+    )
 
     queue: _One[QueuePath] = Field(
         "root.default",
@@ -267,9 +173,17 @@ class Template(Part):
         examples=[{"count": 4, "memory_mb": 4096, "vcores": 2}],
     )
     stages: list[Stage] = Field(
+        [],
         min_length=1,
         description="What it does.",
         examples=[[{"id": "map", "tasks": 20, "memory_mb": 1024, "duration_ms": 30000}]],
+    )
+    dag: DrawnDag | None = Field(
+        None,
+        description="In place of `stages`: a distribution of DAGs (not of kind mapreduce).",
+        examples=[
+            {"stages": 8, "critical_path": 5, "tasks": 20, "memory_mb": 1024, "duration_ms": 30000}
+        ],
     )
 
 

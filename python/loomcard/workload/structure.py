@@ -20,7 +20,7 @@ from loomcard.validation.structure import (
     holder_of,
     message_of,
 )
-from loomcard.workload import distributions, schema
+from loomcard.workload import distributions, schema, stage_schema
 from loomcard.workload.readers import OPTIONS
 from loomcard.workload.schema import Workload
 
@@ -33,11 +33,12 @@ _PARTS: Final[dict[str, type[BaseModel]]] = {
     "application": schema.Template,
     "generate": schema.Generate,
     "classes": schema.Class,
-    "am": schema.Size,
+    "am": stage_schema.Size,
+    "dag": stage_schema.DrawnDag,
     "executors": schema.Executors,
     "shuffle": schema.Shuffle,
-    "stages": schema.Stage,
-    "stragglers": schema.Stragglers,
+    "stages": stage_schema.Stage,
+    "stragglers": stage_schema.Stragglers,
     "uniform": distributions.Uniform,
     "exponential": distributions.Exponential,
     "lognormal": distributions.LogNormal,
@@ -165,7 +166,7 @@ def _model_at(document: Document, path: Path) -> type[BaseModel] | None:
     names = [part for part in path if isinstance(part, str)]
     last = names[-1] if names else ""
     if last == "nodes":
-        return schema.Replicas if "stages" in names else schema.Capacity
+        return stage_schema.Replicas if "stages" in names else schema.Capacity
     if last == "trace":
         return OPTIONS.get(document.data["trace"].get("format"))
     return _PARTS.get(last, distributions.Distribution if last else None)

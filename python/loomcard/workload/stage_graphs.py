@@ -1,0 +1,38 @@
+"""Figures of applications' graphs of stages, as papers on DAG schedulers give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loomcard.workload.scenario import ScenarioApplication, Stage
+
+
+def barriers(stages: Sequence[Stage]) -> int:
+    """How many stages follow two or more."""
+    return sum(len(stage.after) > 1 for stage in stages)
+
+
+def input_work(stages: Sequence[Stage]) -> float:
+    """The part of all task time that is of stages that follow none."""
+    times = [sum(stage.durations_ms) for stage in stages]
+    first = sum(ms for ms, stage in zip(times, stages, strict=True) if not stage.after)
+    return first / (sum(times) or 1)
+
+
+def path_length(stages: Sequence[Stage]) -> int:
+    """How many stages the longest path has."""
+    lengths: list[int] = []
+    for stage in stages:  # parents first
+        lengths.append(1 + max((lengths[parent] for parent in stage.after), default=0))
+    return max(lengths, default=0)
+
+
+def graph_figures(applications: Sequence[ScenarioApplication]) -> dict[str, list[float]]:
+    """Of each application: stages, barriers, input work and longest path."""
+    graphs = [one.stages for one in applications]
+    return {
+        "stages": [float(len(stages)) for stages in graphs],
+        "barriers": [float(barriers(stages)) for stages in graphs],
+        "input_work": [input_work(stages) for stages in graphs],
+        "critical_path": [float(path_length(stages)) for stages in graphs],
+    }
