@@ -20,6 +20,7 @@ expect:
 """
 PLAIN = "figure: F, paper: 1"
 WAIT = f"{PLAIN}, measure: waiting, policy: drf, against: fifo"
+SPEEDUP = f"{PLAIN}, measure: speedup, policy: drf, against: fifo"
 SHARE = f"{PLAIN}, measure: share, policy: drf, as: value"
 
 
@@ -46,6 +47,16 @@ SHARE = f"{PLAIN}, measure: share, policy: drf, as: value"
             f"{WAIT}, from_s: 3",
             "3}",
             "'from_s' is of a share (leave it out, or say measure: share)",
+        ),
+        (f"{WAIT}, above: 1", "1}", "'above' is of a speedup (leave it out, or say measure: speed"),
+        (f"{SPEEDUP}, as: ratio", "ratio}", "a speedup is against / policy already (leave it out"),
+        (f"{SPEEDUP}, above: 1, below: 2", "2}", "above or below, not both (write two entries)"),
+        (f"{SPEEDUP}, statistic: p33", "p33}", "expected 'mean', 'median',"),
+        (f"{PLAIN}, measure: jain, policy: drf, as: value, of: x", "x}", "Jain's index is of all"),
+        (
+            f"{PLAIN}, measure: speedup, policy: drf, as: value",
+            "F,",
+            "there is nothing to compare with (say a",
         ),
         (f"{SHARE}, from_s: 9, to_s: 3", "3}", "3 is not after 9 (swap them)"),
         (
@@ -84,6 +95,8 @@ def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
         + "  - {figure: A, paper: -5, measure: waiting, workload: small.yml, of: small}\n"
         + "  - {figure: B, paper: 2, sign: more}\n"
         + "  - {figure: C, paper: 3, measure: makespan, policy: sets/mine.yml, as: value}\n"
+        + "  - {figure: D, paper: 2, measure: speedup, policy: mine}\n"
+        + "  - {figure: E, paper: 80, measure: speedup, policy: mine, above: 1}\n"
     )
     said = prepare(Request(str(experiment))).manifest["experiment"]["expect"]
     assert said == [
@@ -91,6 +104,10 @@ def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
          "against": "fifo", "as": "change_percent", "workload": "small"},
         {"figure": "B", "paper": 2, "sign": "more"},
         {"figure": "C", "paper": 3, "measure": "makespan", "policy": "mine", "as": "value"},
+        {"figure": "D", "paper": 2, "measure": "speedup", "policy": "mine", "as": "ratio",
+         "against": "fifo"},
+        {"figure": "E", "paper": 80, "measure": "speedup", "policy": "mine", "as": "value",
+         "above": 1, "against": "fifo"},
     ]  # fmt: skip
     assert json.loads(json.dumps(said)) == said
     other = prepare(Request(str(experiment), policies=("fifo",))).manifest["experiment"]["expect"]

@@ -84,6 +84,19 @@ def test_a_change_is_the_mean_over_seeds_of_each_seeds_change(judge: Judge) -> N
         pytest.param({"measure": "makespan", "of": "a", "as": "difference", "sign": "less"},
                      -1, "yes", id="makespan of some"),
         pytest.param({"measure": "completed", "as": "value", "paper": 2}, 2, "yes", id="completed"),
+        # old over new: a 2, 2, 0.5 and b 1, 2, 4
+        pytest.param({"measure": "speedup", "as": "ratio", "paper": 1.9},
+                     (1.5 + 2 + 2.25) / 3, "yes", id="speedup"),
+        pytest.param({"measure": "speedup", "as": "ratio", "paper": 0.6, "statistic": "min"},
+                     (1 + 2 + 0.5) / 3, "no", id="least speedup"),
+        pytest.param({"measure": "speedup", "as": "value", "paper": 2, "of": "b", "within": 0.4},
+                     7 / 3, "yes", id="speedup of one, as a value"),
+        pytest.param({"measure": "speedup", "as": "value", "paper": 60, "above": 1,
+                      "sign": "more"}, (50 + 100 + 50) / 3, "yes", id="part above"),
+        pytest.param({"measure": "speedup", "as": "value", "paper": 20, "below": 0.8,
+                      "sign": "less"}, 50 / 3, "yes", id="part below"),
+        pytest.param({"measure": "speedup", "as": "ratio", "of": "nobody"}, None, "not run",
+                     id="speedup of nobody"),
         pytest.param({"of": "nobody"}, None, "not run", id="nobody"),
         pytest.param({"policy": "stock:fair"}, None, "not run", id="not run"),
         pytest.param({"against": "stock:fair"}, None, "not run", id="nothing to compare with"),
@@ -97,6 +110,22 @@ def test_every_way_of_measuring(
     found = judge(**changes)
     assert found.ours == (None if ours is None else pytest.approx(ours))
     assert found.agrees == agrees
+
+
+def test_jains_index_over_windows(folder: Path, judge: Judge) -> None:
+    """The statistic of each run's windows, then the mean over seeds."""
+    file = folder / "results.json"
+    runs = json.loads(file.read_text())
+    for run in runs:
+        run["jain_windows"] = [1.0, 0.5, 0.6] if run["policy"] == "new" else [0.9, 0.9, 0.9]
+    file.write_text(json.dumps(runs))
+    changes = {"measure": "jain", "as": "difference", "paper": -0.2}
+    assert judge(**changes).ours == pytest.approx(-0.2)
+    assert judge(**changes, statistic="min").ours == pytest.approx(-0.4)
+    assert judge(**changes, statistic="median").ours == pytest.approx(-0.3)
+    found = judge(measure="jain", policy="new", against=None, paper=0.7, **{"as": "value"})
+    assert (found.ours, found.agrees) == (pytest.approx(0.7), "yes")
+    assert found.what == "mean jain: new"
 
 
 def test_a_figure_without_a_measure_is_shown_and_not_judged(judge: Judge) -> None:
@@ -136,6 +165,7 @@ def over_time(folder: Path) -> RunRecord:
         ({"measure": "running", "of": "root.a"}, 1),
         ({"measure": "running", "of": "root.a", "statistic": "mean"}, (10 + 24) / 18),
         ({"measure": "running", "of": "root.a", "statistic": "p95"}, 3),
+        ({"measure": "running", "of": "a", "statistic": "mean", "from_s": 8, "to_s": 14}, 8 / 6),
         # b demands from 2 to 8 s, and holds two vcores' worth in one container for half of it
         ({"measure": "running", "of": "b", "statistic": "mean"}, 0.5),
         # both demand from 2 to 8 s; a holds 2 of 4 GB, b half of the vcores for 3 s of 6

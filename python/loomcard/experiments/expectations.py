@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -13,6 +13,10 @@ from loomcard.validation.findings import nearest
 Text = Annotated[str, StringConstraints(min_length=1)]
 Scalar = bool | int | float | str
 Seconds = Annotated[float, Field(ge=0)]
+Measure = Literal[
+    "completion", "waiting", "makespan", "completed", "running", "share", "jain", "speedup"
+]
+Statistic = Literal["mean", "median", "p5", "p25", "p75", "p95", "p98", "max", "min"]
 
 
 class Expected(BaseModel):
@@ -28,14 +32,13 @@ class Expected(BaseModel):
         " number as `paper` it follows from that.",
         examples=["less"],
     )
-    measure: (
-        Literal["completion", "waiting", "makespan", "completed", "running", "share"] | None
-    ) = Field(
+    measure: Measure | None = Field(
         None,
         description="What of our runs is set beside it: times in s; `completed`, how many"
         " applications succeeded; `running`, how many task containers ran at a time while"
-        " there was demand; `share`, the dominant share that was held. Without it the figure is"
-        " shown and not judged.",
+        " there was demand; `share`, the dominant share that was held; `jain`, Jain's index of"
+        " each window of 60 s; `speedup`, of each application its completion under `against` over"
+        " that under `policy`. Without it the figure is shown and not judged.",
         examples=["completion"],
     )
     of: str = Field(
@@ -44,10 +47,10 @@ class Expected(BaseModel):
         " stands for anything. Default: everybody.",
         examples=["small"],
     )
-    statistic: Literal["mean", "median", "p95", "max", "min"] | None = Field(
+    statistic: Statistic | None = Field(
         None,
-        description="Over the applications of a run, or over time. Default: mean of times, median"
-        " of running and share.",
+        description="Over the applications of a run, or over time. Default: the mean, but the"
+        " median of running and share.",
         examples=["median"],
     )
     policy: str = Field("", description="Whose figure it is. Default: the only one.")
@@ -57,8 +60,16 @@ class Expected(BaseModel):
         alias="as",
         description="How: the figure itself against the paper's number; policy - against; policy /"
         " against; the change in percent; or the improvement in percent, against / policy - 1 where"
-        " that is positive and -(policy / against - 1) where not.",
+        " that is positive and -(policy / against - 1) where not. Of a speedup: `value`, or"
+        " nothing, which sets it against 1.",
     )
+    above: Seconds | None = Field(
+        None,
+        description="Of a speedup: the percentage of applications whose own is above this, against"
+        " the paper's number.",
+        examples=[1],
+    )
+    below: Seconds | None = Field(None, description="Likewise below this.", examples=[0.8])
     workload: str = Field("", description="On which. Default: all of them together.")
     where: dict[Text, Scalar] = Field(
         {},
@@ -66,9 +77,13 @@ class Expected(BaseModel):
         examples=[{"policy.theta": 0.1}],
     )
     resource: str = Field("", description="The share of this resource type, not the largest one.")
-    from_s: Seconds | None = Field(None, description="The share from here on, in s of the run.")
+    from_s: Seconds | None = Field(
+        None, description="The share, or what is running, from here on, in s of the run."
+    )
     to_s: Seconds | None = Field(
-        None, description="The share up to here. Default of both: while all queues demand."
+        None,
+        description="Up to here. Default of both: a share while all queues demand, what is running"
+        " while whoever is meant does.",
     )
     within: Annotated[float, Field(ge=0)] | None = Field(
         None,
@@ -114,7 +129,7 @@ def problems_of(each: Expected, names: Names) -> Iterator[EntryProblem]:
     if each.workload and named(each.workload, names.workloads) is None:
         hint = nearest(each.workload, names.workloads)
         yield EntryProblem("workload", f"{each.workload!r} is none of the workloads", hint)
-    if each.as_ != "value" and not (each.against or names.baseline):
+    if compares(each) and not (each.against or names.baseline):
         yield EntryProblem(
             "figure", "there is nothing to compare with", "say against, or as: value"
         )
@@ -131,16 +146,34 @@ def _value_problems(each: Expected, names: Names, given: set[str]) -> Iterator[E
         elif value not in names.vary[key]:
             known = ", ".join(map(str, names.vary[key]))
             yield EntryProblem("where", f"{key} is never {value!r}", f"its values are {known}")
-    if each.measure != "share":
-        for key in sorted(given & {"resource", "from_s", "to_s"}):
-            yield EntryProblem(key, f"{key!r} is of a share", "leave it out, or say measure: share")
-    elif each.from_s is not None and each.to_s is not None and each.from_s >= each.to_s:
+    for keys, measures in _ONLY_OF:
+        for key in sorted(given & keys) if each.measure not in measures else ():
+            hint = f"leave it out, or say measure: {measures[0]}"
+            yield EntryProblem(key, f"{key!r} is of a {measures[0]}", hint)
+    if each.measure == "jain" and each.of:
+        yield EntryProblem("of", "Jain's index is of all applications", "leave it out")
+    if each.measure == "speedup" and each.as_ not in ("value", "change_percent"):
+        yield EntryProblem("as", "a speedup is against / policy already", "leave it out")
+    if each.above is not None and each.below is not None:
+        yield EntryProblem("below", "above or below, not both", "write two entries")
+    if each.from_s is not None and each.to_s is not None and each.from_s >= each.to_s:
         yield EntryProblem("to_s", f"{each.to_s:g} is not after {each.from_s:g}", "swap them")
     if isinstance(each.paper, str) and (each.as_ == "value" or each.sign is None):
         yield EntryProblem("paper", "expected a number to compare with", "or say sign and as")
 
 
-_MEASURE = "say measure: completion, waiting, makespan, completed, running or share"
+_MEASURE = f"say measure: {', '.join(get_args(Measure)[:-1])} or {get_args(Measure)[-1]}"
+_ONLY_OF: tuple[tuple[set[str], tuple[str, ...]], ...] = (
+    ({"resource"}, ("share",)),
+    ({"from_s", "to_s"}, ("share", "running")),
+    ({"above", "below"}, ("speedup",)),
+)
+"""Keys that say something of these measures alone."""
+
+
+def compares(each: Expected) -> bool:
+    """Whether an entry is of two policies."""
+    return each.as_ != "value" or each.measure == "speedup"
 
 
 def named(name: str, among: Sequence[str]) -> str | None:
@@ -153,7 +186,7 @@ def named(name: str, among: Sequence[str]) -> str | None:
 
 def _candidates(each: Expected, names: Names) -> list[str]:
     """Whose figure it can be: everybody's but that of what it is compared with."""
-    if each.as_ == "value":
+    if not compares(each):
         return list(names.policies)
     other = named(each.against or names.baseline, names.policies)
     return [policy for policy in names.policies if policy != other]
@@ -173,7 +206,10 @@ def resolved(each: Expected, names: Names, called: Mapping[str, str]) -> dict[st
         return entry
     policy = _meant(each.policy, names) or next(iter(_candidates(each, names)), "")
     entry |= {"policy": called.get(policy, policy), "as": each.as_}
-    if each.as_ != "value":
+    if each.measure == "speedup":  # of two policies, against 1 or the paper's number
+        parts = each.above is not None or each.below is not None
+        entry["as"] = "value" if parts or each.as_ == "value" else "ratio"
+    if compares(each):
         against = _meant(each.against or names.baseline, names)
         entry["against"] = called.get(against, against)
     if each.workload:

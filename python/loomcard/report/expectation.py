@@ -19,10 +19,14 @@ Floats = npt.NDArray[np.float64]
 Intervals = Sequence[tuple[float, float]]
 UNITS = {
     "completion": "s", "waiting": "s", "makespan": "s", "completed": "applications",
-    "running": "containers", "share": "",
+    "running": "containers", "share": "", "jain": "", "speedup": "",
 }  # fmt: skip
 """Of each measure; a share is a part of 1, as papers print it."""
 _OVER_TIME = ("running", "share")
+Figure = float | dict[str, float]
+"""A number; of a speedup the completion of each application by its id, to be compared with that of
+another run.
+"""
 
 
 class Measured:
@@ -37,7 +41,7 @@ class Measured:
         return self.run.containers()
 
 
-def measured(of: Measured, what: Mapping[str, Any]) -> float | None:
+def measured(of: Measured, what: Mapping[str, Any]) -> Figure | None:
     """The figure that an entry of ``expect`` names, in its shown unit (``UNITS``); None where the
     run has none, as of an application that did not succeed.
     """
@@ -48,6 +52,11 @@ def measured(of: Measured, what: Mapping[str, Any]) -> float | None:
     good = [each for each in chosen if each["state"] == "SUCCEEDED"]
     if not chosen:
         return None
+    if measure == "jain":
+        windows = np.array(run.facts.get("jain_windows") or [], dtype=float)
+        return weighted(windows, np.ones(len(windows)), statistic)
+    if measure == "speedup":
+        return {each["id"]: each["completion_ms"] for each in good if each["completion_ms"]}
     if measure == "completed":
         return float(len(good))
     if measure == "makespan":
@@ -60,6 +69,19 @@ def measured(of: Measured, what: Mapping[str, Any]) -> float | None:
     times = [each[f"{measure}_ms"] for each in good if each[f"{measure}_ms"] is not None]
     values = np.array(times, dtype=float)
     return weighted(values, np.ones(len(values)), statistic, 0.001)
+
+
+def speedup(
+    mine: Mapping[str, float], theirs: Mapping[str, float], what: Mapping[str, Any]
+) -> float | None:
+    """The statistic over the applications of two runs that have both completed; with ``above`` or
+    ``below`` the percentage of them.
+    """
+    found = np.array([theirs[name] / own for name, own in mine.items() if name in theirs])
+    for key, holds in (("above", np.greater), ("below", np.less)):
+        if what.get(key) is not None:
+            return float(100 * holds(found, what[key]).mean()) if len(found) else None
+    return weighted(found, np.ones(len(found)), what.get("statistic") or "mean")
 
 
 def applications_of(applications: Sequence[dict[str, Any]], of: str) -> list[dict[str, Any]]:
@@ -89,7 +111,7 @@ def weighted(values: Floats, weights: Floats, statistic: str, scale: float = 1.0
         return float(values.max() if statistic == "max" else values.min())
     if statistic == "mean":
         return float((values * weights).sum() / weights.sum())
-    part = 0.5 if statistic == "median" else 0.95
+    part = 0.5 if statistic == "median" else float(statistic.removeprefix("p")) / 100
     if (weights == weights[0]).all():
         return float(np.quantile(values, part))
     order = np.argsort(values, kind="stable")
@@ -124,14 +146,14 @@ def _over_time(
     if not frame.height:
         return None
     running = what["measure"] == "running"
+    between = what.get("from_s") is not None or what.get("to_s") is not None
     ran = frame.filter(
         pl.col("started_ms").is_not_null()
         & pl.col("application").is_in([each["id"] for each in chosen])
     )
+    times = _window(run.facts["applications"], what)
     if running:
-        ran, times = ran.filter(~pl.col("is_am")), _union(chosen)
-    else:
-        times = _window(run.facts["applications"], what)
+        ran, times = ran.filter(~pl.col("is_am")), times if between else _union(chosen)
     last = max([end for _, end in times], default=0.0)
     names = resource_columns(run.facts["resource_types"])
     amounts = np.ones((ran.height, 1)) if running else ran.select(names).to_numpy().astype(float)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from loomcard.report.expectation import UNITS, Floats, Measured, measured
+from loomcard.report.expectation import UNITS, Figure, Floats, Measured, measured, speedup
 from loomcard.report.figures import interval
 from loomcard.report.runs import Run, Study
 
@@ -62,7 +62,7 @@ def paper_comparisons(study: Study) -> list[PaperComparison]:
         experiment = made.get("experiment", {})
         entries = experiment.get("expect", ())
         runs = [run for run in study.runs if str(run.folder) == folder]
-        values: list[dict[int, float | None]] = [{} for _ in entries]  # by a run's place
+        values: list[dict[int, Figure | None]] = [{} for _ in entries]  # by a run's place
         for index, run in enumerate(runs):
             of = Measured(run)
             for entry, known in zip(entries, values, strict=True):
@@ -90,7 +90,7 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
             "not judged", because,
         )  # fmt: skip
     how, said = entry.get("as", "change_percent"), _description(entry)
-    values = _by_seed(how, pairs)
+    values = _by_seed("value" if entry["measure"] == "speedup" else how, pairs)
     ours = float(values.mean()) if len(values) else None
     low, high = interval(values, np.mean, f"{figure}/{said}")
     mine, other = _mean([a for _, a, _ in pairs]), _mean([b for _, _, b in pairs])
@@ -98,8 +98,14 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
     wanted = stated or ("equal" if how == "value" else _sign(float(paper), neutral, within))
     sign = "" if ours is None else _sign(ours, neutral, within)
     verdict: Verdict = "not run" if ours is None else "yes" if sign == wanted else "no"
-    unit = "%" if how in _PERCENT else "" if how == "ratio" else UNITS[entry["measure"]]
-    raw = (None, None) if how == "value" else (mine, other)
+    unit = (
+        "%"
+        if how in _PERCENT or _part(entry)
+        else ""
+        if how == "ratio"
+        else UNITS[entry["measure"]]
+    )
+    raw: tuple[float | None, float | None] = (None, None) if other is None else (mine, other)
     return PaperComparison(
         name, figure, said, unit, str(paper), ours, low, high, *raw, len(values), wanted, sign,
         verdict, because,
@@ -120,19 +126,23 @@ def _pairs(
     entry: Mapping[str, Any],
     experiment: Mapping[str, Any],
     runs: Sequence[Run],
-    known: Mapping[int, float | None],
+    known: Mapping[int, Figure | None],
 ) -> Iterator[Pair]:
     """Each pair of runs that both have the figure; ``known``: what each has."""
     others = [index for index in known if _meant(runs[index], entry, "against")]
     for index, mine in known.items():
         if mine is None or not _meant(runs[index], entry, "policy"):
             continue
-        if entry.get("as") == "value":
+        if entry.get("as") == "value" and not isinstance(mine, dict):
             yield runs[index].seed, mine, None
             continue
         alike = [each for each in others if _alike(runs[index], runs[each], experiment)]
         theirs = known[alike[0]] if alike else None
-        if theirs is not None:
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            found = speedup(mine, theirs, entry)
+            if found is not None:
+                yield runs[index].seed, found, None
+        elif isinstance(mine, float) and isinstance(theirs, float):
             yield runs[index].seed, mine, theirs
 
 
@@ -208,15 +218,24 @@ def _description(entry: Mapping[str, Any]) -> str:
     if resource := entry.get("resource"):
         measure = f"{measure} of {resource}"
     said = " ".join(word for word in (statistic, measure) if word)
+    said = f"applications with a {measure} {_part(entry)}" if _part(entry) else said
     said += f" of {entry['of']}" if entry.get("of") else ""
     if entry.get("from_s") is not None or entry.get("to_s") is not None:
         said += f" from {entry.get('from_s') or 0:g} s to {_end(entry.get('to_s'))}"
     said += f": {entry['policy']}"
-    if entry.get("as") != "value":
+    if measure == "speedup":
+        said += f" against {entry['against']}"
+    elif entry.get("as") != "value":
         said += f" against {entry['against']}, {_WORDS[entry.get('as', 'change_percent')]}"
     held = [f"{key.partition('.')[2]}={value}" for key, value in entry.get("where", {}).items()]
     places = [entry["workload"]] if entry.get("workload") else []
     return said + (f" ({', '.join([*places, *held])})" if places or held else "")
+
+
+def _part(entry: Mapping[str, Any]) -> str:
+    """The bound of which a percentage of applications is asked; empty: of none."""
+    named = ((key, entry.get(key)) for key in ("above", "below"))
+    return " ".join(f"{key} {bound:g}" for key, bound in named if bound is not None)
 
 
 def _end(to_s: float | None) -> str:
