@@ -61,7 +61,7 @@ def test_classes_have_exact_counts(classes: list[str], more: str, counts: list[i
         (["share: 0.4,", "share: 0.4,"], "  count: 10", "take 8 of 10"),
         (["share: 0.7,", "share: 0.7,"], "  count: 10", "take 14 of 10"),
         (["share: 0.5, count: 1,"], "  count: 1", "not both"),
-        (["count: 2,"], "  arrivals: {exponential: {mean: 0}}", "mean must be above 0"),
+        (["count: 2,"], "  arrivals: {exponential: {mean: -1}}", "mean must not be negative"),
     ],
 )
 def test_what_does_not_add_up_is_a_finding(classes: list[str], more: str, part: str) -> None:
@@ -176,3 +176,9 @@ def test_what_names_nothing_is_said_with_its_line(old: str, new: str, line: int,
         made(NUMBERED.replace(old, new))
     told = {(each.line, part in each.message) for each in error.value.findings}
     assert (line, True) in told, error.value.findings
+
+
+def test_a_mean_gap_of_0_is_all_at_once() -> None:
+    """So that a parameter may say either."""
+    text = workload(["count: 5,"], "  arrivals: {exponential: {mean: 0}}")
+    assert [one.submit_ms for one in made(text).applications] == [0] * 5

@@ -51,7 +51,7 @@ class Uniform(Shape):
 class Exponential(Shape):
     """``P(x > t) = exp(-t / mean)``."""
 
-    mean: Value = Field(description="The mean, above 0.", examples=[5000])
+    mean: Value = Field(description="The mean; with 0 all draws are 0.", examples=[5000])
 
 
 class LogNormal(Shape):
@@ -203,7 +203,7 @@ def _plain(given: Shape, n: dict[str, float]) -> Quantile:
             _check(n["low"] <= n["high"], "uniform: high must not be below low")
             return lambda u: n["low"] + (n["high"] - n["low"]) * u
         case Exponential():
-            _check(n["mean"] > 0, "exponential: mean must be above 0")
+            _check(n["mean"] >= 0, "exponential: mean must not be negative")
             return lambda u: -n["mean"] * math.log1p(-u)
         case LogNormal():
             _check(n["median"] > 0, "lognormal: median must be above 0")
