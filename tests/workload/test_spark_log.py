@@ -127,9 +127,35 @@ def test_resource_profiles_say_what_their_executors_are(tmp_path: Path) -> None:
     assert task_stages(read_event_log(log))[0].size == (1024, 2)
 
 
+def rdd_stage(number: int, rdds: list[int], *parents: int) -> dict[str, object]:
+    return stage(number, 1, *parents) | {"RDD Info": [{"RDD ID": each} for each in rdds]}
+
+
+def test_a_stage_that_ran_in_an_earlier_job_keeps_its_children(tmp_path: Path) -> None:
+    """As Spark 3.3 to 4.0 write it with adaptive execution, the default: job 1 names stage 0 anew,
+    as stage 1, and skips it; job 2 does so with stages 0 and 2.
+    """
+    one, two, three = [3, 0, 1, 2], [6, 4, 5], [9, 7, 8]
+    jobs = [
+        [rdd_stage(0, one)],
+        [rdd_stage(1, one), rdd_stage(2, two, 1)],
+        [rdd_stage(3, one), rdd_stage(4, two, 3), rdd_stage(5, three, 4)],
+    ]
+    log = [executor("1")]
+    for number, infos in enumerate(jobs):
+        log += [event("JobStart", Job_ID=number, Stage_Infos=infos), task(2 * number, 10)]
+    log[-1] = task(5, 10)
+    (tmp_path / "log").write_text("".join(json.dumps(each) + "\n" for each in log))
+    found = task_stages(read_event_log(tmp_path / "log"))
+    assert [(each.id, each.after) for each in found] == [
+        ("stage-0", []), ("stage-2", [0]), ("stage-5", [1])
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (b"ZV\x01\x00\x05", "compressed with lzf, expected zstd"),
         (b"", "expected tasks that succeeded, found none"),
         (b"{}\n", r"line 1: Object missing required field `Event`"),
         (b'{"Event":"SparkListenerJobStart"}', r"line 1: .*`Stage Infos`"),

@@ -16,6 +16,7 @@ ZSTD: Final = b"\x28\xb5\x2f\xfd"
 GZIP: Final = b"\x1f\x8b"
 LZ4: Final = b"LZ4Block"
 SNAPPY: Final = b"\x82SNAPPY\x00"
+LZF: Final = b"ZV"
 
 _LZ4_HEADER: Final = struct.Struct("<8sBiii")  # magic, token, compressed, whole, checksum
 _LZ4_RAW: Final = 0x10
@@ -49,6 +50,8 @@ def plain(data: bytes) -> bytes:
             return b"".join(_lz4_blocks(data))
         if data.startswith(SNAPPY):
             return b"".join(_snappy_blocks(data))
+        if data.startswith(LZF):
+            raise CompressionError("compressed with lzf, expected zstd, lz4, snappy or gzip")
     except (cramjam.DecompressionError, OSError, EOFError, struct.error, zlib.error) as error:
         raise CompressionError(str(error)) from error
     return data

@@ -24,11 +24,16 @@ class _Event(Struct):
     event: str = named(name="Event")
 
 
+class _Rdd(Struct):
+    number: int = named(name="RDD ID")
+
+
 class _StageInfo(Struct):
     number: int = named(name="Stage ID")
     tasks: int = named(name="Number of Tasks")
     parents: list[int] = named(name="Parent IDs", default_factory=list)
     profile: int = named(name="Resource Profile Id", default=0)
+    rdds: list[_Rdd] = named(name="RDD Info", default_factory=list)
 
 
 class _JobStart(Struct):
@@ -202,10 +207,15 @@ def executor_stages(run: SparkRun) -> list[DagStage]:
 
 
 def task_stages(run: SparkRun) -> list[DagStage]:
-    """Spark's own stages, each task with its part of an executor. A stage that was skipped, since
-    its output was there, is left out: its parents take its place.
+    """Spark's own stages, each task with its part of an executor.
+
+    A stage that was skipped, since its output was there, is left out. In its place stands the last
+    stage that computed the same RDDs, as adaptive execution runs each stage as a job and names it
+    anew in the next one; where there is none, its parents do.
     """
     known = {number: run.stages[number] for number in sorted(run.stages)}
+    computed: dict[frozenset[int], int] = {}  # by RDDs, the last stage that ran
+    stands_for: dict[int, set[int]] = {}
     ancestors: dict[int, set[int]] = {}
     for number, info in known.items():
         ancestors[number] = set()
@@ -213,8 +223,15 @@ def task_stages(run: SparkRun) -> list[DagStage]:
             if parent >= number:
                 message = f"stage {number}: expected parents of lower numbers, found {parent}"
                 raise DagError(message, "give an event log as Spark wrote it")
-            ran = parent in run.finished
-            ancestors[number] |= {parent} if ran else ancestors.get(parent, set())
+            ancestors[number] |= stands_for.get(parent, set())
+        rdds = frozenset(rdd.number for rdd in info.rdds)
+        if number in run.finished:
+            stands_for[number] = {number}
+            computed[rdds] = number
+        elif rdds and rdds in computed:
+            stands_for[number] = {computed[rdds]}
+        else:
+            stands_for[number] = ancestors[number]
     ids = [number for number in known if number in run.finished]
     place = {number: i for i, number in enumerate(ids)}
     return [_task_stage(run, n, sorted(place[p] for p in ancestors[n])) for n in ids]
