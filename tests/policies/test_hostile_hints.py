@@ -17,7 +17,7 @@ from loomcard.testing.cluster import Cluster
 from loomcard.workload import hints
 from scenarios import app, scenario, stage
 
-POLICIES = ["srtf", "sjf", "tetris", "clairvoyant"]
+POLICIES = ["srtf", "sjf", "tetris", "clairvoyant", "carbyne"]
 LIAR = "liar"
 HALF = {"ppm": 500_000}
 

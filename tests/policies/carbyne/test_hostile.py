@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from compiled import flat
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.policies.carbyne import estimates
@@ -63,3 +65,20 @@ def test_what_is_remembered_of_earlier_runs_is_bounded(monkeypatch):
     assert runs["alice"] == {"etl": {"maps": [1, 100]}}
     assert list(runs["mallory"]) == ["n10", "n11", "last"]
     assert runs["mallory"]["last"] == {}
+
+
+@pytest.mark.parametrize("tasks", [0, 1, 10**9])
+@pytest.mark.parametrize("ms", [0, 5e-324, 1e12])
+@pytest.mark.parametrize("size", [(), (0, 0), SLOT, (10**12,) * 2])
+def test_numbers_of_no_job_in_a_hint_stop_nobody(tasks, ms, size):
+    """The policy does not raise, and an honest job has its half."""
+    made = carbyne(8)
+    made.add_app(1, hints={HINT: write_dag([DagStage("s", 20, tasks, ms, size)])})
+    made.add_app(2)
+    for number in (1, 2):
+        made.ask(number, 9)
+    made.round(0)
+    assert sum(c.attempt == 2 for c in made.containers.values()) >= 4
+    for container in list(made.containers):
+        made.complete(container)
+    assert made.round(1000)

@@ -89,7 +89,7 @@ class Learnt:
             if self.options.learn:
                 count, total = rows.get(str(i), (0, 0))
                 past, past_ms = history.get(stage.id, (0, 0))
-                if count >= min(SIBLINGS, stage.tasks):
+                if count >= max(1, min(SIBLINGS, stage.tasks)):
                     ms = total / count
                 elif past and not stage.ms:
                     ms = past_ms / past
