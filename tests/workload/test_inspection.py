@@ -19,7 +19,7 @@ from loomcard.workload.scenario import Scenario
 from loomcard.workload.write_yaml import written
 
 HERE = Path(__file__).parent
-LARGE = ("facebook", "tpch", "hdrf-e5", "carbyne-b", "carbyne-m", "carbyne-tpch")
+LARGE = ("facebook", "tpch", "hdrf-e5", "carbyne-b", "carbyne-m", "carbyne-tpc")
 LOCAL = [n for n in shipped_names() if not n.startswith(LARGE)]
 """Those that need no trace, and are not too large for a file."""
 
