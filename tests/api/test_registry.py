@@ -7,7 +7,7 @@ import sys
 import sysconfig
 import tomllib
 from dataclasses import MISSING, fields
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,11 @@ class Newest:
 '''
 
 
+def offer(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
+    """Make these the entry points of all installed packages."""
+    monkeypatch.setattr(registry, "entry_points", EntryPoints(points).select)
+
+
 def test_built_in_policies_come_through_the_entry_point_group():
     """fifo and drf are listed with where they come from and what they do."""
     known = {k.name: k for k in names()}
@@ -51,7 +56,7 @@ def test_the_entry_points_are_the_list_of_policies():
 def test_no_other_package_takes_the_name_of_a_built_in_policy(monkeypatch):
     """Else installing a package would change what a set-up means."""
     theirs = EntryPoint("drf", "no_such_module:X", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [theirs])
+    offer(monkeypatch, theirs)
     assert find("drf").__module__ == "loomcard.policies.drf"
 
 
@@ -174,7 +179,7 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
     assert find(f"{tmp_path}/same.py:Newest").plan_api == PLAN_API
     monkeypatch.syspath_prepend(tmp_path)
     points = [EntryPoint("other", "later_api:Newest", registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda **_: points)
+    offer(monkeypatch, *points)
     monkeypatch.setattr(registry, "_registered", {})
     register("registered")(type("Newest", (), {"decide": lambda _, view: view, "plan_api": 2}))
     for name in (f"{tmp_path}/later_api.py:Newest", "other", "registered"):
@@ -202,7 +207,7 @@ def test_two_packages_may_not_offer_one_name(monkeypatch):
     """Which of them ran would hang on the order of the folders; the same class twice is one."""
     ours = EntryPoint("shared", "first_package.policies:One", registry.GROUP)
     theirs = EntryPoint("shared", "second_package:Two", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [ours, theirs])
+    offer(monkeypatch, ours, theirs)
     with pytest.raises(PolicyNotFoundError) as error:
         find("shared")
     expected = (
@@ -211,7 +216,7 @@ def test_two_packages_may_not_offer_one_name(monkeypatch):
     assert expected in str(error.value)
     assert "uninstall one of them" in error.value.hint
     assert "two packages" in next(known.summary for known in names() if known.name == "shared")
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [ours, ours])
+    offer(monkeypatch, ours, ours)
     with pytest.raises(PolicyNotFoundError, match="cannot be loaded: ModuleNotFoundError"):
         find("shared")
 
@@ -219,7 +224,7 @@ def test_two_packages_may_not_offer_one_name(monkeypatch):
 def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypatch):
     """A broken third-party package does not hide the rest."""
     bad = EntryPoint("bad", "no_such_module:X", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [bad])
+    offer(monkeypatch, bad)
     known = {k.name: k for k in names()}["bad"]
     assert known.origin == "no_such_module:X"
     assert (
@@ -277,7 +282,7 @@ def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
 
 
 def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, monkeypatch):
-    """The text is kept when it is first used; the operator is told that the file differs."""
+    """The text is kept when it is first used; the operator is warned that the file differs."""
     old = counted(tmp_path, "old")
     find("counted.py:Counted", **applied(tmp_path, old))
     another_process(monkeypatch)

@@ -1,6 +1,6 @@
 """A command's word for a policy configuration: a file, a policy, or an example."""
 
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,7 @@ def test_an_example_goes_by_its_name_or_its_files(tmp_path: Path) -> None:
 def test_a_policy_goes_before_an_example_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """What installs a policy called queues means it; the example has its file's name still."""
     point = EntryPoint("queues", "no_such_module:X", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(registry, "entry_points", EntryPoints([point]).select)
     assert resolve("queues").text.endswith("policy: queues\n")
     assert resolve("queues.yml").file == ROOT / "policies" / "queues.yml"
 

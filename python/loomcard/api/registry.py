@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -165,9 +165,9 @@ def find(
         return _checked(_registered[name], name)
     if name in _own():
         return _load(_own()[name])
-    installed = _entry_points()
-    if name in installed:
-        return _load(_only(name, installed[name]))
+    offered = entry_points(group=GROUP, name=name)
+    if offered:
+        return _load(_only(name, offered))
     names = known_names()
     near = get_close_matches(name, names, n=3)
     known = ", ".join(near or sorted(names))
@@ -218,12 +218,11 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)} | _own()
 
 
-def _only(name: str, point: EntryPoint) -> EntryPoint:
-    """The entry point, where no two packages offer different classes under the one name."""
-    offered = {p for p in entry_points(group=GROUP, name=name) if p.name == name}
+def _only(name: str, offered: Collection[EntryPoint]) -> EntryPoint:
+    """The one that is offered; two packages may not offer different classes under one name."""
     classes = sorted({each.value for each in offered})
-    if len(classes) < 2:
-        return point
+    if len(classes) == 1:
+        return next(iter(offered))
     raise PolicyNotFoundError(
         f"two packages offer a policy {name!r}: {' and '.join(classes)}",
         f"uninstall one of them: {_packages(offered)}",
