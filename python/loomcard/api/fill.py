@@ -8,16 +8,14 @@ capacity come first.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Container, Iterable
-from functools import partial
-from types import FunctionType
 from typing import Any, Literal, Self
 
 from mypy_extensions import mypyc_attr
 
 from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.order_identity import bound_values, described, identity_of
 from loomcard.api.plan import Plan
 from loomcard.api.view import WITHHELD, ClusterView, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
@@ -209,7 +207,7 @@ class _CachedIndex:
 
     def __init__(self, index: MemberIndex, order: Order) -> None:
         self.index = index
-        self._order = _identity(order)
+        self._order = identity_of(order)
         self._bound: Any = None  # of the order, in the round of that version
         self._version: int | None = -1
 
@@ -217,53 +215,15 @@ class _CachedIndex:
         """Raise ValueError for another order than before, or one with other values in it than
         earlier in the round of that version; None: its values may change with each call.
         """
-        identity, bound = _identity(order), [] if version is None else _bound(order)
+        identity, bound = identity_of(order), [] if version is None else bound_values(order)
         if version != self._version:
             self._version, self._bound = version, bound
         if identity != self._order or bound != self._bound:
+            ours, theirs = described(self._order, self._bound), described(identity, bound)
             raise ValueError(
-                f"fill: index {name!r} is in the order of {_named(self._order, self._bound)}, not "
-                f"of {_named(identity, bound)}: name another one, as in fill(..., index='second')"
+                f"fill: index {name!r} is in the order of {ours}, not of {theirs}:"
+                " name another one, as in fill(..., index='second')"
             )
-
-
-def _identity(order: Any) -> Any:
-    """What tells an order from another though it is made anew in each call, as a lambda, a partial
-    or a bound method is: the code that it runs, or else its class.
-    """
-    while isinstance(order, partial):
-        order = order.func
-    order = getattr(order, "__func__", order)
-    name = getattr(order, "__qualname__", None)
-    if name is None:
-        return type(order)
-    return getattr(order, "__code__", None) or (order.__module__, name)
-
-
-def _bound(order: Any) -> list[Any]:
-    """The plain values that a partial or a closure holds: by them one code gives many orders. Of
-    other objects a call may make new ones that mean the same.
-    """
-    found: list[Any] = []
-    while isinstance(order, partial):
-        found += [*order.args, *order.keywords.values()]
-        order = order.func
-    for cell in getattr(order, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # not bound yet
-            found.append(cell.cell_contents)
-    return [value for value in found if type(value) in PLAIN]
-
-
-PLAIN = (bool, int, float, str, bytes, FunctionType)
-
-
-def _named(identity: Any, bound: Any) -> str:
-    values = f" with {', '.join(map(repr, bound))}" if bound else ""
-    if isinstance(identity, tuple):
-        return f"{identity[1]}{values}"
-    file, line = getattr(identity, "co_filename", None), getattr(identity, "co_firstlineno", 0)
-    name = getattr(identity, "co_qualname", None) or identity.__qualname__
-    return f"{name}{values}" + (f" ({file}, line {line})" if file else "")
 
 
 class _Fill:
