@@ -98,18 +98,18 @@ def _compare(entry: Mapping[str, Any], name: str, pairs: Sequence[Pair]) -> Pape
     wanted = stated or ("equal" if how == "value" else _sign(float(paper), neutral, within))
     sign = "" if ours is None else _sign(ours, neutral, within)
     verdict: Verdict = "not run" if ours is None else "yes" if sign == wanted else "no"
-    unit = (
-        "%"
-        if how in _PERCENT or _part(entry)
-        else ""
-        if how == "ratio"
-        else UNITS[entry["measure"]]
-    )
     raw: tuple[float | None, float | None] = (None, None) if other is None else (mine, other)
     return PaperComparison(
-        name, figure, said, unit, str(paper), ours, low, high, *raw, len(values), wanted, sign,
-        verdict, because,
+        name, figure, said, _unit(entry, how), str(paper), ours, low, high, *raw, len(values),
+        wanted, sign, verdict, because,
     )  # fmt: skip
+
+
+def _unit(entry: Mapping[str, Any], how: str) -> str:
+    """The unit of ours, where the entry is compared as ``how``."""
+    if how in _PERCENT or _part(entry):
+        return "%"
+    return "" if how == "ratio" else UNITS[entry["measure"]]
 
 
 def _by_seed(how: str, pairs: Sequence[Pair]) -> Floats:
