@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from compiled import flat
+from carbyne_clusters import carbyne
 from loomcard.api import registry
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
@@ -14,14 +14,6 @@ from loomcard.testing.policy_setups import set_ups
 SLOT = (1024, 1)
 DEFAULT, ALTRUISTIC = DEFAULT_ASKS.start + 1, ALTRUISTIC_ASKS.start + 1
 """The request ids of stage 1, marked."""
-
-
-def carbyne(*nodes: int, policy: str = "carbyne", **options: object) -> Cluster:
-    """One queue, nodes of so many slots."""
-    made = Cluster(flat(policy, **options))
-    for number, slots in enumerate(nodes, 1):
-        made.add_node(number, 1024 * slots, slots)
-    return made
 
 
 def hint(tasks: int, ms: float = 10_000.0) -> dict[str, str]:
@@ -113,7 +105,7 @@ def test_asks_that_move_back_and_forth_gain_nothing():
                 made.complete(number)
 
 
-def test_the_am_is_told_its_share_and_nobody_else_is():
+def test_the_am_has_its_share_as_headroom_and_nobody_else_has():
     """The share A_k, whole; again when jobs come and go, and not else."""
     made = carbyne(4)
     made.add_app(1, hints=hint(8))

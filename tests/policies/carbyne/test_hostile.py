@@ -4,20 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from compiled import flat
+from carbyne_clusters import carbyne
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.policies.carbyne import estimates
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)
-
-
-def carbyne(*nodes: int, **options: object) -> Cluster:
-    """One queue under carbyne, nodes of so many slots."""
-    made = Cluster(flat("carbyne", **options))
-    for number, slots in enumerate(nodes, 1):
-        made.add_node(number, 1024 * slots, slots)
-    return made
 
 
 def run_of(made: Cluster, number: int, user: str, name: str, stages: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled import flat
+from carbyne_clusters import carbyne
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.policies.carbyne.paper import leftover
 from loomcard.policies.carbyne.policy import Carbyne
@@ -14,14 +14,6 @@ from loomcard.policies.carbyne.waves import Wants
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)
-
-
-def carbyne(*nodes: int, **options: object) -> Cluster:
-    """One queue under carbyne, nodes of so many slots."""
-    made = Cluster(flat("carbyne", **options))
-    for number, slots in enumerate(nodes, 1):
-        made.add_node(number, 1024 * slots, slots)
-    return made
 
 
 def dag(*stages: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str]:

@@ -209,7 +209,9 @@ def test_7_nobody_starves_and_loans_delay_a_share_by_one_task(apps, tasks, at_s,
 def test_7_loans_that_are_taken_back_come_to_an_end():
     """Four jobs on three slots: each one's task is more than its share, and nobody may kill it."""
     tasks = [[SECOND] * 2, [SECOND] * 2, [2 * SECOND], [SECOND] * 2]
-    play(on([app(f"j{i}", stage(rows)) for i, rows in enumerate(tasks)], (1, 3)), loan="preempt")
+    apps = [app(f"j{i}", stage(rows)) for i, rows in enumerate(tasks)]
+    seen = play(on(apps, (1, 3)), loan="preempt")
+    assert set(seen.ends()) == {"j0", "j1", "j2", "j3"}
 
 
 def honest_but(liar: str) -> Any:
