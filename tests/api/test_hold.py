@@ -61,7 +61,7 @@ def test_an_applications_own_stream(policy, large, small):
 
 
 def test_the_reasons_name_the_node_and_the_held_room():
-    """The holder is told where; others, for whom only held room is left, that it is held."""
+    """The holder's reason says where; others', for whom only held room is left, that it is held."""
     made = streaming()
     flow(made, 7)
     [(_, node)] = made.holds

@@ -68,7 +68,7 @@ def test_blacklisted_hosts_and_racks_are_left_out():
     assert plan.waits == [(1, 20, 0, "BLACKLISTED")]
 
 
-def test_nodes_of_one_host_are_told_apart_by_their_names():
+def test_nodes_of_one_host_are_distinguished_by_their_names():
     """Where names have ports, two NodeManagers of one host are two places to an ask or a blacklist,
     and the host alone is the name of neither.
     """

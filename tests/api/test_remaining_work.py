@@ -50,7 +50,7 @@ def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
     st.dictionaries(st.integers(0, 5), st.integers(0, 12)),
 )
 def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
-    """Monotone, also where more finished than the hint told of."""
+    """Monotone, also where more finished than the hint named."""
     dag = Dag([stage(tasks, ms, priority=i) for i, (tasks, ms) in enumerate(rows)])
     whole = remaining_work(dag, {}, CAPACITY)
     assert 0 <= remaining_work(dag, done, CAPACITY) <= whole
@@ -92,7 +92,7 @@ def test_srtf_turns_to_whom_is_nearly_done():
     assert {g.attempt for g in engine.round(100)} == {1}
 
 
-def test_without_a_hint_finished_siblings_tell():
+def test_without_a_hint_finished_siblings_give_the_estimate():
     """2's tasks ran 90 ms, 1's 10: with as many pending 1 has less left, though it came last."""
     engine = Cluster(flat("srtf"))
     engine.add_node(1, 2048, 2)

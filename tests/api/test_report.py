@@ -1,4 +1,4 @@
-"""What policies report: typed, checked when it is told, at most once a second where they ask."""
+"""What policies report: typed, checked at once, at most once a second where they ask."""
 
 import math
 from dataclasses import dataclass, field
@@ -91,7 +91,7 @@ def test_either_form_gives_its_values_and_figures():
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_cannot_be_shown_is_refused_with_its_place(state: Any, said: str):
-    """Type, finiteness and form are checked when it is told, not when a page shows it."""
+    """Type, finiteness and form are checked when it is reported, not when a page shows it."""
     with pytest.raises(ReportError, match=said):
         as_json(state)
 
@@ -117,7 +117,7 @@ def test_a_wrong_report_fails_at_the_policys_own_line():
 
 
 def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
-    """Two containers end and begin in each round; when reports were told."""
+    """Two containers end and begin in each round; when reports were made."""
     told = []
     for number in range(rounds):
         engine.ask(1, 2 + number % 3)
@@ -130,7 +130,7 @@ def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
     return told
 
 
-def test_a_report_is_due_once_a_second_and_the_last_state_is_told():
+def test_a_report_is_due_once_a_second_and_the_last_state_is_reported():
     """However many rounds a second; and once more after the last change, by a timer of its own."""
     engine = Cluster(flat("test-reporter"), nodes=[(4096, 4)])
     engine.add_app(1, 1)
@@ -164,7 +164,7 @@ def test_reports_replay_from_any_segment(tmp_path: Path, segment_rounds: int):
 
 
 def test_who_raises_has_reported_nothing():
-    """What an instance told before it raised is dropped with its decisions; the others' stands."""
+    """What an instance reported before it raised is dropped with its decisions; others' stands."""
     engine = Cluster(
         setup(queue("root", "test-turns"), queue("root.a", "test-reporter", options={"mood": 7})),
         nodes=[(4096, 4)], tolerant=True,

@@ -27,7 +27,7 @@ DEADLINE_S = 30
 
 
 class Stubborn:
-    """A session that raises what it is told."""
+    """A session that raises what it is given."""
 
     journal = None
 

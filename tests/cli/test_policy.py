@@ -325,7 +325,7 @@ def test_apply_refuses_what_does_not_fit_the_cluster(rm: ResourceManager, tmp_pa
 
 
 def test_apply_shows_warnings_and_goes_on(rm: ResourceManager, tmp_path: Path) -> None:
-    """A guarantee below the smallest container is told, not refused."""
+    """A guarantee below the smallest container is reported, not refused."""
     about = {
         "cluster": {"capacity": {"memory_mb": 10240}, "minimum_allocation": {"memory_mb": 999}}
     }
@@ -365,7 +365,7 @@ def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:
     assert as_json["would_apply"] == {"version": 7, "hash": "abc"}
 
 
-def test_a_dry_run_tells_what_the_server_found(rm: ResourceManager) -> None:
+def test_a_dry_run_prints_what_the_server_found(rm: ResourceManager) -> None:
     """A policy that raises there is one line; a server that would apply is sent nothing."""
     rm.documents = {
         "/ws/v1/cluster/scheduler": {"scheduler": {"schedulerInfo": {"cluster": {}}}},

@@ -82,7 +82,7 @@ def test_an_experiment_then_a_report(
     assert (out / "report-comparison.csv").exists()
 
 
-def test_cells_that_fail_are_told_in_a_line_each(
+def test_cells_that_fail_are_reported_in_a_line_each(
     workload: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit status 1, also where nothing else has run; the policy's own error is named."""

@@ -76,7 +76,7 @@ def test_bad_input_is_one_line_that_names_place_and_remedy(arguments, said, caps
     assert error.count("\n") == 1
 
 
-def test_a_policy_that_raises_is_told_with_the_line_that_raised(tmp_path, capsys):
+def test_a_policy_that_raises_is_reported_with_the_line_that_raised(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\n"
@@ -192,7 +192,7 @@ def wait_for_journals(process, folder: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-def test_replay_tells_rounds_and_simulates_to_the_end(tmp_path, capsys):
+def test_replay_prints_rounds_and_simulates_to_the_end(tmp_path, capsys):
     out = tmp_path / "run"
     assert run(["simulate", "demo", "--policy", "fifo", "--out", str(out)]) == 0
     journal = str(out / "journal" / "fifo-1")

@@ -251,7 +251,7 @@ def test_metrics_show_what_queues_and_bridge_do(cluster: LocalCluster, submit: S
         capacity = bean(cluster, "ClusterMetrics")["CapabilityMB"]
         return bool(0 < capacity == root["AllocatedMB"] + root["AvailableMB"])
 
-    until(the_job_is_reported, "the job and its first delay are told")
+    until(the_job_is_reported, "the job and its first delay are reported")
     until(all_is_reported, "what is allocated and what is left are the cluster")
     bridge = bean(cluster, "LoomcardBridge")
     assert (bridge["Up"], bridge["tag.State"], bridge["GrantedByFallback"]) == (1, "up", 0)

@@ -173,7 +173,7 @@ def test_the_list_of_names_is_the_jars() -> None:
     assert (template_root() / "3.4" / "names.txt").read_text() == names_text(names_in_jars(jars))
 
 
-def test_the_folders_of_policies_are_told_to_the_resource_manager(tmp_path: Path) -> None:
+def test_the_folders_of_policies_reach_the_resource_manager(tmp_path: Path) -> None:
     """What `--policy-path` names is what the running policy process may load from."""
     folders = ("/opt/one", "/opt/two")
     settings = embedded_settings(tmp_path, tmp_path / "jars", policy_path=folders)

@@ -53,7 +53,7 @@ def test_queues_with_the_same_figures_share_a_table() -> None:
     ]  # fmt: skip
 
 
-def test_what_the_policy_above_tells_stands_beside_the_queues_own() -> None:
+def test_what_the_policy_above_reports_stands_beside_the_queues_own() -> None:
     """By a name of its own, in a table with others of the same figures."""
     nested = queue("root.a", {"delta": 0.5}) | {"report_from_above": {"share": 1}}
     found = [table.rows for table in tables([queue("root", {"share": 2}), nested])]

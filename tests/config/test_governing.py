@@ -130,7 +130,7 @@ def test_a_files_text_is_part_of_the_compiled_set_up(sorts: str, tmp_path: Path)
 def test_a_file_that_cannot_be_imported_is_a_finding(
     findings_of: FindingsOf, tmp_path: Path
 ) -> None:
-    """Whatever the author's module raises, the set-up's reader is told where it is named."""
+    """Whatever the author's module raises, the error says where it is named."""
     file = tmp_path / "broken.py"
     file.write_text("raise SystemError('no')\n")
     (finding,) = findings_of(f"version: 1\npolicy: {file}:Broken\n")

@@ -80,7 +80,7 @@ def test_who_cannot_be_served_holds_nobody_back(policy: str) -> None:
     assert got.count(1) == 10 if policy == "hdrf" else got == [1] * 10
 
 
-def test_what_waits_is_told_why() -> None:
+def test_what_waits_has_its_reason_reported() -> None:
     """And keeps that reason while it holds."""
     engine = engine_of(
         queue("root", "fifo"),

@@ -60,7 +60,7 @@ class ClusterMachine(LabelledMachine):
 
     @invariant()
     def a_snapshot_gives_the_same(self) -> None:
-        """Compared when the engine has told all it has to tell."""
+        """Compared when the engine has reported all changes."""
         if not hasattr(self, "cluster") or self.cluster.waiting or not self.cluster.history:
             return
         cluster, mirror = self.cluster, self.cluster.session.mirror

@@ -37,7 +37,7 @@ def test_fifo_leaves_alternate_under_drf():
     assert [(g.attempt, g.instance) for g in granted] == [(1, 1), (2, 2), (1, 1), (2, 2)]
 
 
-def test_a_reason_for_waiting_is_told_for_what_waits_only():
+def test_a_reason_for_waiting_is_reported_for_what_waits_only():
     """Asks served in this round have no reason; what is left when the cluster is full has one."""
     engine = under("drf", "fifo")
     engine.ask(1, 2)
@@ -99,7 +99,7 @@ def test_a_child_that_held_back_is_asked_again_when_its_timer_fires():
 
 
 def test_a_fault_drops_that_instances_decisions_only():
-    """The broken leaf's grants are taken back, the other's stand, and the traceback is told."""
+    """The broken leaf's grants are taken back, the other's stand, and the traceback is reported."""
     engine = under("drf", "test-broken", when="app1")
     engine.tolerant = True
     engine.ask(1, 2)
@@ -189,7 +189,7 @@ def test_a_plan_past_an_ask_or_node_fails_at_the_policys_own_line():
     assert "ASK_GONE" in plan.faults[0][1]
 
 
-def test_changes_are_told_once_and_only_inside_the_scope():
+def test_changes_are_reported_once_and_only_inside_the_scope():
     """A policy sees its own applications' events since its last call, and all nodes'."""
     engine = under("drf", "test-counter", "test-counter")
     engine.ask(1, 1)
@@ -245,7 +245,7 @@ def test_what_raises_in_a_later_turn_is_that_instances_fault():
     assert sum(d.count for d in plan.decisions) == 4
 
 
-def test_a_timer_is_told_to_the_instance_that_set_it_and_to_no_other():
+def test_a_timer_fires_for_the_instance_that_set_it_and_for_no_other():
     """TimerFired is among the changes of its own instance only."""
     engine = under("drf", "test-counter", "test-counter")
     engine.round()

@@ -109,7 +109,7 @@ def test_a_workload_is_an_experiment_of_one(experiment: Path) -> None:
     ]
 
 
-def test_set_ups_of_one_name_are_told_apart(experiment: Path) -> None:
+def test_set_ups_of_one_name_are_distinguished(experiment: Path) -> None:
     """Two drf.yml are two policies."""
     for folder in ("x", "y"):
         experiment.with_name(folder).mkdir()

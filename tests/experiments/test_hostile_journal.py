@@ -115,7 +115,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_segments_first_line_is_checked(recorded, tmp_path, header):
-    """Each way in which a segment's state can be wrong is told with its file and line 1."""
+    """Each way in which a segment's state can be wrong is reported with its file and line 1."""
     last, lines = list(recorded.items())[-1]
     text = HEADERS[header]
     if text is None:

@@ -1,4 +1,4 @@
-"""The papers' experiments as they ship: they run by name, on workloads as the papers tell them."""
+"""The papers' experiments as they ship: they run by name, on workloads as the papers have them."""
 
 from statistics import fmean, median
 

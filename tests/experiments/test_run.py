@@ -85,7 +85,7 @@ def test_the_table_is_tidy(experiment: Path, tmp_path: Path) -> None:
 def test_what_has_run_is_skipped_while_its_inputs_are_the_same(
     experiment: Path, tmp_path: Path
 ) -> None:
-    """Nothing runs twice; a workload that changed runs again, and so does what is told to."""
+    """Nothing runs twice; a workload that changed runs again, and so does what --again asks for."""
     out = tmp_path / "out"
     run_here(experiment, out)
     before = gathered(out)
@@ -179,7 +179,7 @@ def test_one_bad_cell_does_not_stop_the_others(
     assert [f for f in (tmp_path / "out" / "cells").iterdir() if f.name.startswith(".")] == []
 
 
-def test_a_process_that_is_killed_is_told_of(experiment: Path, tmp_path: Path) -> None:
+def test_a_process_that_is_killed_is_reported(experiment: Path, tmp_path: Path) -> None:
     """One line with the remedy, and what has run is kept."""
     finished = run_here(experiment, tmp_path / "out", 2, stubborn.dies_on_second)
     assert [outcome.state for outcome in finished.outcomes].count("failed") == 1

@@ -19,7 +19,7 @@ TYPES = ["memory_mb", "vcores"]
 
 
 def node(host: str, rack: str = "/rack-1", used: int = 0) -> dict[str, Any]:
-    """A node of 4096 MB and 4 vcores, as the ResourceManager tells it."""
+    """A node of 4096 MB and 4 vcores, as the ResourceManager reports it."""
     return {
         "nodeHostName": host, "rack": rack, "usedMemoryMB": used, "availMemoryMB": 4096 - used,
         "usedVirtualCores": 1, "availableVirtualCores": 3,

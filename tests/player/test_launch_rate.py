@@ -37,7 +37,7 @@ def test_a_scenario_asks_for_its_containers_within_its_bound() -> None:
     assert launch_rate.wanted_per_second(msgspec.structs.replace(spark, applications=[])) == 0
 
 
-def test_more_than_half_of_the_rate_is_told_of() -> None:
+def test_more_than_half_of_the_rate_is_reported() -> None:
     """In one line; nothing is said where no rate was measured."""
     asks = scenario(Stage("a", (1, 1), 20, 1, [1000] * 30))
     said = launch_rate.warning(asks, "process", 59.0)

@@ -63,7 +63,7 @@ def test_a_row_joins_what_player_node_and_resource_manager_saw() -> None:
     ]
 
 
-def test_an_application_is_told_of_as_far_as_it_came() -> None:
+def test_an_application_is_recorded_as_far_as_it_came() -> None:
     """Submission by the ResourceManager's clock once it is known; open demand lasts to the end."""
     first, never = application_records(SCENARIO, EVENTS)
     assert (first.submitted_ms, first.demanding, first.state) == (12, [(50, 400)], "")
@@ -75,7 +75,7 @@ def test_an_application_is_told_of_as_far_as_it_came() -> None:
 
 
 def test_counts_and_refusals() -> None:
-    """Nothing seen counts as none; a stock scheduler tells of no refusals."""
+    """Nothing seen counts as none; a stock scheduler reports no refusals."""
     assert counts(EVENTS)["granted"] == 2
     assert counts(EVENTS)["done"] == 0
     assert refusals({"schedulerInfo": {"refusals": {"STALE": 2, "LATE": 1}}}) == {

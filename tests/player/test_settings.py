@@ -65,7 +65,7 @@ def test_no_vcores_are_no_vcores_under_our_own_scheduler() -> None:
 
 
 def test_faults_change_the_capacity_as_they_happen() -> None:
-    """A node is away between its two commands; one whose command fails is told of."""
+    """A node is away between its two commands; one whose command fails is reported."""
     done: list[str] = []
     faults = Faults(scenario(faults=[Fault(2, "n2", 1)]), done.append, lambda: 5)
     assert faults.plan() == [(2, "stop-node", "n2"), (3, "start-node", "n2")]

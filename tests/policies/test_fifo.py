@@ -28,7 +28,7 @@ def test_a_higher_priority_goes_before_an_earlier_submission():
 
 
 def test_an_ask_that_fits_nowhere_blocks_nobody():
-    """What is too big for every node is passed over, and its reason is told."""
+    """What is too big for every node is passed over, and its reason is reported."""
     engine = Cluster(flat())
     engine.add_node(1, 2048, 2)
     for app, size in ((1, (9999, 1)), (2, (1024, 1))):

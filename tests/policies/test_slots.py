@@ -52,7 +52,7 @@ def test_a_wish_for_a_node_is_met_where_it_has_a_slot():
     assert [g.node for g in engine.round()] == [3, 1]
 
 
-def test_masters_are_told_of_free_slots_not_of_free_memory():
+def test_headroom_is_free_slots_not_free_memory():
     """Of 8 slots of 1 GB six are free; then none, though most of the memory is: else MapReduce's
     reduces would take every slot and wait there for their maps.
     """
@@ -70,7 +70,7 @@ def test_masters_are_told_of_free_slots_not_of_free_memory():
     assert engine.exchange().headroom == []
 
 
-def test_masters_are_told_what_maximum_and_user_limit_leave():
+def test_headroom_is_what_maximum_and_user_limit_leave():
     """Of 8 slots the queue may have 6, and each user 3 of these; each is told of its own."""
     half, three = 500_000, {"ppm": 750_000}
     leaf = queue("root.a", "slots", maximum=three, user_limit_ppm=half)

@@ -132,7 +132,7 @@ def test_the_reason_for_waiting_is_the_share():
     assert engine.exchange().waits == [(1, 20, 0, "SHARE")]
 
 
-def test_masters_are_told_what_their_share_leaves():
+def test_headroom_is_what_the_share_leaves():
     """A half of 8 each; what is taken is less, and with the other's end all the rest is there."""
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
@@ -147,7 +147,7 @@ def test_masters_are_told_what_their_share_leaves():
 
 
 @pytest.mark.parametrize(("others", "limit_ppm", "got"), [(14, 1_000_000, 2), (2, 187_500, 3)])
-def test_masters_are_told_no_more_than_cluster_and_user_limit_leave(others, limit_ppm, got):
+def test_headroom_is_no_more_than_cluster_and_user_limit_leave(others, limit_ppm, got):
     """Entitled to 8 of 16, but another queue holds 14 of them, or its user may have 3."""
     leaf = queue("root.a", "strict", user_limit_ppm=limit_ppm)
     engine = Cluster(setup(queue("root", "drf"), leaf, queue("root.b", "fifo")))

@@ -103,7 +103,7 @@ def test_tables_are_legible_at_80_columns(plots_of: Numbers) -> None:
         assert said in text
 
 
-def test_the_bound_of_the_makespan_is_told(folder: Path, plots_of: Numbers) -> None:
+def test_the_bound_of_the_makespan_is_shown(folder: Path, plots_of: Numbers) -> None:
     """The median over seeds, each seed once; nothing where results hold none."""
     assert plots_of.bound("w") == ""
     file = folder / "results.json"

@@ -105,7 +105,7 @@ def test_who_has_no_fair_share_does_not_count() -> None:
     assert full(held, queues) == pytest.approx([want, want])
 
 
-def test_moments_are_told_apart_by_who_demands_and_by_capacity() -> None:
+def test_moments_are_distinguished_by_who_demands_and_by_capacity() -> None:
     """One leaf, the other, both, and both in a larger cluster."""
     queues = setup("{a: {guaranteed: {memory_mb: 60}}, b: {}}")
     demanding = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 1, 0]], dtype=bool)

@@ -1,4 +1,4 @@
-"""Time series of what policies told: numbers with a panel, thinned alike whatever is asked when."""
+"""Time series of what policies reported: numbers with a panel, thinned alike in any order."""
 
 from typing import Any
 

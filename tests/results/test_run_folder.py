@@ -45,8 +45,8 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
-def test_what_policies_told_has_a_file_of_its_own(tmp_path: Path) -> None:
-    """With each run's policy, seed and parameters; absent, and removed, where nothing was told."""
+def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:
+    """With each run's policy, seed and parameters; absent where nothing was reported."""
     told = record(theta=0.5)
     told.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
     write_run(tmp_path, [record(seed=2), told], manifest({}))

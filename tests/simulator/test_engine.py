@@ -97,8 +97,8 @@ def test_the_journal_of_a_simulation_replays_to_the_byte(tmp_path):
     assert facts(with_journal) == facts(without)
 
 
-def test_what_a_policy_tells_is_kept_and_the_journal_tells_the_same(tmp_path):
-    """A second apart, and once the last change is told; a real run's record is read likewise."""
+def test_what_a_policy_reports_is_kept_and_the_journal_has_the_same(tmp_path):
+    """A second apart, and after the last change; a real run's record is read likewise."""
     two = scenario(app("a", stage([1_500] * 4)), app("b", stage([700] * 6), submit_ms=800))
     record = simulate(two, compiled("test-reporter"), policy="p", journal=tmp_path)
     seen = {(row.at_ms, row.figure): row.value for row in record.states}
@@ -184,7 +184,7 @@ def test_timers_wake_a_policy_that_waits():
     assert times(record) == [("s1", 0, 1, "n1", 5001, 5011, "completed")]
 
 
-def test_heartbeats_are_told_to_those_that_count_them():
+def test_heartbeats_are_reported_to_those_that_count_them():
     job = app("j", stage([2_500]))
     record = run(scenario(job, nodes=2, heartbeat_ms=1000), "test-beats")
     assert record.applications[0].state == "SUCCEEDED"

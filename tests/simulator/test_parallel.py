@@ -1,4 +1,4 @@
-"""Several policies at once, each in its own process: the same records, and faults are told."""
+"""Several policies at once, each in its own process: the same records, and faults are reported."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_processes_change_nothing_but_the_order_of_progress():
     assert told == {0, 1}
 
 
-def test_a_policy_that_raises_in_a_process_is_told_with_its_traceback(tmp_path):
+def test_a_policy_that_raises_in_a_process_is_reported_with_its_traceback(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\n"

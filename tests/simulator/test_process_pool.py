@@ -1,4 +1,4 @@
-"""Work over processes: in order, told of, lost, stopped; the commands' tests press Ctrl-C."""
+"""Work over processes: in order, reported, lost, stopped; the commands' tests press Ctrl-C."""
 
 import signal
 from pathlib import Path
@@ -20,7 +20,7 @@ def test_processes_serve_one_item_after_the_other():
     assert not any(Path(f"/proc/{process}").exists() for process in processes)
 
 
-def test_a_lost_process_is_told_with_what_it_did():
+def test_a_lost_process_is_reported_with_what_it_did():
     results: dict[int, int] = {}
     with pytest.raises(WorkerLostError) as error:
         run_in_processes(fails_on_two, [1, 2, 1], 1, results.__setitem__)

@@ -38,7 +38,7 @@ def test_launch_delay_and_a_managed_am_come_before_the_first_task():
     assert times(record) == [("s1", 0, 1, "n1", 560, 660, "completed")]
 
 
-def test_heartbeats_tell_ends_late_and_hand_out_grants_late():
+def test_heartbeats_report_ends_late_and_hand_out_grants_late():
     wanted = scenario(
         app("j", stage([100]), stage([10], 2, after=[0])), heartbeat_ms=1000, am_heartbeat_ms=300
     )

@@ -1,4 +1,4 @@
-"""What is seen of a run, on clusters of a few slots whose every moment can be told."""
+"""What is seen of a run, on clusters of a few slots whose every moment is known."""
 
 from loomcard.stress.parts import app, nodes, stage, workload
 from loomcard.stress.predicates import Consistent, Ends, Guarantee, NoIdleRoom

@@ -152,7 +152,7 @@ class AsksOnce:
 
 @dataclass(frozen=True)
 class TracksAskChanges:
-    """Knows the asks that it was told of, and after a late plan none of those before."""
+    """Knows the asks that it was shown, and after a late plan none of those before."""
 
     def initial(self, _view: ClusterView, _saved: Any) -> list[Any]:
         return []

@@ -107,7 +107,7 @@ class Raises:
 @register("test-counter")
 @dataclass(frozen=True)
 class Counter:
-    """Remembers how often it was called and every change it was told; saves the count."""
+    """Remembers how often it was called and every change it was shown; saves the count."""
 
     def initial(self, _view: ClusterView, saved: Any) -> dict[str, Any]:
         return {"calls": saved or 0, "seen": []}
@@ -200,7 +200,7 @@ class ReportedState:
 @register("test-reporter")
 @dataclass(frozen=True)
 class ReportsState:
-    """First in, first out, and tells of it when a report is due; ``mood`` may be no text."""
+    """First in, first out, and reports it when a report is due; ``mood`` may be no text."""
 
     mood: Any = None
 

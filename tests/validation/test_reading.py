@@ -32,7 +32,7 @@ def test_a_tab_is_named_with_its_line() -> None:
     assert "spaces" in finding.hint
 
 
-def test_a_key_is_told_without_what_a_terminal_would_obey() -> None:
+def test_a_key_is_printed_without_what_a_terminal_would_obey() -> None:
     """A file from elsewhere neither clears the screen nor hides a line of the findings."""
     document = read('{"\\e[2Jq": 1}')
     document.report(("\x1b[2Jq",), "is wrong")
@@ -60,7 +60,7 @@ def test_a_key_is_told_without_what_a_terminal_would_obey() -> None:
     ],
 )
 def test_bad_yaml_is_one_finding_at_its_line(text: str, line: int, part: str) -> None:
-    """Each fault is told where it is, in one sentence, and nothing is raised."""
+    """Each fault is reported where it is, in one sentence, and nothing is raised."""
     found_line, message = first(text)
     assert found_line == line
     assert part in message

@@ -58,7 +58,7 @@ def test_the_example_is_read_whole() -> None:
     assert read_scenario(write_scenario(scenario)) == scenario
 
 
-def test_hints_tell_of_every_stage() -> None:
+def test_hints_name_every_stage() -> None:
     """The hint's stages answer to the keys of the asks, with means as drawn."""
     (one,) = load(EXAMPLE, seed=1).applications
     dag = read_dag(hints(one))
@@ -70,7 +70,7 @@ def test_hints_tell_of_every_stage() -> None:
     assert dag.stages[1].ms == sum(one.stages[1].durations_ms) / 4
 
 
-def test_spark_hints_tell_of_executors(loaded: Any) -> None:
+def test_spark_hints_name_executors(loaded: Any) -> None:
     """Only executors are asked for: the work of all stages lies on them."""
     text = application(kind="spark", executors={"count": 2, "memory_mb": 2048, "vcores": 2})
     (one,) = loaded(text).applications

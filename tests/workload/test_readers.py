@@ -321,7 +321,7 @@ def test_a_trace_that_is_not_there_is_one_finding(monkeypatch: pytest.MonkeyPatc
 
 
 def test_many_malformed_lines_end_in_twenty(tmp_path: Path) -> None:
-    """A wrong file is told once, not line by line to its end."""
+    """A wrong file is reported once, not line by line to its end."""
     (tmp_path / "a.tsv").write_text("x\n" * 1000)
     with pytest.raises(FindingsError) as error:
         build(f"version: 1\n{NODES}trace: {{format: swim, file: a.tsv}}\n", "w", tmp_path, seed=1)

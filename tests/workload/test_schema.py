@@ -57,7 +57,7 @@ CLASS = {
 
 
 def test_every_key_is_described() -> None:
-    """Whoever reads the schema in an editor is told what a key means."""
+    """Whoever reads the schema in an editor reads what a key means."""
     silent = [
         f"{name}.{key}"
         for name, part in Workload.model_json_schema()["$defs"].items()

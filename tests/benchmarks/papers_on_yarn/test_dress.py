@@ -61,7 +61,7 @@ def test_a_gain_is_the_change_of_stocks_figure():
     assert found == dress.Gain(3, -0.4, 0.1, 0.03, -0.6, -0.15)
 
 
-def test_figures_are_told_in_the_workloads_own_seconds():
+def test_figures_are_in_the_workloads_own_seconds():
     runs = [run(1, (100, 300), (300, 500), 900), run(2, (300, 500), (500, 700), 1100)]
     assert dress.figures(runs, 10) == {
         "makespan_s": 10.0,

@@ -92,7 +92,7 @@ def test_a_recovered_container_is_carried():
     assert pools(cluster).held("small") == [3 * 1024, 3]
 
 
-def test_a_start_that_is_told_with_a_new_memory_is_a_start():
+def test_a_start_that_is_reported_with_a_new_memory_is_a_start():
     """What ran before is carried, what begins in that very call is seen to begin."""
     cluster = dress()
     come(cluster, a1=4)

@@ -43,8 +43,8 @@ def test_a_job_grows_large_and_never_small_again():
 
 
 def test_small_jobs_find_what_is_reserved_for_them():
-    """With dmin a tenth, a large job that wants everything gets nine tenths, and is told why. (When
-    small jobs come the border moves at once, unless ``eager`` is off.)
+    """With dmin a tenth, a large job that wants everything gets nine tenths, and a reason for the
+    rest. (When small jobs come the border moves at once, unless ``eager`` is off.)
     """
     cluster = dress(dmin=0.1, order="submission", eager=False)
     come(cluster, a1=200)
@@ -206,7 +206,7 @@ def test_no_timer_is_set_where_nothing_can_change():
     assert cluster.timers != {}
 
 
-def test_an_am_is_told_what_its_category_may_still_have():
+def test_headroom_is_what_the_category_may_still_have():
     """The reserve of the other category is no room for it, nor what a user may not have."""
     cluster = dress(dmin=0.1)
     come(cluster, a1=30)

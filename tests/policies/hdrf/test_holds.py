@@ -51,7 +51,7 @@ def test_the_first_in_line_has_room_held_after_a_time_and_no_sooner():
     assert held(made) == {1: 4, 2: 1}
 
 
-def test_who_waits_is_told_that_room_is_held():
+def test_the_reason_of_who_waits_is_that_room_is_held():
     """An application that comes while room for it is held for another."""
     made = waiting(hold_after_ms=1_000)
     while not line(made):

@@ -307,7 +307,7 @@ def test_a_queue_with_a_policy_of_its_own_is_one_leaf(inner):
     assert instances == {1}
 
 
-def test_each_queue_is_told_its_shares_its_guarantee_and_why_it_is_blocked():
+def test_each_queue_reports_its_shares_its_guarantee_and_why_it_is_blocked():
     """Figure 4, all taken: n2 holds all GPUs, counts with a half and a task, and is guaranteed a
     half.
     """
