@@ -1,0 +1,173 @@
+"""The bench of Carbyne: CPU time of a whole decision beside ``tetris`` on the same cluster (E10).
+
+A thousand nodes are full of the jobs of the workload ``carbyne-tpcds``, of whose tasks so many wait
+at all times. Nodes and AMs report once a second, each at its own millisecond; what a heartbeat
+frees is given out again. docs/bench.md says what is measured. Run it with `make bench-carbyne`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean, median, quantiles
+from time import process_time
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from loomcard.config import compile_setup
+from loomcard.simulator.engine import Simulation
+from loomcard.workload.loading import load
+from loomcard.workload.scenario import Scenario
+
+NODES = 1_000
+PENDING = (10_000, 50_000)
+LIVE = 200
+"""About so many jobs live at a time, whatever the count of waiting tasks: they are wider then."""
+WIDE = 10_000
+"""With the workload's own widths, ``LIVE`` jobs have about so many waiting tasks."""
+WARM_MS = 40_000
+"""For so long the cluster runs under `drf` before the policy comes that is measured: cheap rounds,
+and every job holds something.
+"""
+FAR_MS = 10**12
+BEAT_MS = 1_000
+
+
+def scenario(nodes: int, pending: int, seed: int = 1) -> Scenario:
+    """The cluster, and more jobs than a run needs; when they come is the load's business."""
+    wide = max(1.0, pending / WIDE)
+    vary = {"jobs": LIVE * 6, "servers": nodes, "width": 16 * wide, "widest": 600 * wide}
+    found = load(Path("carbyne-tpcds"), seed=seed, vary=vary)
+    far = [msgspec.structs.replace(app, submit_ms=FAR_MS) for app in found.applications]
+    return msgspec.structs.replace(
+        found, applications=far, heartbeat_ms=BEAT_MS, am_heartbeat_ms=BEAT_MS
+    )
+
+
+class Load:
+    """A full cluster under ``policy``, in which about ``pending`` tasks wait: jobs come as others
+    end. ``decide_ms`` and ``answer_ms`` hold CPU times, one a round: of the policy, and of the
+    policy process (with the mirror, without the messages' text).
+    """
+
+    def __init__(self, policy: str, nodes: int, pending: int, warm_ms: int = WARM_MS) -> None:
+        self.policy, self.pending = policy, pending
+        self.simulation: Any = Simulation(scenario(nodes, pending), _setup("drf"))
+        self.rm = self.simulation.rm
+        self.coming = iter(self.simulation.masters)
+        self.decide_ms: list[float] = []
+        self.answer_ms: list[float] = []
+        while self.simulation.clock.now < warm_ms:
+            self.step()
+        self.rm.apply(_setup(policy))
+        self.rm.round()
+        _timed(self.rm.session.tree, "run", self.decide_ms)
+        _timed(self.rm.session, "answer", self.answer_ms)
+
+    def step(self) -> None:
+        """The next millisecond at which anything happens."""
+        while self.rm.state.pending_total < self.pending:
+            self.simulation._submit(next(self.coming))
+        self.simulation.clock.advance()
+        self.simulation._settle()
+
+    def rounds(self, count: int) -> dict[str, float]:
+        """So many rounds that had something to decide; their mean CPU times and what they did."""
+        self.decide_ms.clear()
+        self.answer_ms.clear()
+        first, began_ms = self.rm._next["container"], self.simulation.clock.now
+        while len(self.decide_ms) < count:
+            self.step()
+        return {
+            "decide_ms": fmean(self.decide_ms),
+            "p99_ms": quantiles(self.decide_ms, n=100)[98],
+            "answer_ms": fmean(self.answer_ms),
+            "granted": (self.rm._next["container"] - first) / len(self.decide_ms),
+            "rounds_per_s": len(self.decide_ms) * 1000 / (self.simulation.clock.now - began_ms),
+            "pending": self.rm.state.pending_total,
+            "jobs": len(self.rm.state.applications),
+            "running": len(self.rm.state.containers),
+        }
+
+
+def _setup(policy: str) -> dict[str, Any]:
+    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
+
+
+def _timed(holder: Any, name: str, spent_ms: list[float]) -> None:
+    """Note the CPU time of each call of a method."""
+    method = getattr(holder, name)
+
+    def timed(*given: Any) -> Any:
+        began = process_time()
+        found = method(*given)
+        spent_ms.append((process_time() - began) * 1000)
+        return found
+
+    setattr(holder, name, timed)
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Minimum, median and maximum."""
+    rounded = [round(value, 3) for value in values]
+    return {"min": min(rounded), "median": median(rounded), "max": max(rounded)}
+
+
+def measure(policies: list[str], nodes: int, pending: int, repeats: int, rounds: int) -> Any:
+    """One count of waiting tasks: the policies take turns, each on its own cluster."""
+    loads = [Load(policy, nodes, pending) for policy in policies]
+    for each in loads:
+        each.rounds(rounds)  # first schedules of all jobs
+    found: dict[str, list[dict[str, float]]] = {policy: [] for policy in policies}
+    for repeat in range(repeats):
+        for each in loads if repeat % 2 else reversed(loads):
+            found[each.policy].append(each.rounds(rounds))
+    base = found[policies[0]]
+    cells = []
+    for policy, rows in found.items():
+        ratios = [
+            row["decide_ms"] / other["decide_ms"] for row, other in zip(rows, base, strict=True)
+        ]
+        cell = {name: spread([row[name] for row in rows]) for name in rows[0]}
+        cells.append({"policy": policy, "waiting": pending, "ratio": spread(ratios)} | cell)
+    return cells
+
+
+def table(cells: list[dict[str, Any]]) -> Table:
+    """Minimum / median / maximum over repeats of the times; medians of what was there."""
+    result = Table(title="CPU ms of a decision: minimum / median / maximum over repeats")
+    names = ("waiting", "policy", "decide", "ratio", "p99", "with mirror", "granted", "jobs")
+    for name in (*names, "running"):
+        result.add_column(name, justify="right")
+    for cell in cells:
+        times = [" / ".join(f"{v:.2f}" for v in cell[name].values())
+                 for name in ("decide_ms", "ratio", "p99_ms", "answer_ms")]  # fmt: skip
+        there = [f"{cell[name]['median']:,.4g}" for name in ("granted", "jobs")]
+        running = f"{cell['running']['median']:,}"
+        result.add_row(f"{cell['pending']['median']:,}", cell["policy"], *times, *there, running)
+    return result
+
+
+def main(
+    policies: Annotated[str, typer.Option(help="the first is what others are divided by")]
+    = "tetris,carbyne",
+    pending: Annotated[str, typer.Option(help="counts of waiting tasks")]
+    = ",".join(map(str, PENDING)),
+    nodes: Annotated[int, typer.Option(min=1)] = NODES,
+    repeats: Annotated[int, typer.Option(min=1)] = 5,
+    rounds: Annotated[int, typer.Option(min=2, help="of a repeat")] = 400,
+) -> None:  # fmt: skip
+    """Print a table, and one line of JSON at the end."""
+    cells: list[dict[str, Any]] = []
+    for count in map(int, pending.split(",")):
+        cells += measure(policies.split(","), nodes, count, repeats, rounds)
+    Console(width=140).print(table(cells))
+    print(json.dumps(cells))
+
+
+if __name__ == "__main__":
+    typer.run(main)
