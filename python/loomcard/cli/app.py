@@ -28,6 +28,7 @@ BAD_INPUT: Final = {
     "loomcard.simulator.engine.MismatchError",
     "loomcard.cluster.example_jobs.ProgramError",
     "loomcard.workload.dag_stages.DagError",
+    "loomcard.suite.benchmarks.SuiteError",
 }
 """Errors of what the user gave, exit status 2."""
 FAILURES: Final = {
@@ -39,6 +40,7 @@ FAILURES: Final = {
     "loomcard.simulator.resourcemanager.PolicyFaultError",
     "loomcard.player.process.PlayError",
     "loomcard.cluster.submit.SubmissionError",
+    "loomcard.suite.data.files.WrongResultError",
 }
 """Errors of what was done, exit status 1."""
 

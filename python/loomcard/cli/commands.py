@@ -29,6 +29,7 @@ COMMANDS: Final = {
         "loomcard.cli.demo:demo",
         "Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler.",
     ),
+    "suite": ("loomcard.cli.suite:suite", "Run benchmarks with checked results."),
     "schema": (
         "loomcard.cli.schema:schema",
         "Print the JSON Schema of set-ups, workloads or experiments.",

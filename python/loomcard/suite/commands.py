@@ -1,0 +1,96 @@
+"""A job's command line: Hadoop's own examples, or spark-submit with one of our programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Final
+
+from loomcard.suite.inputs import Job
+
+_EXAMPLES: Final = {
+    "wordcount": "org.apache.hadoop.examples.WordCount",
+    "sort": "org.apache.hadoop.examples.Sort",
+    "terasort": "org.apache.hadoop.examples.terasort.TeraSort",
+}
+EXECUTOR_MB, EXECUTOR_OVERHEAD_MB, EXECUTORS = 512, 128, 2
+DRIVER_MB: Final = EXECUTOR_MB + EXECUTOR_OVERHEAD_MB
+"""Of a container, with its overhead: driver and executors alike."""
+MAPREDUCE_AM_MB, TASK_MB = 384, 256
+_SMALL_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a job reads and writes, as its program is told it."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """As whom, where to, and under which name a job is submitted; the hint is for policies."""
+
+    name: str
+    queue: str = ""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+
+
+def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
+    """Main class and arguments of a MapReduce job."""
+    numbers = job.benchmark.numbers(job.size)
+    properties = {
+        "mapreduce.job.reduces": str(numbers["reduces"]),
+        "mapreduce.job.name": submitted.name,
+        **({"mapreduce.job.queuename": submitted.queue} if submitted.queue else {}),
+        **submitted.definitions,
+    }
+    defined = [f"-D{name}={value}" for name, value in properties.items()]
+    # Sort asks the cluster how many reduces to have, unless it is told.
+    own = ["-r", str(numbers["reduces"])] if job.benchmark.name == "sort" else []
+    arguments = [*own, *job.benchmark.arguments(numbers), where.source, where.target]
+    return [_EXAMPLES[job.benchmark.name], *defined, *arguments]
+
+
+def spark(
+    job: Job, where: Where, submitted: Submitted, programs: PurePath, properties: Mapping[str, str]
+) -> list[str]:
+    """What follows spark-submit. `properties`: Spark's, for the cluster that runs it."""
+    numbers = job.benchmark.numbers(job.size)
+    settings = {
+        "spark.app.name": submitted.name,
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": str(2 * numbers["reduces"]),
+        "spark.driver.defaultJavaOptions": _SMALL_JVM,
+        "spark.executor.defaultJavaOptions": _SMALL_JVM,
+        **properties,
+        **submitted.definitions,
+    }
+    said = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    program = str(programs / f"{job.benchmark.name}.py")
+    return [*said, program, where.source, where.target, *job.benchmark.arguments(numbers)]
+
+
+def on_yarn(home: PurePath, python: PurePath, queue: str = "") -> dict[str, str]:
+    """Spark's properties where YARN runs driver and executors, both from an environment that every
+    node has.
+    """
+    return {
+        "spark.master": "yarn",
+        "spark.submit.deployMode": "cluster",
+        "spark.yarn.maxAppAttempts": "1",
+        # Only `*` is taken here, `*.jar` is not.
+        "spark.yarn.jars": f"local:{home}/jars/*",
+        "spark.driver.memory": f"{EXECUTOR_MB}m",
+        "spark.driver.memoryOverhead": f"{EXECUTOR_OVERHEAD_MB}m",
+        "spark.executor.memory": f"{EXECUTOR_MB}m",
+        "spark.executor.memoryOverhead": f"{EXECUTOR_OVERHEAD_MB}m",
+        "spark.executor.instances": str(EXECUTORS),
+        "spark.yarn.appMasterEnv.PYSPARK_PYTHON": str(python),
+        "spark.executorEnv.PYSPARK_PYTHON": str(python),
+        "spark.yarn.submit.waitAppCompletion": "true",
+        "spark.yarn.report.interval": "500",
+        **({"spark.yarn.queue": queue} if queue else {}),
+    }

@@ -1,0 +1,31 @@
+"""Naive Bayes over words. `bayes.py INPUT OUTPUT`."""
+
+import json
+import sys
+
+from pyspark.ml.classification import NaiveBayes
+from pyspark.ml.feature import CountVectorizer, Tokenizer
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import avg, col, count, countDistinct
+
+
+def main(source: str, target: str) -> None:
+    """Learns the classes of the pages below `source` (label, tab, words); writes how many there
+    are of both and the share of them that the model puts right, as one JSON object.
+    """
+    spark = SparkSession.builder.appName("bayes").getOrCreate()
+    rows = spark.read.csv(source, sep="\t", schema="label DOUBLE, text STRING")
+    words = Tokenizer(inputCol="text", outputCol="words").transform(rows)
+    vectors = CountVectorizer(inputCol="words", outputCol="features").fit(words).transform(words)
+    told = NaiveBayes().fit(vectors.cache()).transform(vectors)
+    right = (col("prediction") == col("label")).cast("int")
+    pages, classes, accuracy = told.select(
+        count("label"), countDistinct("label"), avg(right)
+    ).first()
+    text = json.dumps({"pages": pages, "classes": classes, "accuracy": accuracy})
+    spark.createDataFrame([(text,)], "value STRING").coalesce(1).write.text(target)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,37 @@
+"""`loomcard suite`: what it prints, and how it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loomcard.cli.app import run
+
+
+def test_list_names_all_ten(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["suite", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == 10
+    assert {each["framework"] for each in found} == {"mapreduce", "spark"}
+    assert run(["suite", "list"]) == 0
+    assert "terasort" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["grep"], "no benchmark 'grep' (there are wordcount, "),
+        (["wordcount", "--size", "huge"], "no size 'huge' (there are tiny, small, large)"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["suite", "try", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {said}")
+
+
+def test_spark_needs_its_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is asked for before anything runs."""
+    assert run(["suite", "try", "kmeans", "--environment", str(tmp_path / "none")]) == 1
+    assert "make one with `loomcard suite setup`" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""The environment with pyspark: what is said where it is not there."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from loomcard.config.shipped import PlaceError
+from loomcard.suite import environment
+
+
+def test_no_environment_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(PlaceError, match="no environment with pyspark") as said:
+        environment.find(tmp_path / "none")
+    assert "loomcard suite setup" in said.value.hint
+
+
+def test_half_an_environment_is_none(tmp_path: Path) -> None:
+    """A set-up that was stopped left Python without the packages."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    with pytest.raises(PlaceError, match="lacks pyspark or numpy"):
+        environment.find(tmp_path)
+
+
+def test_a_whole_environment_is_found(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    for file in ("numpy/__init__.py", "pyspark/bin/spark-submit"):
+        (packages / file).parent.mkdir(parents=True)
+        (packages / file).touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    found = environment.find(tmp_path)
+    assert found.spark_home == packages / "pyspark"
+    assert found.submit.is_file()
+    assert found.variables["PYSPARK_PYTHON"] == str(tmp_path / "bin" / "python")
+
+
+def test_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An option of the command, else a variable, else the user's cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("LOOMCARD_SUITE", raising=False)
+    assert environment.default_folder() == tmp_path / "loomcard" / "suite"
+    monkeypatch.setenv("LOOMCARD_SUITE", "/elsewhere")
+    assert environment.default_folder() == Path("/elsewhere")
+
+
+def test_what_pip_says_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a package cannot be had, its name is in the error."""
+    wanted = tmp_path / "requirements.txt"
+    wanted.write_text("/no/such/pyspark-3.5.9-py3-none-any.whl\n")
+    monkeypatch.setattr(environment, "REQUIREMENTS", wanted)
+    with pytest.raises(PlaceError, match="no/such/pyspark") as said:
+        environment.set_up(tmp_path / "made")
+    assert "700 MB" in said.value.hint
