@@ -1,8 +1,11 @@
-"""Clusters under carbyne."""
+"""Clusters under carbyne, and hints for the jobs that run there."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from compiled import flat
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 
 
@@ -12,3 +15,18 @@ def carbyne(*nodes: int, policy: str = "carbyne", **options: object) -> Cluster:
     for number, slots in enumerate(nodes, 1):
         made.add_node(number, 1024 * slots, slots)
     return made
+
+
+def stages(*rows: tuple[int, float, list[int]], slots: int = 1) -> dict[str, str]:
+    """The hint of stages of so many tasks of so many ms, after these; request ids 1, 2, ..."""
+    size = (1024 * slots, slots)
+    found = [
+        DagStage(f"s{i}", 20, tasks, ms, size, after, i + 1)
+        for i, (tasks, ms, after) in enumerate(rows)
+    ]
+    return {HINT: write_dag(found)}
+
+
+def held(made: Cluster) -> Counter:
+    """How many task containers each application holds."""
+    return Counter(c.attempt for c in made.containers.values() if not c.is_am)

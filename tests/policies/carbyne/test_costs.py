@@ -1,0 +1,100 @@
+"""What absurd jobs cost under carbyne: work is counted, not timed. The numbers are those of the
+list of known defects.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from carbyne_clusters import carbyne, stages
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.testing.cluster import Cluster
+
+SLOT = (1024, 1)
+SECOND = 1000
+KNOWN = pytest.mark.xfail(strict=True, reason="a known defect, by its number in the test's name")
+COSTS = pytest.mark.xfail(run=False, reason="it takes minutes of CPU")
+
+
+WIDE = [DagStage("", 20, 1, 1000 + i, SLOT, [], i) for i in range(3000)]
+MANY = [DagStage("s", 20, 10**9, 1000, SLOT, [], 1)]
+LAST = [DagStage("", 20, 1, 1000 + i, SLOT, [], i) for i in range(1500)]
+LAST.append(DagStage("", 20, 1, 1000, SLOT, list(range(1500)), 1500))
+CHAIN = [DagStage("", 20, 3, 1000, SLOT, [i - 1] if i else [], i) for i in range(2000)]
+SHAPES = [DagStage("", 20, 50, 999 + i, (1024 + i, 1), [], i) for i in range(1000)]
+
+FIRST_CALLS, CALLS = 1_000_000, 100_000
+"""Of Python and C functions, while the policy decides: the first time that a hint is seen, and on
+the average of later rounds. A million are some 150 ms of CPU.
+"""
+
+
+def calls_of(made: Cluster) -> int:
+    """How many functions a round of the policy calls."""
+    count = 0
+
+    def note(_frame: object, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        plan = made.exchange(SECOND)
+    finally:
+        sys.setprofile(None)
+    made.commit(plan)
+    return count
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        pytest.param(WIDE, marks=COSTS), MANY, pytest.param(LAST, marks=COSTS), CHAIN,
+        pytest.param(SHAPES, marks=COSTS),
+    ],
+    ids=["wide", "many tasks", "one after all", "chain", "shapes"],
+)  # fmt: skip
+def test_1_an_absurd_hint_costs_little_in_every_round(hint):
+    """The liar changes its ask in every round and its tasks end, so that it counts as changed."""
+    made = carbyne(4, 4)
+    made.add_app(1, hints={HINT: write_dag(hint)})
+    made.add_app(2)
+    made.ask(1, 4, SLOT, request_id=1)
+    made.ask(2, 100, SLOT)
+    seen = []
+    for turn in range(20):
+        made.ask(1, 4 + turn % 2, SLOT, request_id=1)
+        made.ask(1, 1 + turn % 3, SLOT, request_id=2)
+        for number in [n for n, c in made.containers.items() if c.attempt == 1][:1]:
+            made.complete(number)
+        seen.append(calls_of(made))
+    assert seen[0] <= FIRST_CALLS
+    assert sum(seen[1:]) / len(seen[1:]) <= CALLS
+
+
+def woken(made: Cluster, until_ms: int) -> int:
+    """How often the policy wakes by its own timers until then, when nothing else happens."""
+    count = 0
+    while True:
+        plan = made.exchange(0)
+        made.commit(plan)
+        due = min(made.timers.values(), default=None)
+        if due is None or due > until_ms:
+            return count
+        made.now, count = max(made.now, due), count + 1
+        assert count < 1000
+
+
+@KNOWN
+def test_7_timers_do_not_lie_a_millisecond_apart():
+    """A hundred tasks, each of which must start a millisecond after the one before."""
+    made = carbyne(200)
+    made.add_app(1)
+    made.ask(1, 200, SLOT)
+    made.round(0)
+    made.add_app(2, hints=stages(*((1, 10_000.0 - i, []) for i in range(100))))
+    for i in range(100):
+        made.ask(2, 1, SLOT, request_id=i + 1)
+    assert woken(made, made.now + SECOND) <= 20
