@@ -182,15 +182,16 @@ class Cluster:
         self, number: int, queue: int | str = 1, user: str = "u", priority: int = 0, **facts: Any
     ) -> None:
         """Application <number>, with attempt <number>, comes to a leaf queue, named by its path or
-        number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``, ``hints``.
+        number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``, ``hints``,
+        ``type`` (default: T, which no policy knows).
         """
         if isinstance(queue, str):
             queue = [spec["path"] for spec in self.compiled["queues"]].index(queue)
         id_ = facts.get("id", f"application_{EPOCH}_{number:04d}")
         added = r.ApplicationAdded(
-            self.now, number, id_, queue, user, facts.get("name", f"app{number}"), "T",
-            facts.get("tags", []), priority, facts.get("submitted_ms", self.now),
-            facts.get("hints", {}),
+            self.now, number, id_, queue, user, facts.get("name", f"app{number}"),
+            facts.get("type", "T"), facts.get("tags", []), priority,
+            facts.get("submitted_ms", self.now), facts.get("hints", {}),
         )  # fmt: skip
         self.send(added)
         self.send(r.AttemptAdded(self.now, number, number, 1, True))

@@ -94,7 +94,8 @@ class RandomCluster:
             DagStage("last", 10, rng.randint(1, 4), 1000.0 * rng.randint(1, 60), SIZES[1], [0]),
         ]
         hints = {HINT: write_dag(stages)} if rng.random() < 0.5 else {}
-        self.cluster.add_app(number, queue, user, rng.choice([0, 0, 0, 1]), hints=hints)
+        kind = "MAPREDUCE" if number % 3 == 0 else "T"
+        self.cluster.add_app(number, queue, user, rng.choice([0, 0, 0, 1]), hints=hints, type=kind)
         if rng.random() < 0.3:
             self.cluster.ask(number, 1, AM_SIZE, priority=0, is_am=True)
         self.cluster.ask(number, rng.randint(1, 6), rng.choice(SIZES))

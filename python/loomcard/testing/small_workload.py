@@ -32,7 +32,7 @@ def small_scenario(compiled: dict[str, Any], seed: int) -> Scenario:
         resource_types=["memory_mb", "vcores"],
         nodes=[ScenarioNode(f"n{n}", f"/r{n % 2}", NODE) for n in range(1, 5)],
         applications=sorted(applications, key=lambda app: app.submit_ms),
-        heartbeat_ms=rng.choice([0, 1000]),
+        heartbeat_ms=rng.choice([0, 1000]) or 1000 * ("heartbeats" in compiled["needs"]),
         am_heartbeat_ms=rng.choice([0, 1000]),
         faults=[Fault(rng.randint(5_000, 60_000), f"n{rng.randint(1, 4)}", 20_000)],
     )
