@@ -1,0 +1,68 @@
+"""The options of Coupling with their defaults; docs/policies.md says what they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from loomcard import HOLD_AFTER_MS
+from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
+
+ReduceRule = Literal["coupled", "greedy"]
+MapRule = Literal["peek", "delay", "any"]
+UnknownReduces = Literal["hold", "launch"]
+Fairness = Literal["memory", "dominant"]
+CHOICES = {
+    "reduces": get_args(ReduceRule),
+    "maps": get_args(MapRule),
+    "unknown_reduces": get_args(UnknownReduces),
+    "fairness": get_args(Fairness),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the paper fixes, what docs/papers/coupling.md resolves, and from ``fairness`` on
+    what goes beyond both. Raises ValueError on what cannot be.
+    """
+
+    threshold: float = 3.0
+    kept_nodes: int = 7
+    peeked_nodes: int = 0
+    alpha_rack_reduce: float = 0.7
+    alpha_rack: float = 0.8
+    alpha_remote: float = 1.0
+    beta_least: float = 0.1
+    beta_fixed: float = 0.0
+    seed: int = 1
+    reduces: ReduceRule = "coupled"
+    maps: MapRule = "peek"
+    delay_node_ms: int = 15_000
+    delay_rack_ms: int = 15_000
+    distances: dict[str, dict[str, float]] = field(default_factory=dict)
+    fairness: Fairness = "memory"
+    unknown_reduces: UnknownReduces = "hold"
+    give_up_rounds: int = 4
+    hold_after_ms: int = HOLD_AFTER_MS
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= LARGEST_THRESHOLD:
+            raise ValueError(
+                f"threshold is above 0 and at most {LARGEST_THRESHOLD:.3f}: beyond it a job with"
+                " maps left could go before one without"
+            )
+        for name in ("alpha_rack_reduce", "alpha_rack", "alpha_remote", "beta_least", "beta_fixed"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} lies between 0 and 1")
+        if self.kept_nodes < 1:
+            raise ValueError("kept_nodes is at least 1")
+        for name in (
+            "peeked_nodes", "delay_node_ms", "delay_rack_ms", "give_up_rounds", "hold_after_ms",
+        ):  # fmt: skip
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is at least 0")
+        if any(not hops >= 0 for row in self.distances.values() for hops in row.values()):
+            raise ValueError("distances: hops are at least 0")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is one of {', '.join(known)}")
