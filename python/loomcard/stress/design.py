@@ -8,7 +8,7 @@ from loomcard.stress.run import Verdict
 
 POLICIES: Final = (
     "fifo", "drf", "capacity", "fair", "strict", "slots", "sjf", "srtf", "tetris", "hdrf", "dress",
-    "carbyne",
+    "carbyne", "coupling",
 )  # fmt: skip
 """The columns of the table, but for the baselines of papers."""
 

@@ -1,0 +1,300 @@
+"""What Coupling knows of a queue's applications: which of their asks are maps and reduces, how far
+they are, and where the maps that finished have left their output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from json import loads
+
+from loomcard import (
+    Application,
+    ApplicationRemoved,
+    Ask,
+    AskKey,
+    ClusterView,
+    Container,
+    ContainerAdded,
+    ContainerCompleted,
+    Event,
+    NodeRemoved,
+    Refused,
+    Shape,
+    read_dag,
+    share,
+)
+from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
+
+MAP_PRIORITIES = frozenset({5, 19, 20})
+"""Of MapReduce's AM: failed maps, opportunistic maps, maps."""
+REDUCE_PRIORITY = 10
+MOST_TASKS = 10**9
+OUTPUT_HINT = "loomcard.map_output_bytes"
+"""JSON, host to bytes: what one finished map leaves on a node of that host."""
+
+
+@dataclass(slots=True)
+class JobMemory:
+    """What has happened to one application, by its id."""
+
+    maps: int = 0
+    """Maps seen together at most: finished, running and asked for."""
+    finished: dict[str, int] = field(default_factory=dict)
+    """Maps finished, by host."""
+    reduces: int = 0
+    """Reduces finished."""
+    local_ms: int | None = None
+    """When it last started a map where its input is, or first had to wait for that."""
+    p: float | None = None
+    """The last probability of a map to start on a node at hand."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """What is counted since the policy began."""
+
+    by_round: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+    """Reduces launched, by the round of Wait Scheduling."""
+    gave_up: int = 0
+    local: int = 0
+    remote: int = 0
+    passed: int = 0
+    """Maps that Random Peeking let wait for another heartbeat."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """Plain data; applications by their id."""
+
+    waiting: Waiting[str] = field(default_factory=Waiting)
+    beats: int = 0
+    """Heartbeats so far."""
+    excluded: dict[str, int] = field(default_factory=dict)
+    """Who gave up, till so many heartbeats were seen."""
+    jobs: dict[str, JobMemory] = field(default_factory=dict)
+    figures: Figures = field(default_factory=Figures)
+
+
+@dataclass(slots=True)
+class Job:
+    """One application as it stands."""
+
+    app: Application
+    maps: list[Ask] = field(default_factory=list)
+    """Outstanding asks for maps that Random Peeking places."""
+    reduces: list[Ask] = field(default_factory=list)
+    """Outstanding asks for reduces that wait for their maps and a place."""
+    others: list[Ask] = field(default_factory=list)
+    """Outstanding asks that are served at once, in fair order."""
+    shapes: list[Shape] = field(default_factory=list)
+    """Of the maps and the others, as they were when this was found."""
+    tasks: Tasks | None = None
+    """None: it is not of type MAPREDUCE."""
+    mismatch: float = 0.0
+
+
+def is_map(key: AskKey) -> bool:
+    """By the priorities of MapReduce's AM."""
+    return key.priority in MAP_PRIORITIES
+
+
+def is_reduce(container: Container) -> bool:
+    """A running reduce of a MapReduce job."""
+    return (
+        container.ask_key.priority == REDUCE_PRIORITY
+        and container.application.type == "MAPREDUCE"
+        and not container.is_am
+    )
+
+
+class Jobs:
+    """The applications of a queue; each call looks at those that changed."""
+
+    def __init__(self, view: ClusterView, options: Options) -> None:
+        self.view, self.options = view, options
+        self.by_id: dict[str, Job] = {}
+        self.eligible: dict[str, Job] = {}
+        """Those with a mismatch above 0."""
+        self.entries: dict[str, tuple[float, int, int, str]] = {}
+        """Those that ask for maps or others: used by weight, submission, number, id."""
+        self.shapes: dict[Shape, int] = {}
+        """The shapes of these asks, and how many ask for each."""
+        self._changed = view.watch(view.queue)
+        self._running: dict[str, list[int]] = {}  # maps, reduces, all containers
+        self._stated: dict[str, tuple[int, int]] = {}
+        self._capacity_version = -1
+
+    def note(self, memory: Memory, changes: Iterable[Event]) -> None:
+        """Count what has ended."""
+        for change in changes:
+            if isinstance(change, ContainerCompleted):
+                self._completed(memory, change)
+            elif isinstance(change, NodeRemoved):
+                self._lost(memory, change.node.host)
+            elif isinstance(change, ApplicationRemoved):
+                self._forget(memory, change.application.id)
+            elif isinstance(change, ContainerAdded):
+                self._running.pop(change.container.application.id, None)
+            elif isinstance(change, Refused) and change.ask is not None:
+                self._running.pop(change.ask.application.id, None)
+
+    def _completed(self, memory: Memory, change: ContainerCompleted) -> None:
+        container, app = change.container, change.container.application
+        self._count(app.id, container.ask_key, -1, container.is_am)
+        if app.type != "MAPREDUCE" or container.is_am:
+            return
+        if change.kind != "completed" or change.exit_status != 0:
+            return
+        job = memory.jobs.setdefault(app.id, JobMemory())
+        if is_map(container.ask_key):
+            host = container.node.host
+            job.finished[host] = job.finished.get(host, 0) + 1
+        elif container.ask_key.priority == REDUCE_PRIORITY:
+            job.reduces += 1
+
+    def _lost(self, memory: Memory, host: str) -> None:
+        """The output of the maps that finished there is gone; the AM runs them again."""
+        for job_id, job in memory.jobs.items():
+            if job.finished.pop(host, 0) and job_id in self.by_id:
+                self._changed[self.by_id[job_id].app] = None
+
+    def _forget(self, memory: Memory, job_id: str) -> None:
+        memory.jobs.pop(job_id, None)
+        memory.excluded.pop(job_id, None)
+        self._stated.pop(job_id, None)
+        self._running.pop(job_id, None)
+        self._drop(job_id)
+
+    def _count(self, job_id: str, key: AskKey, change: int, is_am: bool) -> None:
+        """One container more or less of a MapReduce job."""
+        counts = self._running.get(job_id)
+        if counts is not None:
+            counts[0] += change * (not is_am and is_map(key))
+            counts[1] += change * (not is_am and key.priority == REDUCE_PRIORITY)
+            counts[2] += change
+
+    def granted(self, ask: Ask) -> None:
+        """A container was granted; the application changes at the next ``update``."""
+        self._count(ask.application.id, ask.key, 1, ask.is_am)
+
+    def update(self, memory: Memory) -> list[Job]:
+        """Look at the applications that changed; returns those that ask for something."""
+        if self._capacity_version != self.view.capacity_version:
+            self._capacity_version = self.view.capacity_version
+            self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
+        found = []
+        for app in self._changed:
+            assert isinstance(app, Application)
+            self._drop(app.id)
+            if app.number in self.view.queue.applications:
+                found.append(self._look(app, memory))
+        self._changed.clear()
+        return found
+
+    def _drop(self, job_id: str) -> None:
+        job = self.by_id.pop(job_id, None)
+        self.eligible.pop(job_id, None)
+        self.entries.pop(job_id, None)
+        for shape in job.shapes if job is not None else ():
+            self.shapes[shape] -= 1
+            if not self.shapes[shape]:
+                del self.shapes[shape]
+
+    def _look(self, app: Application, memory: Memory) -> Job:
+        job, options = Job(app), self.options
+        if app.type == "MAPREDUCE":
+            job.tasks = self._tasks(app, memory)
+            job.mismatch = mismatch(job.tasks, options.threshold)
+        coupled = options.reduces == "coupled" and job.tasks is not None
+        if job.tasks is not None and not job.tasks.reduces and options.unknown_reduces == "launch":
+            coupled = False
+        for ask in app.asks:
+            if ask.count <= 0:
+                continue
+            if job.tasks is None or ask.is_am:
+                job.others.append(ask)
+            elif is_map(ask.key) and options.maps != "any":
+                job.maps.append(ask)
+            elif ask.priority == REDUCE_PRIORITY and coupled:
+                job.reduces.append(ask)
+            else:
+                job.others.append(ask)
+        self.by_id[app.id] = job
+        if job.reduces and job.mismatch > 0:
+            self.eligible[app.id] = job
+        if job.maps or job.others:
+            self.entries[app.id] = self.entry(app)
+            job.shapes = [(ask.size, ask.label) for ask in (*job.maps, *job.others)]
+            for shape in job.shapes:
+                self.shapes[shape] = self.shapes.get(shape, 0) + 1
+        return job
+
+    def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
+        """Where it stands in fair order, with ``more`` memory than it has."""
+        if self.options.fairness == "memory":
+            used = float(app.used[0] + more)
+        else:
+            whole = self.view.cluster_capacity
+            used = share([app.used[0] + more, *app.used[1:]], whole)
+        return used / app.weight, app.submitted_ms, app.number, app.id
+
+    def _tasks(self, app: Application, memory: Memory) -> Tasks:
+        running = self._running.get(app.id)
+        if running is None or running[2] != len(app.containers):
+            running = self._running[app.id] = [0, 0, 0]
+            for container in app.containers:
+                self._count(app.id, container.ask_key, 1, container.is_am)
+        own = memory.jobs.setdefault(app.id, JobMemory())
+        stated_maps, reduces = self._stated_of(app)
+        asks = [ask for ask in app.asks if not ask.is_am]
+        pending = sum(ask.count for ask in asks if is_map(ask.key))
+        finished, open_maps = sum(own.finished.values()), pending + running[0]
+        own.maps = max(own.maps, finished + open_maps)
+        maps = max(stated_maps, open_maps) or own.maps
+        waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)
+        launched = own.reduces + running[1]
+        return Tasks(maps, reduces, min(finished, maps - open_maps), pending, launched, waiting)
+
+    def _stated_of(self, app: Application) -> tuple[int, int]:
+        """M and R as tags (maps=427, reduces=8) or the hint of stages say; 0: not known."""
+        stated = self._stated.get(app.id)
+        if stated is None:
+            named = dict(numbers_of(app.tags))
+            dag = read_dag(app.hints)
+            for stage in dag.stages if dag is not None and not named else ():
+                if stage.priority in (*MAP_PRIORITIES, REDUCE_PRIORITY):
+                    name = "reduces" if stage.priority == REDUCE_PRIORITY else "maps"
+                    named[name] = named.get(name, 0) + stage.tasks
+            stated = self._stated[app.id] = named.get("maps", 0), named.get("reduces", 0)
+        return stated
+
+    def data(self, app: Application, memory: Memory) -> Mapping[str, float]:
+        """w_i(u): the intermediate data by host, bytes where a hint tells them of one map, else
+        finished maps.
+        """
+        finished = memory.jobs[app.id].finished
+        told = app.hints.get(OUTPUT_HINT)
+        each = bytes_of(told) if told is not None else {}
+        known = [amount for amount in each.values() if amount > 0]
+        usual = sum(known) / len(known) if known else 1.0
+        return {host: count * each.get(host, usual) for host, count in finished.items()}
+
+
+def numbers_of(tags: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The tags maps=N and reduces=N; what is no such number is skipped."""
+    for tag in tags:
+        name, _, text = tag.partition("=")
+        if name in ("maps", "reduces") and text.isdecimal() and len(text) < 10:
+            yield name, int(text)
+
+
+def bytes_of(text: str) -> dict[str, float]:
+    """The hint of map output; one that cannot be right is none."""
+    try:
+        found = loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    rows = found.items() if isinstance(found, dict) else ()
+    return {host: float(n) for host, n in rows if type(n) in (int, float) and 0 <= n < 1e18}

@@ -1,0 +1,156 @@
+"""Where tasks may go: which nodes have room for a shape, how far nodes are from each other, and the
+ranked lists of a job's reduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from loomcard import Application, Ask, ClusterView, Node, Shape, draw, fits, pick
+from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.paper import Lists, cost, ranked
+
+HOPS = {"node": 0.0, "rack": 2.0, "remote": 4.0}
+"""h(u, v) in a tree of nodes, racks and one switch above."""
+SHAPES_KEPT = 64
+
+
+class Rooms:
+    """By shape, the numbers of the nodes with room; each call looks at the nodes that changed."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._changed = view.watch_nodes()
+        self._of: dict[Shape, set[int]] = {}
+        self.versions: dict[Shape, int] = {}
+        """Changes with the set of a shape."""
+
+    def of(self, shape: Shape) -> set[int]:
+        """The nodes that have room for a container of the shape now."""
+        self._update()
+        found = self._of.get(shape)
+        if found is None:
+            if len(self._of) >= SHAPES_KEPT:
+                del self._of[next(iter(self._of))]
+            nodes = self._view.nodes
+            found = self._of[shape] = {n.number for n in nodes if self._fits(shape, n)}
+            self.versions[shape] = self.versions.get(shape, 0) + 1
+        return found
+
+    def _update(self) -> None:
+        for node in self._changed:
+            alive = self._view.node(node.number) is node
+            for shape, numbers in self._of.items():
+                has = alive and self._fits(shape, node)
+                if has != (node.number in numbers):
+                    (numbers.add if has else numbers.discard)(node.number)
+                    self.versions[shape] += 1
+        self._changed.clear()
+
+    def _fits(self, shape: Shape, node: Node) -> bool:
+        return node.takes(shape[1]) and fits(shape[0], node.room)
+
+
+class Topology:
+    """h(u, v) between hosts: by rack, or as the option ``distances`` says of racks and hosts."""
+
+    def __init__(self, distances: Mapping[str, Mapping[str, float]]) -> None:
+        self._known = {
+            frozenset((a, b)): hops for a, row in distances.items() for b, hops in row.items()
+        }
+
+    def hop(self, u: tuple[str, str], v: tuple[str, str]) -> float:
+        """Hops between two places, each a host and its rack."""
+        if u[0] == v[0]:
+            return HOPS["node"]
+        for a, b in zip(u, v, strict=True):
+            hops = self._known.get(frozenset((a, b)))
+            if hops is not None:
+                return hops
+        return HOPS["rack"] if u[1] == v[1] else HOPS["remote"]
+
+
+class Places:
+    """What Wait Scheduling and Random Peeking ask of the cluster."""
+
+    def __init__(self, view: ClusterView, options: Options) -> None:
+        self._view, self._options = view, options
+        self.rooms = Rooms(view)
+        self._topology = Topology(options.distances)
+        self._lists: tuple[tuple[object, ...], Lists[int]] = ((), ([], [], []))
+        self._racks: dict[str, str] = {}
+        self._inputs: dict[str, tuple[tuple[object, ...], int]] = {}
+
+    def lists(self, ask: Ask, data: Mapping[str, float], salt: str) -> Lists[int]:
+        """L1, L2 and L3 of a reduce among the nodes with room, by number; ties at random, by
+        ``salt``.
+        """
+        able, shape = self.rooms.of((ask.size, ask.label)), (ask.size, ask.label)
+        stated = (ask.key, salt, shape, ask.attempt.blacklist)
+        key = (stated, self.rooms.versions[shape], tuple(data.items()))
+        if self._lists[0] != key:
+            nodes = [n for n in map(self._view.node, able) if n is not None and suits(ask, n)]
+            rows = [(c, self._tie(salt, n), n.number) for n, c in self._costs(nodes, data)]
+            self._lists = key, ranked(rows, self._options.kept_nodes)
+        return self._lists[1]
+
+    def _tie(self, salt: str, node: Node) -> float:
+        return draw(self._options.seed, f"{salt}/{node.id}", 0)
+
+    def _costs(self, nodes: Sequence[Node], data: Mapping[str, float]) -> list[tuple[Node, float]]:
+        """Eq 1 of each node; those of one rack without data of their own cost the same."""
+        places = {(host, self.rack_of(host)): amount for host, amount in data.items()}
+        known: dict[str, float] = {}
+        named = bool(self._options.distances)
+        found = []
+        for node in nodes:
+            place = (node.host, node.rack)
+            if named or node.host in data:
+                price = cost(places, self._topology.hop, place)
+            elif node.rack in known:
+                price = known[node.rack]
+            else:
+                price = known[node.rack] = cost(places, self._topology.hop, place)
+            found.append((node, price))
+        return found
+
+    def rack_of(self, host: str) -> str:
+        """The rack of a host's first node; "" where it has none now."""
+        numbers = self._view.hosts.get(host)
+        node = self._view.node(numbers[0]) if numbers else None
+        return node.rack if node is not None else ""
+
+    def peeked(self, ask: Ask, node: Node, salt: str) -> tuple[int, int, int]:
+        """K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` of them drawn by
+        ``salt``.
+        """
+        able, view, k = self.rooms.of((ask.size, ask.label)), self._view, self._options.peeked_nodes
+        if not 0 < k < view.node_count:
+            return self._with_input(ask), len(able) - (node.number in able), view.node_count
+        left, k1, k2 = list(view.nodes), 0, 0
+        for i in range(k):
+            at = i + pick(self._options.seed, salt, i, len(left) - i)
+            left[i], left[at] = left[at], left[i]
+            k1 += bool(ask.hosts.get(left[i].host))
+            k2 += left[i] is not node and left[i].number in able
+        return k1, k2, k
+
+    def _with_input(self, ask: Ask) -> int:
+        """How many nodes have input of the ask's maps."""
+        hosts, app = self._view.hosts, ask.application.id
+        key = (ask.key, len(ask.hosts), self._view.capacity_version)
+        if self._inputs.get(app, ((), 0))[0] != key:
+            count = sum(len(hosts.get(host, ())) for host, wanted in ask.hosts.items() if wanted)
+            self._inputs[app] = key, count
+        return self._inputs[app][1]
+
+    def forget(self, app: Application) -> None:
+        """The application has ended, or its asks have changed."""
+        self._inputs.pop(app.id, None)
+
+
+def suits(ask: Ask, node: Node) -> bool:
+    """Whether the ask's wishes and blacklist allow the node."""
+    if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
+        return False
+    return ask.attempt.blacklist.isdisjoint((node.host, node.rack))

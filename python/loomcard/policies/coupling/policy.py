@@ -1,0 +1,74 @@
+"""The Coupling Scheduler (Tan, Meng, Zhang, INFOCOM 2013): reduces start when maps have made them
+worth starting and near their data; remote maps start with a probability, in place of a delay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from loomcard import (
+    ApplicationRemoved,
+    AskChanged,
+    ClusterView,
+    NodeHeartbeat,
+    Plan,
+    Refused,
+)
+from loomcard.policies.coupling.jobs import JobMemory, Jobs, Memory
+from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.paper import attempted
+from loomcard.policies.coupling.places import Places
+from loomcard.policies.coupling.report import state_of
+from loomcard.policies.coupling.serve import REDUCE, Serving, Visit
+
+
+@dataclass(frozen=True)
+class Coupling(Options):
+    """Couple reduces to the progress of their maps, and start remote maps with a probability."""
+
+    leaf_only = True
+    needs = frozenset({"heartbeats"})
+
+    def initial(self, _view: ClusterView, saved: dict[str, Any] | None) -> Memory:
+        """What had finished; who waits is chosen anew."""
+        jobs = (saved or {}).get("jobs", {})
+        return Memory(jobs={job_id: JobMemory(**facts) for job_id, facts in jobs.items()})
+
+    def save(self, memory: Memory) -> dict[str, Any]:
+        """How far jobs are, for the ResourceManager does not tell it again."""
+        return {"jobs": {job_id: asdict(job) for job_id, job in memory.jobs.items()}}
+
+    def decide(self, view: ClusterView, memory: Memory) -> tuple[Plan, Memory]:
+        """At each heartbeat maps and at most one reduce (docs/papers/coupling.md 2.1); what else
+        is asked for at once.
+        """
+        plan = Plan(view)
+        jobs = view.cache("jobs", lambda: Jobs(view, self))
+        places = view.cache("places", lambda: Places(view, self))
+        changes = view.changes
+        jobs.note(memory, changes)
+        serving = Serving(plan, jobs, places, memory)
+        for change in changes:
+            if isinstance(change, NodeHeartbeat) and view.node(change.node.number) is change.node:
+                serving.visits.append(Visit(change.node, len(view.zero)))
+            elif isinstance(change, AskChanged):
+                places.forget(change.ask.application)
+            elif isinstance(change, ApplicationRemoved):
+                places.forget(change.application)
+            elif isinstance(change, Refused):
+                refused(change, memory, view.node_count)
+        plan.go_on = serving.run
+        serving.run()
+        if plan.report_due:
+            plan.report(view.queue, state_of(jobs, memory, view.node_count))
+        return plan, memory
+
+
+def refused(change: Refused, memory: Memory, nodes: int) -> None:
+    """A node would not take a reduce: its job waits on, in the next round (Algorithm 2)."""
+    waiting, tag = memory.waiting, change.tag
+    ours = isinstance(tag, list) and tag[:1] == [REDUCE]
+    if ours and change.ask is not None and waiting.candidate is None:
+        waiting.candidate, waiting.wait = change.ask.application.id, tag[1]
+        attempted(waiting, max(1, nodes), launched=False)

@@ -1,0 +1,330 @@
+"""One round: at each heartbeat maps in fair order and at most one reduce; then all that is neither,
+on the nodes as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+
+from loomcard import (
+    Ask,
+    ExhaustedShapes,
+    HoldRules,
+    Node,
+    Plan,
+    Reason,
+    Shape,
+    draw,
+    fits,
+    no_room,
+    serve_holds,
+    want_first,
+)
+from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory, is_reduce
+from loomcard.policies.coupling.paper import (
+    Lists,
+    attempted,
+    beta,
+    on_heartbeat,
+    peek,
+    probability,
+)
+from loomcard.policies.coupling.places import Places
+
+COUPLED = "MAPS_FIRST"
+"""The reason of a reduce that waits till more maps have finished."""
+PLACE = "PLACE"
+"""The reason of a reduce that waits for its turn, or for a place near its data."""
+PEEK = "LOCALITY_LIKELY"
+"""The reason of a map that waits for a heartbeat of a node that has its input."""
+REDUCE = "reduce"
+"""Begins the tag of a reduce's container; the heartbeats that it waited follow."""
+Entry = tuple[float, int, int, str]
+
+
+class Visit:
+    """What has been done at one heartbeat so far."""
+
+    __slots__ = ("counted", "draws", "heap", "may", "more", "node", "reserved")
+
+    def __init__(self, node: Node, width: int) -> None:
+        self.node = node
+        self.counted = self.may = False  # whether Algorithm 2 has heard, and allows a reduce here
+        self.heap: list[Entry] | None = None
+        self.more: dict[str, int] = {}  # memory of the maps that were chosen and not launched
+        self.reserved = [0] * width  # their room
+        self.draws = 0
+
+
+class MapsFirst(HoldRules):
+    """No room is held for a reduce whose maps have not made it worth starting."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    def forbids(self, ask: Ask) -> str | None:
+        """The reason of a reduce that waits for its maps."""
+        job = self._jobs.by_id.get(ask.application.id)
+        return COUPLED if job is not None and ask in job.reduces and job.mismatch <= 0 else None
+
+
+class Serving:
+    """The grants of one round, in one turn or several."""
+
+    def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
+        self.plan, self.view = plan, plan.view
+        self.jobs, self.places, self.memory = jobs, places, memory
+        self.options = jobs.options
+        self.visits: list[Visit] = []
+        self._next = 0
+        self._changed: dict[str, Job] = {}
+
+    def run(self) -> None:
+        """Serve until nothing more may be served; a later turn goes on where this one ends."""
+        plan, view = self.plan, self.view
+        self._refresh()
+        if view.holds and not plan.spent:
+            serve_holds(plan, lambda queue: queue is view.queue, MapsFirst(self.jobs))
+            self._refresh()
+        while self._next < len(self.visits):
+            if not self._visit(self.visits[self._next]):
+                return
+            self._next += 1
+        self._others()
+        if not plan.spent:
+            self._report_reasons()
+            if self.options.hold_after_ms:
+                want_first(plan, self._asks_of, self.options.hold_after_ms)
+
+    def _refresh(self) -> None:
+        for job in self.jobs.update(self.memory):
+            self._changed[job.app.id] = job
+
+    def _grant(self, ask: Ask, node: Node, tag: list[object] | None = None) -> None:
+        self.plan.grant(ask, node, tag)
+        self.jobs.granted(ask)
+        self._refresh()
+
+    # A heartbeat
+
+    def _visit(self, visit: Visit) -> bool:
+        """Maps and a reduce at one node, in fair order; False: the turn ended before that."""
+        memory, node, n = self.memory, visit.node, self.view.node_count
+        waiting = memory.waiting
+        if not visit.counted:
+            visit.counted = True
+            memory.beats += 1
+            job_id, gave_up = waiting.candidate, waiting.wait >= 4 * n
+            visit.may = on_heartbeat(waiting, node, n, self)
+            if job_id is not None and gave_up and waiting.candidate is None:
+                memory.figures.gave_up += 1
+                memory.excluded[job_id] = memory.beats + self.options.give_up_rounds * n
+        if visit.may and waiting.candidate in self.jobs.eligible:
+            job = self.jobs.eligible[waiting.candidate]
+            if not self._maps(visit, self.jobs.entry(job.app)):
+                return False
+            ask = self._reduce_of(job, node)
+            if ask is not None:
+                if not self.plan.allows(ask):
+                    return False
+                self._launch(ask, node)
+        visit.may = False
+        return self._maps(visit, None)
+
+    def _launch(self, ask: Ask, node: Node) -> None:
+        waiting, n = self.memory.waiting, self.view.node_count
+        self.memory.figures.by_round[min(waiting.round(n), 4) - 1] += 1
+        tag: list[object] = [REDUCE, waiting.wait]
+        attempted(waiting, n, launched=True)
+        self._grant(ask, node, tag)
+
+    def _reduce_of(self, job: Job, node: Node) -> Ask | None:
+        """The first of the job's reduces that may go to the node now."""
+        return next((ask for ask in job.reduces if self.plan.why_not(ask, node) is None), None)
+
+    # What Algorithm 2 asks
+
+    def may(self, job_id: str) -> bool:
+        """See ``Reduces``."""
+        return job_id in self.jobs.eligible
+
+    def select(self) -> str | None:
+        """The largest mismatch, ties at random. Who gave up lately, or has no node with room, comes
+        after all others (8).
+        """
+        best: tuple[bool, bool, float, float] | None = None
+        found, beats = None, self.memory.beats
+        for job_id, job in self.jobs.eligible.items():
+            if all(self.plan.limited(ask) is not None for ask in job.reduces):
+                continue
+            gave_up = self.memory.excluded.get(job_id, 0) > beats
+            able = any(self.places.rooms.of((ask.size, ask.label)) for ask in job.reduces)
+            tie = draw(self.options.seed, job_id, beats)
+            rank = (not gave_up, able, job.mismatch, tie)
+            if best is None or rank > best:
+                best, found = rank, job_id
+        return found
+
+    def lists(self, job_id: str) -> Lists[Node]:
+        """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
+        job, chosen = self.jobs.eligible[job_id], self.memory.beats - self.memory.waiting.wait
+        data = self.jobs.data(job.app, self.memory)
+        one, two, rest = self.places.lists(job.reduces[0], data, f"{job_id}/{chosen}")
+        nodes = [
+            [n for n in map(self.view.node, part) if n is not None] for part in (one, two, rest)
+        ]
+        return nodes[0], nodes[1], nodes[2]
+
+    def runs(self, job_id: str, v: Node) -> bool:
+        """See ``Reduces``."""
+        return any(is_reduce(c) and c.application.id == job_id for c in v.containers)
+
+    # Maps
+
+    def _maps(self, visit: Visit, before: Entry | None) -> bool:
+        """Serve who is ``before`` an entry (None: all) in fair order, till the node is full; False:
+        the turn ended before that.
+        """
+        node, plan = visit.node, self.plan
+        if visit.heap is None:
+            shapes = self.jobs.shapes
+            if not any(fits(size, node.room) for size, label in shapes if node.takes(label)):
+                return True
+            visit.heap = list(self.jobs.entries.values())
+            heapify(visit.heap)
+        while visit.heap and (before is None or visit.heap[0] < before):
+            if plan.spent:
+                return False
+            job = self.jobs.by_id.get(visit.heap[0][3])
+            heappop(visit.heap)
+            if job is not None and self._candidate(visit, job):
+                app_id = job.app.id
+                if app_id in self.jobs.entries:
+                    more = visit.more.get(app_id, 0)
+                    heappush(visit.heap, self.jobs.entry(job.app, more))
+        return True
+
+    def _candidate(self, visit: Visit, job: Job) -> bool:
+        """One container of the job: one of the others, wherever it fits, or a map on the node at
+        hand, if Random Peeking launches it; False if nothing of it fits.
+        """
+        for ask in job.others:
+            if self._serve(ask):
+                return True
+        node, left = visit.node, visit.node.room
+        if visit.more:
+            left = [room - held for room, held in zip(left, visit.reserved, strict=True)]
+        best: tuple[int, Ask] | None = None
+        for ask in job.maps:
+            if not fits(ask.size, left) or self.plan.why_not(ask, node) is not None:
+                continue
+            reach = ask.reach(node)
+            if reach is not None and self.plan.allows(ask) and (best is None or reach < best[0]):
+                best = reach, ask
+        if best is None:
+            return False
+        reach, ask = best
+        own = self.memory.jobs.setdefault(job.app.id, JobMemory())
+        if self.options.maps == "delay" and not self._waited(own, reach):
+            return False
+        figures = self.memory.figures
+        if self.options.maps == "delay" or self._starts(visit, job, ask, reach, own):
+            figures.local += reach == 0
+            figures.remote += reach != 0
+            if reach == 0:
+                own.local_ms = self.view.now_ms
+            self._grant(ask, node)
+            return True
+        figures.passed += 1
+        visit.more[job.app.id] = visit.more.get(job.app.id, 0) + ask.size[0]
+        visit.reserved = [held + size for held, size in zip(visit.reserved, ask.size, strict=True)]
+        return True
+
+    def _starts(self, visit: Visit, job: Job, ask: Ask, reach: int, own: JobMemory) -> bool:
+        """Algorithm 3: by a draw of p_j."""
+        node, options = visit.node, self.options
+        visit.draws += 1
+        if reach == 0 or not ask.hosts:
+            own.p = 1.0
+            return True
+        salt = f"{job.app.id}/{node.id}/{visit.draws}/{self.view.now_ms}"
+        pm, nm = peek(*self.places.peeked(ask, node, salt), self.view.node_count)
+        alpha = options.alpha_remote
+        if reach == 1:
+            near = self.runs(job.app.id, node)
+            alpha = options.alpha_rack_reduce if near else options.alpha_rack
+        pending = sum(each.count for each in job.maps)
+        exponent = options.beta_fixed or beta(pending, nm, options.beta_least)
+        own.p = probability(False, pm, nm, alpha, exponent)
+        return draw(options.seed, salt, self.memory.beats) < own.p
+
+    def _waited(self, own: JobMemory, reach: int) -> bool:
+        """Delay scheduling: whether the job has waited long enough for a node as far as that."""
+        now_ms, options = self.view.now_ms, self.options
+        if own.local_ms is None:
+            own.local_ms = now_ms
+        waits = (0, options.delay_node_ms, options.delay_node_ms + options.delay_rack_ms)
+        return now_ms - own.local_ms >= waits[reach]
+
+    # All that is neither
+
+    def _serve(self, ask: Ask) -> bool:
+        """One container, wherever it fits."""
+        plan = self.plan
+        if self.view.first_fit(ask.size, ask.label) is None and not ask.holds:
+            return False
+        if ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
+            return False
+        node = plan.place(ask)
+        if node is None:
+            return False
+        self._grant(ask, node)
+        return True
+
+    def _others(self) -> None:
+        """What is neither map nor reduce is served at once, in fair order."""
+        full = ExhaustedShapes(self.view)
+        heap = []
+        for job_id, entry in self.jobs.entries.items():
+            if any((ask.size, ask.label) not in full for ask in self.jobs.by_id[job_id].others):
+                heap.append(entry)
+        heapify(heap)
+        while heap and not self.plan.spent and not full.everything():
+            job = self.jobs.by_id[heappop(heap)[3]]
+            for ask in job.others:
+                shape = (ask.size, ask.label)
+                if shape in full:
+                    continue
+                if self._serve(ask):
+                    if job.app.id in self.jobs.entries:
+                        heappush(heap, self.jobs.entries[job.app.id])
+                    break
+                if self.view.first_fit(*shape) is None:
+                    full.add(shape)
+
+    def _asks_of(self, shape: Shape) -> Iterable[Ask]:
+        """The asks of a shape for which room may be held."""
+        for job in self.jobs.by_id.values():
+            ready = job.reduces if job.mismatch > 0 else []
+            yield from (a for a in (*job.others, *job.maps, *ready) if (a.size, a.label) == shape)
+
+    def _report_reasons(self) -> None:
+        """Why asks wait: of new ones at once, of all as often as the policy reports."""
+        due = self.plan.report_due
+        for job in self.jobs.by_id.values() if due else self._changed.values():
+            if self.jobs.by_id.get(job.app.id) is not job:
+                continue
+            for ask in (*job.others, *job.maps, *job.reduces):
+                if ask.count > 0 and (due or ask.reported_reason is None):
+                    reason = self.plan.limited(ask) or self._reason(job, ask)
+                    if reason != ask.reported_reason:
+                        self.plan.wait(ask, reason)
+        self._changed.clear()
+
+    def _reason(self, job: Job, ask: Ask) -> Reason | str:
+        if ask in job.reduces and job.mismatch <= 0:
+            return COUPLED
+        if self.view.first_fit(ask.size, ask.label) is None:
+            return no_room(self.view, ask)
+        return PLACE if ask in job.reduces else PEEK if ask in job.maps else Reason.LOCALITY

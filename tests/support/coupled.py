@@ -1,0 +1,53 @@
+"""Clusters under coupling: MapReduce jobs, and heartbeats one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiled import flat
+from loomcard.testing.cluster import Cluster, Granted
+from loomcard.wire import messages as r
+
+SLOT = (1024, 1)
+MAP, REDUCE = 20, 10
+
+
+def coupling(*slots: int, **options: Any) -> Cluster:
+    """One queue under coupling; nodes 1, 2, ... of so many slots, in racks /a and /b in turn."""
+    made = Cluster(flat("coupling", **options))
+    for number, count in enumerate(slots, 1):
+        made.add_node(number, 1024 * count, count, rack=("/a", "/b")[(number - 1) % 2])
+    return made
+
+
+def job(made: Cluster, app: int, maps: int, reduces: int, **keys: Any) -> None:
+    """A MapReduce job that says how large it is, and asks for all its maps."""
+    tags = keys.pop("tags", [f"maps={maps}", f"reduces={reduces}"])
+    made.add_app(app, keys.pop("queue", 1), type="MAPREDUCE", tags=tags)
+    made.ask(app, maps, SLOT, MAP, **keys)
+
+
+def beat(made: Cluster, *nodes: int) -> list[tuple[int, int, int]]:
+    """A round with these heartbeats, in order: (application, priority, node) of each grant."""
+    for node in nodes:
+        made.send(r.NodeHeartbeat(made.now, node))
+    return facts(made.round())
+
+
+def facts(granted: list[Granted]) -> list[tuple[int, int, int]]:
+    return [(each.attempt, each.ask[1], each.node) for each in granted]
+
+
+def finish(made: Cluster, app: int, count: int = 1, priority: int = MAP, node: int = 0) -> None:
+    """So many of an application's containers end well, on a node (0: any)."""
+    for number, each in sorted(made.containers.items()):
+        if count and (each.attempt, each.ask[1]) == (app, priority) and node in (0, each.node):
+            made.complete(number)
+            count -= 1
+    assert count == 0
+
+
+def state(made: Cluster) -> dict[str, Any]:
+    """What the queue shows, as soon as it is due."""
+    assert made.round(2_000) == []
+    return made.reports["root.default"]
