@@ -21,7 +21,6 @@ from loomcard.wire import messages as r
 
 SLOT = (1024, 1)
 SECOND = 1000
-KNOWN = pytest.mark.xfail(strict=True, reason="a known defect, by its number in the test's name")
 
 
 def rows(made: Cluster) -> dict[int, dict[str, Any]]:
@@ -59,7 +58,6 @@ def test_2_a_task_that_failed_and_is_asked_for_again_must_start():
     assert held(made) == {1: 2, 2: 2}
 
 
-@KNOWN
 def test_2_tasks_that_a_lost_node_took_with_it_run_again():
     """All tasks of the first stage had ended; their output is lost, and all run again."""
     made = carbyne(4, 4)
@@ -108,8 +106,8 @@ def borrower(**options: Any) -> Cluster:
 
 
 @pytest.mark.parametrize("forbidden", [
-    "too large", "label", pytest.param("blacklist", marks=KNOWN),
-    pytest.param("strict host", marks=KNOWN),
+    "too large", "label", "blacklist",
+    "strict host",
 ])  # fmt: skip
 def test_3_nobody_is_killed_for_an_ask_that_no_node_may_serve(forbidden):
     made = borrower()
@@ -126,7 +124,6 @@ def test_3_nobody_is_killed_for_an_ask_that_no_node_may_serve(forbidden):
     assert held(made) == {1: 8}
 
 
-@KNOWN
 def test_3_who_asks_for_the_impossible_besides_has_the_possible():
     """The ask that nobody can serve stands first; the other one's room is taken back all the
     same.
@@ -145,7 +142,6 @@ def test_3_who_asks_for_the_impossible_besides_has_the_possible():
 # 4: idle AMs
 
 
-@KNOWN
 def test_4_applications_that_ask_for_nothing_dilute_no_share():
     """Ten AMs idle on half of the slots. Of two jobs that share the rest each has half of it."""
     made = carbyne(20)
@@ -182,9 +178,7 @@ def test_4_an_am_that_begins_to_ask_has_its_share():
 # 5: when tasks must start
 
 
-@pytest.mark.parametrize(
-    ("tolerance_ms", "must"), [(0, 1), (500, 1), pytest.param(1500, 2, marks=KNOWN)]
-)
+@pytest.mark.parametrize(("tolerance_ms", "must"), [(0, 1), (500, 1), (1500, 2)])
 def test_5_what_must_start_within_the_tolerance_must_start_now(tolerance_ms, must):
     """A chain of 2 s beside a task of 1 s that may wait for a second, in a share of two slots."""
     made = carbyne(4, tolerance_ms=tolerance_ms)
@@ -200,7 +194,6 @@ def test_5_what_must_start_within_the_tolerance_must_start_now(tolerance_ms, mus
 # 8: who waited first, below a policy that shares
 
 
-@KNOWN
 def test_8_who_has_waited_longest_is_served_first_below_a_sharing_policy():
     """Two queues of four slots. In the first one 20 jobs come, each with a share of less than a
     slot. The one with the most work came first; it runs before the twentieth does.
@@ -250,7 +243,6 @@ def test_10_nothing_is_taken_back_in_a_round_that_granted_something():
             made.complete(min(made.containers))
 
 
-@KNOWN
 @pytest.mark.parametrize("jobs", [2, 4, 8])
 @pytest.mark.parametrize("slots", [1, 3])
 def test_10_shares_smaller_than_a_task_kill_nobody_for_ever(jobs, slots):
@@ -305,7 +297,6 @@ def test_an_application_that_moves_leaves_nothing_behind():
         assert (memory["jobs"], memory["finished"]) == ({}, {})
 
 
-@KNOWN
 def test_probability_is_drawn_anew_at_each_event_of_one_millisecond():
     """A job that may yield, on a full cluster, is looked at twenty times at the same time."""
     made = carbyne(4, altruism=0.5)

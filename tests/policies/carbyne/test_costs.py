@@ -14,8 +14,6 @@ from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)
 SECOND = 1000
-KNOWN = pytest.mark.xfail(strict=True, reason="a known defect, by its number in the test's name")
-COSTS = pytest.mark.xfail(run=False, reason="it takes minutes of CPU")
 
 
 WIDE = [DagStage("", 20, 1, 1000 + i, SLOT, [], i) for i in range(3000)]
@@ -51,8 +49,8 @@ def calls_of(made: Cluster) -> int:
 @pytest.mark.parametrize(
     "hint",
     [
-        pytest.param(WIDE, marks=COSTS), MANY, pytest.param(LAST, marks=COSTS), CHAIN,
-        pytest.param(SHAPES, marks=COSTS),
+        WIDE, MANY, LAST, CHAIN,
+        SHAPES,
     ],
     ids=["wide", "many tasks", "one after all", "chain", "shapes"],
 )  # fmt: skip
@@ -87,7 +85,6 @@ def woken(made: Cluster, until_ms: int) -> int:
         assert count < 1000
 
 
-@KNOWN
 def test_7_timers_do_not_lie_a_millisecond_apart():
     """A hundred tasks, each of which must start a millisecond after the one before."""
     made = carbyne(200)

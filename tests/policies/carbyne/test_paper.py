@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from loomcard.policies.carbyne.paper import (
+from loomcard.policies.carbyne import (
     inter_job,
     intra_job,
     leftover,
@@ -18,7 +18,7 @@ from loomcard.policies.carbyne.paper import (
 )
 from loomcard.policies.carbyne.waves import (
     Stage,
-    TooManyWavesError,
+    TooLongError,
     Wants,
     Wave,
     envelope,
@@ -135,7 +135,7 @@ def test_a_large_stage_costs_by_its_waves():
     """A hundred thousand tasks, a thousand at a time: a hundred waves; and no more than asked."""
     job = [Stage(100_000, [0.001], 1.0)]
     assert [w.tasks for w in pack(job, [1.0], [1.0])[0]] == [1000] * 100
-    with pytest.raises(TooManyWavesError):
+    with pytest.raises(TooLongError):
         pack(job, [1.0], [1.0], most=50)
 
 

@@ -1,6 +1,6 @@
 """Jobs whose AM computes itself what must start, and marks its asks DEFAULT or ALTRUISTIC (2.7).
 
-The scheduler does not plan them. It tells the AM the job's fair share, takes what is marked DEFAULT
+The scheduler does not plan them. It sends the AM the job's fair share, takes what is marked DEFAULT
 for what must start as far as the share has room, and all else for what may start.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loomcard import ALTRUISTIC_ASKS, DEFAULT_ASKS, Application, Ask, Plan, Resource
 from loomcard.policies.carbyne.estimates import Memory
 from loomcard.policies.carbyne.waves import EPS
 
 if TYPE_CHECKING:
-    from loomcard.policies.carbyne.jobs import Job
+    from loomcard.policies.carbyne.job import Job
 
 
 def is_default(ask: Ask) -> bool:
@@ -33,25 +33,23 @@ def marks_asks(app: Application) -> bool:
     return any(is_default(ask) or is_altruistic(ask) for ask in app.asks)
 
 
-def tell_shares(plan: Plan, memory: Memory, jobs: Iterable[Job]) -> None:
-    """Tell each AM that marks its asks what its tasks may hold in all, as its headroom: the fair
+def send_shares(plan: Plan, jobs: Iterable[Job]) -> None:
+    """Send each AM that marks its asks what its tasks may hold in all, as its headroom: the fair
     share A_k less what the AM itself holds.
     """
     for job in jobs:
-        if job.marked and job.told is not job.share:
-            job.told = job.share
-            own = [max(0, floor(amount * (1 + EPS))) for amount in job.own_share()]
-            known = memory["jobs"][job.app.id]
-            if known.get("told") != own:
-                known["told"] = own
+        if job.sent is not job.share:
+            job.sent = job.share
+            own = [floor(amount * (1 + EPS)) for amount in job.own_share()]
+            if job.known.get("sent") != own:
+                job.known["sent"] = own
                 plan.headroom(job.app, Resource(own))
 
 
-def note_excess(memory: Memory, app: Application, tasks: int) -> None:
-    """For so many tasks that are marked DEFAULT the share has no room now. Those that were not at
-    the last event count as violations.
+def note_excess(memory: Memory, known: dict[str, Any], tasks: int) -> None:
+    """For so many tasks that a job marks DEFAULT its share has no room now. Those that were not at
+    the last event count as violations. ``known``: the job's part of the memory.
     """
-    known = memory["jobs"][app.id]
     before = known.get("beyond", 0)
     if tasks != before:
         known["beyond"] = tasks

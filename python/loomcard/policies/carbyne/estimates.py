@@ -4,9 +4,10 @@ earlier runs of the same application name did (docs/papers/carbyne.md 2.9).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loomcard import Application, ApplicationRemoved, ClusterView, Dag, Estimates, Resource, draw
+from loomcard import Application, ApplicationRemoved, ClusterView, Dag, Estimates, Event, draw
 from loomcard.policies.carbyne.options import Options
 
 SIBLINGS = 3
@@ -26,8 +27,8 @@ HEARTBEAT_MS = 1_000.0
 
 Memory = dict[str, Any]
 """``finished`` (as of Estimates), ``runs`` (by user, application name and stage: tasks, ms in all),
-``jobs`` (by application id: its demand and its plan) and ``waited`` (the keys of the asks that had
-to start at the last event and fitted nowhere, and since when), as plain data.
+``jobs`` (by application id: its demand, its plan, and since when which asks have had to start), as
+plain data.
 """
 
 
@@ -36,7 +37,7 @@ def fresh(saved: Memory | None) -> Memory:
     saved = saved or {}
     finished = _copy(saved.get("finished", {}))
     runs = {user: _copy(rows) for user, rows in saved.get("runs", {}).items()}
-    return {"finished": finished, "runs": runs, "jobs": {}, "waited": []}
+    return {"finished": finished, "runs": runs, "jobs": {}}
 
 
 def _copy(rows: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
@@ -51,12 +52,13 @@ class Learnt:
         self.memory: Memory = fresh(None)
         self.estimates = Estimates(options.assumed_ms)
 
-    def update(self, view: ClusterView, memory: Memory) -> None:
-        """See what finished since the last call."""
+    def update(self, view: ClusterView, memory: Memory, changes: Iterable[Event]) -> None:
+        """See what finished since the last call; ``changes``: those of the view."""
         self.memory = memory
-        for change in view.changes_of(ApplicationRemoved):
-            self._remember(change.application)
-            memory["jobs"].pop(change.application.id, None)
+        for change in changes:
+            if isinstance(change, ApplicationRemoved):
+                self._remember(change.application)
+                memory["jobs"].pop(change.application.id, None)
         self.estimates = Estimates.of(view, memory["finished"], self.options.assumed_ms)
 
     def _remember(self, app: Application) -> None:
@@ -96,8 +98,10 @@ class Learnt:
             found.append(ms)
         return found
 
-    def sizes(self, app: Application, dag: Dag) -> list[list[float]]:
+    def sizes(self, app: Application, dag: Dag) -> Sequence[Sequence[float]]:
         """The amounts of one task of each stage."""
+        if not self.options.error_percent:
+            return dag.sizes
         return [[a * self._error(app, i) for a in size] for i, size in enumerate(dag.sizes)]
 
     def _error(self, app: Application, stage: int) -> float:
@@ -108,13 +112,15 @@ class Learnt:
             return 1.0
         return 1 + wrong / 100
 
-    def work(self, app: Application, capacity: Resource) -> float:
-        """Remaining work: sum of tasks * ms * sum_r size_r / R_r (2.5-10)."""
-        dag = self.estimates.dag(app)
+    def work(self, app: Application, durations: list[float]) -> float:
+        """Remaining work: sum of tasks * ms * sum_r size_r / R_r (2.5-10); ``durations``: of its
+        stages.
+        """
+        dag, capacity = self.estimates.dag(app), self.estimates.capacity
         if dag is None:
             return self.estimates.work(app)
         done, work = self.estimates.done(app), 0.0
-        rows = zip(dag.stages, self.durations(app, dag), self.sizes(app, dag), strict=True)
+        rows = zip(dag.stages, durations, self.sizes(app, dag), strict=True)
         for i, (stage, ms, size) in enumerate(rows):
             left = max(0, stage.tasks - done.get(i, 0))
             work += left * ms * sum(s / c for s, c in zip(size, capacity, strict=True) if c)

@@ -1,122 +1,39 @@
-"""The jobs of a queue: their shares, their schedules inside them, and how much of these is due.
+"""The jobs of a queue, kept up to date with what happens: their shares, plans and dues.
 
-What is due from a schedule is kept from event to event (in the memory, so that a replay decides
-alike): a job is planned anew when its share, its progress or its estimates moved by more than
-rounding, and only where it asks for something.
+Only jobs that something happened to are looked at, and all when the shares move.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
 from loomcard import (
     Application,
     ApplicationRemoved,
-    Ask,
     ClusterView,
-    Container,
-    Dag,
+    ContainerAdded,
+    ContainerCompleted,
+    ContainerResized,
+    LazyHeap,
     Resource,
     asks_below,
     draw,
 )
-from loomcard.policies.carbyne.asks import marks_asks
-from loomcard.policies.carbyne.estimates import HEARTBEAT_MS, Learnt, Memory
+from loomcard.policies.carbyne.asks import marks_asks, note_excess
+from loomcard.policies.carbyne.estimates import Learnt, Memory
+from loomcard.policies.carbyne.job import Job
+from loomcard.policies.carbyne.line import Line
 from loomcard.policies.carbyne.options import Options
-from loomcard.policies.carbyne.paper import inter_job, intra_job, water_filling
-from loomcard.policies.carbyne.waves import EPS, Stage, TooManyWavesError, Wave
+from loomcard.policies.carbyne.paper import inter_job, water_filling
+from loomcard.policies.carbyne.planning import plan
 
-SHARE_MOVED = 0.05
-"""A share that moved by less keeps the plan."""
+WORK_UNIT = 1_000_000
+"""Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in whatever
+order they are made."""
 
-TASKS_MOVED = 0.02
-"""So large a part of its waiting tasks may start or end before a large job is planned anew."""
-
-
-class Job:
-    """One application: its share, and how many tasks of each stage wait and are done."""
-
-    def __init__(self, app: Application, dag: Dag | None) -> None:
-        self.app = app
-        self.dag = dag
-        self.marked = False  # its AM says what must start
-        self.share: Sequence[float] = ()
-        self.told: Sequence[float] = ()  # the share of which its AM was told
-        self.work = 0.0
-        self.waiting: list[int] = []
-        self.done: list[int] = []
-        self.plan: dict[str, Any] | None = None
-
-    def own_share(self) -> list[float]:
-        """What its tasks may hold: its share less what its masters hold."""
-        return [s - held for s, held in zip(self.share, held_by_ams(self.app), strict=True)]
-
-    def count(self, done: dict[int, int]) -> None:
-        """Its tasks by stage, of its containers and asks."""
-        dag = self.dag
-        if dag is None:
-            return
-        self.done = [done.get(i, 0) for i in range(len(dag.stages))]
-        held = Counter([c.ask_key for c in self.app.containers if not c.is_am])
-        running, asked = [0] * len(dag.stages), [0] * len(dag.stages)
-        for key, count in held.items():
-            if (stage := dag.stage_of(key)) is not None:
-                running[stage] += count
-        for ask in self.app.asks:
-            stage = None if ask.is_am else dag.stage_of(ask.key)
-            if stage is not None:
-                asked[stage] += ask.count
-        rows = zip(dag.stages, self.done, running, asked, strict=True)
-        self.waiting = [max(0, s.tasks - done - runs, asks) for s, done, runs, asks in rows]
-
-    def stages(self, learnt: Learnt, now_ms: int) -> list[Stage]:
-        """What is left of its DAG, as ``paper`` takes it."""
-        dag, found = self.dag, []
-        assert dag is not None
-        durations, sizes = learnt.durations(self.app, dag), learnt.sizes(self.app, dag)
-        lefts: list[Counter[float]] = [Counter() for _ in dag.stages]
-        for container in self.app.containers:
-            i = None if container.is_am else dag.stage_of(container.ask_key)
-            if i is not None:
-                lefts[i][left_ms(container, durations[i], now_ms)] += 1
-        for i, stage in enumerate(dag.stages):
-            running = sorted(lefts[i].items())
-            found.append(Stage(self.waiting[i], sizes[i], durations[i], stage.after, running))
-        return found
-
-    def must(self, now_ms: int, *, altruist: bool) -> Counter[int]:
-        """How many tasks of each stage must start by ``now_ms``; of who is no altruist, all that
-        its share has room for.
-        """
-        found: Counter[int] = Counter()
-        if self.plan is not None:
-            for start, stage, tasks in self.plan["late" if altruist else "forward"]:
-                if start > now_ms:
-                    break
-                found[stage] += tasks
-            for stage in found:
-                started = max(0, self.plan["waiting"][stage] - self.waiting[stage])
-                found[stage] = max(0, found[stage] - started)
-        return found
-
-    def next_ms(self, now_ms: int) -> float:
-        """When the next task that it asks for must start, after ``now_ms``; inf: none is known."""
-        dag = self.dag
-        if self.plan is None or dag is None:
-            return inf
-        asked = {dag.stage_of(ask.key) for ask in self.app.asks if ask.count > 0}
-        rows = self.plan["late"]
-        return next((start for start, stage, _ in rows if start > now_ms and stage in asked), inf)
-
-
-def left_ms(container: Container, expected_ms: float, now_ms: int) -> float:
-    """How long a running task still needs; a heartbeat where it should have ended."""
-    began = container.started_ms
-    ran = now_ms - (container.allocated_ms if began is None else began)
-    return max(expected_ms - ran, HEARTBEAT_MS if ran else expected_ms)
+CAPACITY_MOVED = 0.01
+"""What the queue is entitled to is divided anew when it moved by more."""
 
 
 class Jobs:
@@ -125,68 +42,133 @@ class Jobs:
     def __init__(self, view: ClusterView, options: Options) -> None:
         self.options = options
         self.learnt = Learnt(options)
-        self.by_app: dict[Application, Job] = {}
         self.changed = view.watch(view.queue)
-        self.capacity, self.version = Resource(), -1
-        self.free_shares: Sequence[float] = ()
-        self.memory: Memory = self.learnt.memory
+        self.begin(self.learnt.memory)
+
+    def begin(self, memory: Memory) -> None:
+        """Know nothing but the memory."""
+        self.memory = memory
+        self.by_app: dict[Application, Job] = {}
+        self.active: list[Job] = []  # the jobs that have a share, in order of submission
+        self.masters: dict[Application, Job] = {}  # who asks for an AM
+        self.marked: dict[Application, Job] = {}
+        self.stale: dict[Application, float] = {}  # who is worth a new plan, from when on
+        self.line = Line()
+        self.timers: dict[Application, Any] = {}
+        self._timer_order = LazyHeap(self.timers)
+        self.unreported: dict[Any, None] = {}
+        self.version = self.capacity_version = -1
+        self.capacity = Resource()
 
     def update(self, view: ClusterView, memory: Memory) -> None:
-        """See what changed: who is there, what they hold and ask for, and their shares."""
+        """See what happened since the last call."""
         if memory is not self.memory:  # another one, after a plan that came too late
-            self.memory, self.version = memory, -1
-            self.by_app.clear()
-        self.learnt.update(view, memory)
-        whole = scope_capacity(view)
-        anew = whole != self.capacity
-        self.capacity = whole
-        for change in view.changes_of(ApplicationRemoved):
-            anew = self.by_app.pop(change.application, None) is not None or anew
-        touched = [app for app in self.changed if isinstance(app, Application)]
-        if self.version != view.capacity_version:
-            self.version = view.capacity_version
-            touched = list(dict.fromkeys([*touched, *view.applications]))
+            self.begin(memory)
+        changes, anew = view.changes, False
+        self.learnt.update(view, memory, changes)
+        for change in changes:
+            if isinstance(change, ApplicationRemoved):
+                anew = self._leave(change.application) or anew
+            elif isinstance(change, ContainerCompleted | ContainerAdded | ContainerResized):
+                job = self.by_app.get(change.container.application)
+                if job is not None and isinstance(change, ContainerCompleted):
+                    job.ended(change.container)
+                elif job is not None:
+                    job.held = -1
+        first = self.version != view.version
+        self.version = view.version
+        self.follow(view, anew=(first and self._entitled(view)) or anew, first=first)
+
+    def follow(self, view: ClusterView, *, anew: bool = False, first: bool = False) -> None:
+        """See which jobs changed; ``first``: in this round."""
+        if self.capacity_version != view.capacity_version:
+            self.capacity_version = view.capacity_version
+            self.changed.update(dict.fromkeys(view.applications))
+            for job in self.by_app.values():
+                job.finished = True  # work is a part of the cluster
+        touched = {app: None for app in self.changed if isinstance(app, Application)}
         self.changed.clear()
+        self.unreported.update(touched)
         for app in touched:
-            inside = app.number in view.queue.applications
-            if not inside or not (app.pending_count > 0 or any(app.used)):
-                anew = self.by_app.pop(app, None) is not None or anew
-                continue
-            job = self.by_app.get(app)
-            if job is None:
-                job = self.by_app[app] = Job(app, self.learnt.estimates.dag(app))
-                job.plan = memory["jobs"].get(app.id, {}).get("plan")
-                anew = True
-            self._note_marks(job)
-            anew = self._note_demand(job) or anew
-            job.count(self.learnt.estimates.done(app))
-            job.work = self.learnt.work(app, view.cluster_capacity)
+            anew = self._see(view, app) or anew
         if anew:
             self._divide()
-        for job in self.by_app.values() if anew else map(self.by_app.get, touched):
-            if job is None or job.dag is None or job.marked:
-                continue
-            if job.app.pending_count > 0:
-                self._plan(job, view.now_ms)
+            self.refresh_all(view)
+            return
+        for app in self._to_refresh(view, touched, first):
+            if (one := self.by_app.get(app)) is not None:
+                self._refresh(view, one)
 
-    def _note_marks(self, job: Job) -> None:
-        """Whether its AM marks its asks; then the job has no schedule here, from now on."""
-        known = self.memory["jobs"].setdefault(job.app.id, {})
-        if not job.marked and (known.get("marked") or marks_asks(job.app)):
-            job.marked = known["marked"] = True
-            job.plan = known["plan"] = None
+    def _to_refresh(
+        self, view: ClusterView, touched: dict[Application, None], first: bool
+    ) -> dict[Application, None]:
+        """The jobs that changed, whose timer is due, or that may draw anew whether they yield."""
+        found = dict(touched)
+        if first and 0 < self.options.altruism < 1:
+            found.update(dict.fromkeys(self.by_app))
+        found.update(dict.fromkeys(a for a, ready in self.stale.items() if ready <= view.now_ms))
+        while (timer := self._timer_order.top()) is not None and timer[0] <= view.now_ms:
+            found[timer[-1]] = None
+            self.timers.pop(timer[-1])
+        return found
+
+    def refresh_all(self, view: ClusterView) -> None:
+        """Every job has another share."""
+        for job in self.by_app.values():
+            self._refresh(view, job)
+
+    def next_ms(self) -> float:
+        """When the next task of all must start; inf: none is known."""
+        timer = self._timer_order.top()
+        return inf if timer is None else float(timer[0])
+
+    # One job
+
+    def _see(self, view: ClusterView, app: Application) -> bool:
+        """Count the tasks of a job that changed; whether the shares must be divided anew."""
+        inside = app.number in view.queue.applications
+        if not inside or not (app.pending_count > 0 or any(app.used)):
+            return self._leave(app)
+        job, estimates = self.by_app.get(app), self.learnt.estimates
+        if job is None:
+            known = self.memory["jobs"].setdefault(app.id, {})
+            job = self.by_app[app] = Job(app, estimates.dag(app), known)
+        had_share, masters = job.tasks > 0, job.masters
+        job.count(estimates.done(app))
+        if job.dag is None or job.finished:
+            job.finished = False
+            if job.dag is not None:
+                job.durations = self.learnt.durations(app, job.dag)
+            job.work = round(WORK_UNIT * self.learnt.work(app, job.durations))
+        if job.known.get("marked") or marks_asks(app):
+            job.marked = job.known["marked"] = True
+            job.plan = job.known["plan"] = None
+            self.marked[app] = job
+        if any(ask.is_am and ask.count > 0 for ask in app.asks):
+            self.masters[app] = job
+        else:
+            self.masters.pop(app, None)
+        noted = job.tasks > 0 and self._note_demand(job)
+        idle = job.tasks == 0
+        return noted or idle == had_share or (idle and masters != job.masters)
+
+    def _leave(self, app: Application) -> bool:
+        """The job asks for and holds nothing any more; whether it had a share."""
+        for kept in (self.masters, self.marked, self.stale, self.timers):
+            kept.pop(app, None)
+        self.line.leave(app)
+        job = self.by_app.pop(app, None)
+        return job is not None and job.tasks > 0
 
     def _note_demand(self, job: Job) -> bool:
         """The direction of a job's share, fixed when its stages or first tasks are known (2.5-2);
         whether that is now.
         """
-        known = self.memory["jobs"][job.app.id]
-        if known.get("fixed"):
+        if job.known.get("fixed"):
             return False
         total = [0.0] * len(job.app.used)
         if job.dag is not None:
-            durations = self.learnt.durations(job.app, job.dag)
-            rows = zip(job.dag.stages, durations, job.dag.sizes, strict=True)
+            rows = zip(job.dag.stages, job.durations, job.dag.sizes, strict=True)
             amounts = [(stage.tasks * max(ms, 1.0), size) for stage, ms, size in rows]
         else:
             tasks = [ask for ask in asks_below(job.app) if not ask.is_am]
@@ -194,94 +176,83 @@ class Jobs:
             amounts += [(1.0, c.size) for c in job.app.containers if not c.is_am]
         for times, size in amounts:
             total = [t + times * s for t, s in zip(total, size, strict=True)]
-        known["fixed"] = any(total)
-        known["demand"] = total if any(total) else [1.0] * len(total)
+        job.known["fixed"] = any(total)
+        job.known["demand"] = total if any(total) else [1.0] * len(total)
         return True
 
+    def _refresh(self, view: ClusterView, job: Job) -> None:
+        """Its plan, where it needs another, what of it is due, and its place in the line."""
+        app, options, now_ms = job.app, self.options, view.now_ms
+        self.stale.pop(app, None)
+        if job.dag is not None and not job.marked and app.pending_count > 0:
+            ready = plan(
+                job, self.learnt.sizes(app, job.dag), self.capacity, now_ms,
+                options.tolerance_ms, options.most_steps,
+            )  # fmt: skip
+            if ready is not None:
+                self.stale[app] = ready
+        altruist = options.altruism >= 1 or (
+            options.altruism > 0 and draw(options.seed, app.id, view.version) < options.altruism
+        )
+        beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
+        if job.marked:
+            note_excess(self.memory, job.known, beyond)
+        self.line.enter(job)
+        if job.next_ms < inf:
+            timer = self.timers[app] = (job.next_ms, app.number, app)
+            self._timer_order.push(timer)
+        else:
+            self.timers.pop(app, None)
+
+    # Shares
+
     def _divide(self) -> None:
-        """The fair shares A_k of all jobs, by name so that names change nothing."""
-        jobs = sorted(self.by_app.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
-        self.by_app = {job.app: job for job in jobs}
-        demands = [self.memory["jobs"][job.app.id]["demand"] for job in jobs]
-        weights = [job.app.weight for job in jobs]
+        """The fair shares A_k of the jobs that have or want tasks, of what the masters of the
+        others leave. In order of submission, so that names change nothing.
+        """
+        order = sorted(self.by_app.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
+        self.by_app = {job.app: job for job in order}
+        self.active = [job for job in order if job.tasks > 0]
+        demands = [job.known["demand"] for job in self.active]
+        weights = [job.app.weight for job in self.active]
         whole = [float(c) for c in self.capacity]
-        rows = [zip(demand, whole, strict=True) for demand in demands]
-        positive = all(d > 0 or not c for row in rows for d, c in row)
+        for job in order:
+            if job.tasks == 0:
+                whole = [max(0.0, w - held) for w, held in zip(whole, job.masters, strict=True)]
+        pairs = (zip(demand, whole, strict=True) for demand in demands)
+        positive = all(d > 0 or not c for row in pairs for d, c in row)
         divide = inter_job if positive and any(whole) else water_filling
-        shares, self.free_shares = divide(demands, weights, whole)
-        for job, share in zip(jobs, shares, strict=True):
+        shares, _ = divide(demands, weights, whole)
+        for job in order:
+            job.share = [0.0] * len(whole)
+        for job, share in zip(self.active, shares, strict=True):
             job.share = share
 
-    def _plan(self, job: Job, now_ms: int) -> None:
-        """Its schedule as it is now, unless next to nothing happened since the last one."""
-        old, share = job.plan, job.own_share()
-        assert job.dag is not None
-        durations = self.learnt.durations(job.app, job.dag)
-        moved = old is None or bool(off(share, old["share"]) or off(durations, old["durations"]))
-        if old is not None and not moved and not self._progressed(job, old):
-            return
-        stages = job.stages(self.learnt, now_ms)
-        rows: Callable[[list[Wave]], list[list[Any]]] = lambda waves: [  # noqa: E731
-            [now_ms + w.start, w.stage, w.tasks] for w in sorted(waves) if not w.pinned
-        ]
-        try:
-            found = intra_job(
-                stages, [max(0.0, s) for s in share], self.capacity,
-                self.options.tolerance_ms, self.options.most_waves,
-            )  # fmt: skip
-        except TooManyWavesError:  # take all that fits the share, as one without a DAG does
-            job.plan = self.memory["jobs"][job.app.id]["plan"] = None
-            return
-        plan = {
-            "share": share, "durations": durations, "deadline": now_ms + found.end,
-            "late": rows(found.late), "forward": rows(found.forward),
-            "waiting": list(job.waiting), "seen": [*job.waiting, *job.done],
-        }  # fmt: skip
-        if old is not None and not moved and plan["deadline"] > old["deadline"] + EPS * found.end:
-            plan |= {key: old[key] for key in ("deadline", "late", "waiting")}  # 2.5-5
-            plan["forward"] = old["forward"]
-        job.plan = self.memory["jobs"][job.app.id]["plan"] = plan
-
-    def _progressed(self, job: Job, old: dict[str, Any]) -> bool:
-        """So many tasks started or ended since its last plan that another is worth it."""
-        before: list[int] = old["seen"]
-        seen = zip(before, [*job.waiting, *job.done], strict=True)
-        return sum(abs(a - b) for a, b in seen) > TASKS_MOVED * sum(job.waiting)
-
-    def altruist(self, job: Job, now_ms: int) -> bool:
-        """Whether a job yields at this event: P(Altruism), a draw for each job and event."""
-        p = self.options.altruism
-        return p >= 1 or (p > 0 and draw(self.options.seed, job.app.id, now_ms) < p)
+    def _entitled(self, view: ClusterView) -> bool:
+        """See what the jobs share: what the queue is entitled to, or without siblings all that it
+        may use; whether that moved.
+        """
+        whole = view.queue.maximum or view.cluster_capacity
+        if has_siblings(view):
+            whole, kept = view.capacity, self.memory.get("capacity")
+            if kept is not None and not (moved(whole, kept) or moved(kept, whole)):
+                whole = Resource(kept)
+            self.memory["capacity"] = list(whole)
+        anew = whole != self.capacity
+        self.capacity = whole
+        return anew
 
 
-def off(now: Sequence[float], before: Sequence[float]) -> bool:
-    """Some number moved by more than SHARE_MOVED."""
-    return any(
-        abs(a - b) > SHARE_MOVED * max(abs(b), EPS) for a, b in zip(now, before, strict=True)
-    )
-
-
-def held_by_ams(app: Application) -> list[int]:
-    """What its masters hold, of which its tasks have nothing."""
-    held = [0] * len(app.used)
-    for container in app.containers:
-        if container.is_am:
-            held = [h + s for h, s in zip(held, container.size, strict=True)]
-    return held
-
-
-def scope_capacity(view: ClusterView) -> Resource:
-    """What the jobs share: what the queue is entitled to; without siblings all it may use."""
+def has_siblings(view: ClusterView) -> bool:
+    """Another queue may have a part of the cluster."""
     above = view.queue
     while above.parent is not None:
         if len(above.parent.children) > 1:
-            return view.capacity
+            return True
         above = above.parent
-    return view.queue.maximum or view.cluster_capacity
+    return False
 
 
-def stage_of(job: Job, ask: Ask) -> int | None:
-    """The stage of an ask that is planned; None: the job, or the ask, is in no plan."""
-    if job.plan is None or job.dag is None or ask.is_am:
-        return None
-    return job.dag.stage_of(ask.key)
+def moved(now: Any, before: Any) -> bool:
+    """Some amount is larger by more than CAPACITY_MOVED."""
+    return any(a > b * (1 + CAPACITY_MOVED) for a, b in zip(now, before, strict=True))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from loomcard import Ask, ClusterView, Container, Plan
-from loomcard.policies.carbyne.jobs import Job, Jobs, left_ms
+from loomcard import Ask, ClusterView, Container, Plan, why_never
+from loomcard.policies.carbyne.job import Job, left_ms
+from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.waves import EPS, Profile, holds, parts
-
-if TYPE_CHECKING:
-    from loomcard.policies.carbyne.serve import Due
 
 REASON = "carbyne-loan"
 """Why a container is taken back."""
@@ -29,31 +26,28 @@ class Guard:
 
     def _uses(self, job: Job) -> Iterator[tuple[float, float, tuple[float, ...], int]]:
         """When a job's tasks run, from now, with what size and how many."""
-        durations = [] if job.dag is None else self._jobs.learnt.durations(job.app, job.dag)
         for container in job.app.containers:
             stage = None if job.dag is None else job.dag.stage_of(container.ask_key)
-            expected = self._mean(job) if stage is None else durations[stage]
+            expected = self._mean(job) if stage is None else job.durations[stage]
             left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
             yield 0.0, left, tuple(container.size), 1
         if job.plan is None or job.dag is None:
             return
         started = [b - w for b, w in zip(job.plan["waiting"], job.waiting, strict=True)]
-        for start, stage, tasks in job.plan["late"]:
+        for start, stage, tasks in zip(*job.plan["late"], strict=True):
             left_over = max(0, tasks - max(0, started[stage]))
             started[stage] -= tasks - left_over
             if left_over:
                 begin = max(0.0, start - self._now_ms)
                 size = tuple(job.dag.sizes[stage])
-                yield begin, begin + durations[stage], size, left_over
+                yield begin, begin + job.durations[stage], size, left_over
 
     def _mean(self, job: Job) -> float:
         return self._jobs.learnt.estimates.mean_ms(job.app)
 
     def _expected(self, job: Job, ask: Ask) -> float:
         stage = None if job.dag is None else job.dag.stage_of(ask.key)
-        if stage is None or job.dag is None:
-            return self._mean(job)
-        return self._jobs.learnt.durations(job.app, job.dag)[stage]
+        return self._mean(job) if stage is None else job.durations[stage]
 
     def allows(self, job: Job, ask: Ask) -> bool:
         """One task more, from now to its end, leaves room for all that is planned."""
@@ -67,31 +61,47 @@ class Guard:
         self._profile.take(0.0, self._expected(job, ask), size, 1)
 
 
-def reclaim(plan: Plan, jobs: Jobs, waiting: Iterable[Due]) -> None:
-    """Take back the youngest container of who has more than its share, for each task that must
-    start, fits nowhere, and would then.
+def reclaim(plan: Plan, jobs: Jobs) -> None:
+    """Take back the youngest container that a job has beyond its share, for the task that has had
+    to start for the longest time, fits nowhere, and would then. One at a time: the room of the one
+    before is waited for.
     """
-    coming = [c for job in jobs.by_app.values() for c in job.app.containers
-              if c.preempting_since is not None]  # fmt: skip
-    for due in waiting:
-        if due.deadline and not coming:
-            found = [c for job in jobs.by_app.values() if job is not due.job for c in loans(job)]
-            fitting = [c for c in found if _makes_room(plan, c, due.ask)]
-            if fitting:
-                youngest = max(fitting, key=lambda c: (c.allocated_ms, c.number))
-                plan.preempt(youngest, 0, REASON)
-                return
+    every = [c for job in jobs.by_app.values() for c in job.app.containers]
+    if any(c.preempting_since is not None for c in every):
+        return
+    rows = [(entry, group) for group in jobs.line.groups.values() for entry in group.due.values()]
+    for entry, group in sorted(rows, key=lambda row: row[0][:5]):
+        ask = entry[-1]
+        owner = jobs.by_app[ask.application]
+        if not owner.dues[ask].planned or plan.limited(ask) is not None:
+            continue
+        if plan.place(ask) is not None:  # it fits: a turn, or a rule of placement, keeps it waiting
+            continue
+        found = [c for job in jobs.by_app.values() if job is not owner for c in loans(plan, job)]
+        fitting = [c for c in found if _makes_room(c, ask, group.size)]
+        if fitting:
+            plan.preempt(max(fitting, key=lambda c: (c.allocated_ms, c.number)), 0, REASON)
+            return
 
 
-def loans(job: Job) -> list[Container]:
-    """Containers of a job that uses more than its share."""
-    if holds(job.app.used, job.share) > 0:
-        return []
-    return [c for c in job.app.containers
-            if not c.is_am and c.number and c.preempting_since is None]  # fmt: skip
+def loans(plan: Plan, job: Job) -> list[Container]:
+    """Its containers that were granted before now and are beyond its share: what is taken back must
+    not be due at once, or two jobs would take it from each other for ever.
+    """
+    return [
+        c for c in job.app.containers
+        if c.number and not c.is_am and c.allocated_ms < plan.view.now_ms and _beyond(job, c)
+    ]  # fmt: skip
 
 
-def _makes_room(plan: Plan, container: Container, ask: Ask) -> bool:
+def _beyond(job: Job, container: Container) -> bool:
+    """Without the container the share still has no room for one of its size."""
+    rows = zip(job.app.used, job.share, job.masters, container.size, strict=True)
+    return any(used > max(most, held + size) for used, most, held, size in rows if size)
+
+
+def _makes_room(container: Container, ask: Ask, size: tuple[int, ...]) -> bool:
+    """The ask may run on the container's node, and fits when it is gone."""
     node = container.node
     room = [r + s for r, s in zip(node.room, container.size, strict=True)]
-    return plan.view.offers(node, ask.label) and holds(ask.size, room) > 0
+    return why_never(ask, node) is None and holds(size, room) > 0

@@ -16,7 +16,7 @@ CHOICES = {
     "loan": get_args(Loan),
 }
 NOT_NEGATIVE = ("tolerance_ms", "hold_after_ms")
-POSITIVE = ("assumed_ms", "most_waves")
+POSITIVE = ("assumed_ms", "most_steps")
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Options:
     default_rule: Default = "tetris"
     leftover_rule: Rule = "srtf"
     seed: int = 1
-    tolerance_ms: int = 0
+    tolerance_ms: int = 100
     assumed_ms: float = 30_000.0
     loan: Loan = "free"
     keep_back: bool = False
     learn: bool = True
     error_percent: float = 0.0
     error_part: float = 1.0
-    most_waves: int = 2_000
+    most_steps: int = 20_000
     hold_after_ms: int = HOLD_AFTER_MS
 
     def __post_init__(self) -> None:

@@ -9,26 +9,20 @@ waves: tasks of one stage that start together. The cost grows with stages and wa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
 from math import inf
 from typing import Literal
 
+from loomcard.policies.carbyne.packing import alignment, pack, reverse, right_shift
 from loomcard.policies.carbyne.waves import (
     EPS,
-    Profile,
     Schedule,
     Stage,
-    TooManyWavesError,
     Vector,
     Wants,
     Wave,
     add,
-    blocked,
-    children_of,
-    envelope,
     hat,
     holds,
-    parts,
     starts_by,
 )
 
@@ -80,88 +74,6 @@ def shares_at(level: Vector, hats: Sequence[Vector], capacity: Vector) -> Shares
     return found, [max(0.0, c - sum(a[r] for a in found)) for r, c in enumerate(capacity)]
 
 
-def alignment(size: Vector, free: Vector, capacity: Vector) -> float:
-    """sum_r (size_r / R_r) * (free_r / R_r) (2.6): the higher, the better it fits."""
-    return sum(s * f / (c * c) for s, f, c in zip(size, free, capacity, strict=True) if c)
-
-
-def reverse(stages: Sequence[Stage]) -> list[Stage]:
-    """The DAG backwards: stage i becomes the last but i, its children its parents."""
-    last, children = len(stages) - 1, children_of(stages)
-    found = []
-    for own, below in zip(reversed(stages), reversed(children), strict=True):
-        parents = [last - child for child in reversed(below)]
-        found.append(Stage(own.tasks, own.size, own.dur, parents, own.running))
-    return found
-
-
-def pack(
-    stages: Sequence[Stage], share: Vector, capacity: Vector, most: float = inf
-) -> tuple[list[Wave], float]:
-    """A schedule of the remaining DAG inside ``envelope(stages, share)``, and T, its end (2.3).
-
-    List scheduling: at each completion runnable tasks start that fit, the best aligned stage first,
-    ties by the longest path to a sink. Raises TooManyWavesError beyond ``most`` waves.
-    """
-    sizes = parts([s.size for s in stages], capacity)
-    room, ones = parts([envelope(stages, share)], capacity)[0], [1.0] * len(capacity)
-    children, path = children_of(stages), [stage.dur for stage in stages]
-    for i in reversed(range(len(stages))):
-        path[i] += max((path[c] for c in children[i]), default=0.0)
-    waiting = [s.tasks for s in stages]
-    left = [s.tasks + sum(n for _, n in s.running) for s in stages]
-    waves = [Wave(0.0, end, i, n, True) for i, s in enumerate(stages) for end, n in s.running]
-    for wave in waves:
-        add(room, sizes[wave.stage], -wave.tasks)
-    ends = sorted((wave.end, wave.stage, wave.tasks) for wave in waves)
-    now, ready = 0.0, [i for i, s in enumerate(stages) if s.tasks and not blocked(s, left)]
-    while True:
-        while fitting := [i for i in ready if waiting[i] and holds(sizes[i], room)]:
-            i = max(fitting, key=lambda i: (alignment(sizes[i], room, ones), path[i], -i))
-            n, end = min(waiting[i], holds(sizes[i], room)), now + stages[i].dur
-            waves.append(Wave(now, end, i, n))
-            heappush(ends, (end, i, n))
-            add(room, sizes[i], -n)
-            waiting[i] -= n
-        if not ends:
-            return waves, now
-        if len(waves) > most:
-            raise TooManyWavesError
-        now = ends[0][0]
-        while ends and ends[0][0] <= now * (1 + EPS):
-            _, i, n = heappop(ends)
-            add(room, sizes[i], n)
-            left[i] -= n
-            if not left[i]:
-                ready += [c for c in children[i] if waiting[c] and not blocked(stages[c], left)]
-        ready = [i for i in ready if waiting[i]]
-
-
-def right_shift(
-    stages: Sequence[Stage], forward: Sequence[Wave], end: float, share: Vector, capacity: Vector
-) -> list[Wave]:
-    """The tasks of ``forward``, each as late as ``end`` and the envelope allow and never earlier,
-    by decreasing finish; what runs stays where it is (2.3).
-    """
-    sizes = parts([s.size for s in stages], capacity)
-    profile = Profile(parts([envelope(stages, share)], capacity)[0], EPS * end)
-    children, earliest, late = children_of(stages), [end] * len(stages), []
-    until = list(earliest)  # later ends of a stage's tasks are taken already
-    for wave in sorted(forward, key=lambda w: (not w.pinned, -w.end, -w.stage)):
-        i, left, dur = wave.stage, wave.tasks, wave.end - wave.start
-        until[i] = min([until[i], *(earliest[child] for child in children[i])])
-        while left:
-            found = None if wave.pinned else profile.latest(sizes[i], dur, wave.start, until[i])
-            start, n = found or (wave.start, left)
-            n, until[i] = min(n, left), until[i] if wave.pinned else start + dur
-            profile.take(start, start + dur, sizes[i], n)
-            late.append(Wave(start, start + dur, i, n, wave.pinned))
-            left -= n
-            if not wave.pinned:
-                earliest[i] = min(earliest[i], start)
-    return late
-
-
 def intra_job(
     stages: Sequence[Stage], share: Vector, capacity: Vector, tolerance: float = 0.0,
     most: float = inf,
@@ -170,9 +82,9 @@ def intra_job(
 
     Late starts are the reversed DAG's, packed, where that takes no longer than T and wants no more
     started now; where something runs, or it does, they are those of ``right_shift`` (2.5-6).
+    Raises TooLongError where a schedule takes more than ``most`` steps.
     """
     forward, end = pack(stages, share, capacity, most)
-    late = right_shift(stages, forward, end, share, capacity)
     if not any(wave.pinned for wave in forward):
         back, length = pack(reverse(stages), share, capacity, most)
         last, slack = len(stages) - 1, EPS * end
@@ -180,8 +92,8 @@ def intra_job(
         mirrored = [Wave(s, end - w.start, last - w.stage, w.tasks) for s, w in zip(early, back)]  # noqa: B905
         greedy = starts_by(forward, tolerance)
         if length <= end + slack and starts_by(mirrored, tolerance) <= greedy:
-            late = mirrored
-    return Schedule(end, forward, late)
+            return Schedule(end, forward, mirrored)
+    return Schedule(end, forward, right_shift(stages, forward, end, share, capacity, most))
 
 
 def leftover(

@@ -5,10 +5,10 @@ end in time, and those that are nearest to their end have it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
 from loomcard import ClusterView, Plan
-from loomcard.policies.carbyne.asks import tell_shares
+from loomcard.policies.carbyne.asks import send_shares
 from loomcard.policies.carbyne.estimates import Memory, fresh
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.options import Options
@@ -39,9 +39,9 @@ class Carbyne(Options):
         jobs.update(view, memory)
         serving = Serving(plan, jobs)
         serving.run()
-        tell_shares(plan, memory, jobs.by_app.values())
-        wake_ms = min((job.next_ms(view.now_ms) for job in jobs.by_app.values()), default=0)
-        if view.now_ms < wake_ms < float("inf"):
+        plan.go_on = serving.run_again
+        send_shares(plan, jobs.marked.values())
+        if (wake_ms := jobs.next_ms()) < inf:
             plan.wake_at(ceil(wake_ms))
         if plan.report_due:
             plan.report(view.queue, state_of(jobs, serving))

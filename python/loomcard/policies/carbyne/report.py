@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loomcard import share, shown
-from loomcard.policies.carbyne.jobs import Job, Jobs
+from loomcard.policies.carbyne.job import Job
+from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.serve import Serving
 
 JOBS_SHOWN = 50
@@ -42,24 +43,30 @@ class CarbyneState:
 def state_of(jobs: Jobs, serving: Serving) -> CarbyneState:
     """The state after what was granted."""
     whole = serving.view.cluster_capacity
-    every = list(jobs.by_app.values())
-    used = {job.app: share(job.app.used, whole) for job in every}
-    fair = {job.app: part_of(job, whole) for job in every}
-    asking = [job for job in every if job.app.pending_count > 0]
-    given = sum(max(0.0, fair[job.app] - used[job.app]) for job in asking)
-    rows = [
-        JobState(
-            job.app.id, fair[job.app], used[job.app], serving.must.get(job.app, 0),
-            serving.borrowed.get(job.app, 0), left_of(job, serving.view.now_ms),
-            jobs.learnt.error_of(job.app), jobs.memory["jobs"][job.app.id].get("beyond", 0),
-        )
-        for job in every[:JOBS_SHOWN]
-    ]  # fmt: skip
+    used = {job: share(job.app.used, whole) for job in jobs.active}
+    fair = {job: part_of(job, whole) for job in jobs.active}
+    given = borrowed = must = waiting = 0.0
+    for job in jobs.active:
+        if job.app.pending_count > 0:
+            given += max(0.0, fair[job] - used[job])
+        borrowed += max(0.0, used[job] - fair[job])
+        left = sum(due.tasks for due in job.dues.values())
+        must += left + serving.started.get(job.app, 0)
+        waiting += left
+    rows = tuple(
+        _job_state(job, jobs, serving, fair[job], used[job]) for job in jobs.active[:JOBS_SHOWN]
+    )
     return CarbyneState(
-        given, sum(max(0.0, used[job.app] - fair[job.app]) for job in every),
-        sum(serving.must.values()), sum(due.tasks for due in serving.waiting),
-        jobs.memory.get("violations", 0), len(every),
-        tuple(rows),
+        given, borrowed, int(must), int(waiting), jobs.memory.get("violations", 0),
+        len(jobs.active), rows,
+    )  # fmt: skip
+
+
+def _job_state(job: Job, jobs: Jobs, serving: Serving, fair: float, used: float) -> JobState:
+    app, left = job.app, sum(due.tasks for due in job.dues.values())
+    return JobState(
+        app.id, fair, used, left + serving.started.get(app, 0), serving.borrowed.get(app, 0),
+        left_of(job, serving.view.now_ms), jobs.learnt.error_of(app), job.known.get("beyond", 0),
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import floor
 from typing import NamedTuple
 
 Vector = Sequence[float]
@@ -61,8 +60,8 @@ class Wants(NamedTuple):
     stages: Sequence[tuple[Vector, int]]
 
 
-class TooManyWavesError(Exception):
-    """A job has more waves than it is worth to plan."""
+class TooLongError(Exception):
+    """A schedule takes more steps than it is worth."""
 
 
 def starts_by(waves: Iterable[Wave], time: float) -> Counter[int]:
@@ -115,9 +114,11 @@ def holds(size: Vector, room: Vector) -> int:
     """How many tasks of a size there is room for; types that they do not need do not count."""
     count = MANY
     for s, f in zip(size, room):  # noqa: B905 - equal by construction
-        if s:
-            count = min(count, floor(f / s + EPS))
-    return max(0, count)
+        if s and f < (count + 1) * s:
+            count = min(count, int(f / s + EPS))
+            if count <= 0:
+                return 0
+    return count
 
 
 class Profile:
@@ -128,10 +129,13 @@ class Profile:
 
     def __init__(self, room: Vector, eps: float) -> None:
         self.at, self.free, self.eps = [0.0], [list(room)], eps
+        self.steps = 0  # times looked at, so far
 
     def take(self, start: float, end: float, size: Vector, count: int) -> None:
         """So many of ``size`` run from ``start`` to ``end``."""
-        for i in range(self._cut(start), self._cut(end)):
+        first, last = self._cut(start), self._cut(end)
+        self.steps += last - first
+        for i in range(first, last):
             add(self.free[i], size, -count)
 
     def _cut(self, time: float) -> int:
@@ -147,6 +151,7 @@ class Profile:
         """The latest start after ``first`` of tasks that end by ``end``, and how many fit."""
         n, i = MANY, max(0, bisect_left(self.at, end - self.eps) - 1)
         while end - dur > first + self.eps:
+            self.steps += 1
             room = holds(size, self.free[i])
             n = min(n, room)
             if not room:

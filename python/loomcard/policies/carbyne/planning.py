@@ -1,0 +1,91 @@
+"""When a job is planned anew, and what is kept of its schedule (docs/papers/carbyne.md 2.5-5).
+
+A plan is kept in the memory, so that a replay decides alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loomcard.policies.carbyne.job import Job
+from loomcard.policies.carbyne.paper import intra_job
+from loomcard.policies.carbyne.waves import EPS, TooLongError, Vector, Wave
+
+MOVED = 0.05
+"""A share, or an estimate, that moved by less keeps the plan."""
+
+PROGRESS = 0.05
+"""A job is planned anew after so large a part of its waiting tasks started or ended, and of the
+time to its deadline passed."""
+
+
+def plan(
+    job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int, most: int
+) -> float | None:
+    """Plan a job, unless next to nothing happened since the last time. Returns when it is worth
+    to look again, though nothing else happens; None: not at all.
+
+    ``sizes``: of one task of each stage; ``most``: steps that its schedule may take.
+    """
+    old, share = job.plan, job.own_share()
+    reset = old is None or _reset(job, old, share)
+    if not reset and not _changed(job, old, share):
+        return None
+    if old is None and _too_long(job):
+        return None
+    if old is not None and not reset and not off(share, old["share"]):
+        ready_ms = old["planned"] + PROGRESS * (old["deadline"] - old["planned"])
+        if now_ms < ready_ms:
+            return float(ready_ms)
+    try:
+        found = intra_job(job.stages(sizes, now_ms), share, capacity, tolerance_ms, most)
+    except TooLongError:  # it takes all that fits the share, as a job without a DAG does
+        job.plan = job.known["plan"] = None
+        job.known["too_long"] = sum(job.waiting)
+        return None
+    made = {
+        "share": share, "durations": list(job.durations), "deadline": now_ms + found.end,
+        "planned": now_ms,
+        "late": columns(found.late, now_ms), "forward": columns(found.forward, now_ms),
+        "waiting": list(job.waiting), "seen": [*job.waiting, *job.done],
+    }  # fmt: skip
+    if old is not None and not reset and made["deadline"] > old["deadline"] + EPS * found.end:
+        made |= {key: old[key] for key in ("deadline", "late", "forward", "waiting")}
+    job.plan = job.known["plan"] = made
+    return None
+
+
+def columns(waves: Sequence[Wave], now_ms: int) -> list[list[Any]]:
+    """Start in ms, stage and tasks of what is to start, in order: three lists."""
+    rows = [wave for wave in sorted(waves) if not wave.pinned]
+    return [[now_ms + w.start for w in rows], [w.stage for w in rows], [w.tasks for w in rows]]
+
+
+def _reset(job: Job, old: dict[str, Any], share: Vector) -> bool:
+    """The deadline does not bind any more: the share shrank, an estimate moved, or there is more to
+    do, as after a failure.
+    """
+    shrank = any(s < (1 - MOVED) * b for s, b in zip(share, old["share"], strict=True))
+    more: bool = any(w > b for w, b in zip(job.waiting, old["waiting"], strict=True))
+    return shrank or more or off(job.durations, old["durations"])
+
+
+def _changed(job: Job, old: dict[str, Any] | None, share: Vector) -> bool:
+    """The share grew, or so many tasks started or ended since the last plan."""
+    if old is None or off(share, old["share"]):
+        return True
+    seen = zip(old["seen"], [*job.waiting, *job.done], strict=True)
+    moved: int = sum(abs(a - b) for a, b in seen)
+    return moved > PROGRESS * sum(job.waiting)
+
+
+def _too_long(job: Job) -> bool:
+    """It had no schedule that is worth its steps, and has not come far since."""
+    return 2 * sum(job.waiting) > int(job.known.get("too_long", 0)) > 0
+
+
+def off(now: Vector, before: Vector) -> bool:
+    """Some number moved by more than MOVED."""
+    pairs = zip(now, before, strict=True)
+    return any(abs(a - b) > MOVED * max(abs(b), EPS) for a, b in pairs)
