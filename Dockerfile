@@ -61,8 +61,9 @@ ENTRYPOINT ["hadoop-role"]
 
 # Spark's client in a Python environment of its own, with the Hadoop client that Spark brings.
 FROM system AS spark
+COPY python/loomcard/suite/requirements.txt /opt/spark-conf/
 RUN python3 -m venv /opt/pyspark \
- && /opt/pyspark/bin/pip install --no-cache-dir --quiet pyspark==3.5.9
+ && /opt/pyspark/bin/pip install --no-cache-dir --quiet -r /opt/spark-conf/requirements.txt
 COPY docker/spark-defaults.conf /opt/spark-conf/
 ENV SPARK_HOME=/opt/pyspark/lib/python3.11/site-packages/pyspark \
     SPARK_CONF_DIR=/opt/spark-conf \

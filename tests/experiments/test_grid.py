@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from loomcard.experiments.engines import _policy_path
+from loomcard.experiments.engines import policies_folders
 from loomcard.experiments.grid import Grid, cells
 from loomcard.experiments.inputs import InputError, choices
 from loomcard.experiments.run import SHIPPED, Request, prepare, shipped
@@ -66,7 +66,7 @@ def test_options_are_varied_for_the_policies_that_have_them(experiment: Path) ->
     ]
     assert found[1].parameters == {"policy.theta": 0.2, "policy.deep.x": 3}
     assert {queue["policy"] for queue in setup["queues"]} == {"fifo", f"{file}:Patient"}
-    assert _policy_path(setup, found[1].home)[0] == experiment.parent.resolve()
+    assert policies_folders(setup, found[1].home)[0] == experiment.parent.resolve()
 
 
 def test_what_one_policy_is_given_is_no_parameter(experiment: Path) -> None:

@@ -1,7 +1,7 @@
 """``loomcard run``: a workload or an experiment, on the simulator or on a real cluster."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -92,9 +92,9 @@ def run(
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes)
     if as_json:
-        print_json([_shown(each) for each in finished.runs])
+        print_json(shown(finished.runs))
     else:
-        _print(finished)
+        print_results(finished.out, finished.runs)
     for failure in finished.failures:
         print(f"error: {failure}", file=sys.stderr)
     if finished.failures:
@@ -112,8 +112,9 @@ def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
     return tuple(range(begin, begin + (count or 1)))
 
 
-def _shown(run: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in run.items() if name not in DETAILS}
+def shown(runs: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """What `--json` prints of a run folder's results."""
+    return [{name: value for name, value in run.items() if name not in DETAILS} for run in runs]
 
 
 @contextmanager
@@ -144,9 +145,10 @@ def _watching(cells: int) -> Iterator[Watch]:
         yield watch
 
 
-def _print(finished: experiments.Finished) -> None:
+def print_results(folder: Path, runs: Sequence[dict[str, object]]) -> None:
+    """The tables of a run folder, and what it holds."""
     out = console(markup=True)
-    if any(each["finished"] for each in finished.runs):
-        for table in tables(numbers(read_study([finished.out]))):
+    if any(each["finished"] for each in runs):
+        for table in tables(numbers(read_study([folder]))):
             out.print(table)
-    out.print(f"{finished.out}: results.json, cells.csv, cells.parquet; see `loomcard report`")
+    out.print(f"{folder}: results.json, cells.csv, cells.parquet; see `loomcard report`")

@@ -1,18 +1,38 @@
 """``loomcard suite``: ten benchmarks with checked results."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import Json, console, print_json, waiting
+from loomcard.cli.output import (
+    ClusterKind,
+    Json,
+    On,
+    command_line,
+    console,
+    print_json,
+    waiting,
+)
+from loomcard.cli.run import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
 from loomcard.cluster import paths
+from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.submit import SubmissionError
+from loomcard.experiments.engines import policies_folders
+from loomcard.experiments.grid import Cell
 from loomcard.suite import environment, without_cluster
-from loomcard.suite.benchmarks import BENCHMARKS, SIZES, SuiteError, benchmark
+from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError, benchmark
 from loomcard.suite.data.files import WrongResultError
 from loomcard.suite.inputs import Job
+from loomcard.suite.mix import shipped
+from loomcard.suite.on_docker import DockerSuite
+from loomcard.suite.on_local import LocalSuite
+from loomcard.suite.play import Progress
+from loomcard.suite.prepare import Asked, prepare, uses_spark
+from loomcard.suite.study import Notify, Study, run_study
 
 suite = typer.Typer(help="Run benchmarks with checked results.", no_args_is_help=True)
 
@@ -79,6 +99,81 @@ def try_(
         raise typer.Exit(1)
 
 
+@suite.command()
+def run(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT...",
+            help="Benchmarks by name, or a mix or an experiment: a file, or the name of a mix that"
+            f" ships ({', '.join(shipped())}).",
+        ),
+    ],
+    on: On = ClusterKind.LOCAL,
+    policy: Policies = None,
+    repeats: Annotated[
+        int | None, typer.Option("--repeats", min=1, help="How often under each policy.")
+    ] = None,
+    size: SizeOption = "tiny",
+    out: Out = None,
+    again: ReplayedRun = False,
+    folder: Environment = None,
+    as_json: Json = False,
+) -> None:
+    """Run benchmarks under policies on a real cluster; go on where an earlier run was stopped."""
+    engine = on.value
+    study = prepare(
+        Asked(tuple(what), engine, tuple(policy or ()), repeats, _size(size), command_line())
+    )
+    target = out or paths.run_folder("suite") / study.experiment.name
+    needed = uses_spark(study) and on is ClusterKind.LOCAL  # the image has one of its own
+    found = environment.find(folder or environment.default_folder()) if needed else None
+    with _cluster(study, target, found) as cluster, _watching(study) as notify:
+        finished = run_study(study, cluster, target, notify, again=again)
+    if as_json:
+        print_json(shown(finished.runs))
+    else:
+        print_results(target, finished.runs)
+    for problem in finished.problems:
+        typer.echo(f"error: {problem}", err=True)
+    if finished.problems:
+        raise typer.Exit(1)
+    if not finished.whole:
+        typer.echo(f"error: interrupted; the same command goes on from {target}", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _cluster(
+    study: Study, target: Path, found: environment.SparkEnvironment | None
+) -> LocalSuite | DockerSuite:
+    if study.engine == ClusterKind.DOCKER:
+        return DockerSuite(ComposeCluster.here(), target.parent)
+    size = next(iter(study.mixes.values())).cluster
+    folders = [folder for cell in study.cells for folder in policies_folders(cell.setup, cell.home)]
+    return LocalSuite(
+        target / "cluster", size, found, tuple(folder.absolute() for folder in folders)
+    )
+
+
+@contextmanager
+def _watching(study: Study) -> Iterator[Notify]:
+    """A bar of the runs that are done, with the jobs of the one that runs; none in a pipe."""
+    with waiting("starting", total=len(study.cells)) as bar:
+        task, begun = bar.task_ids[0], [study.order[0]]
+
+        def notify(cell: Cell, progress: Progress) -> None:
+            if cell is not begun[-1]:
+                begun.append(cell)
+            bar.update(
+                task,
+                completed=len(begun) - 1,
+                description=f"{cell.policy} {cell.seed}: {progress.waiting} jobs wait,"
+                f" {progress.running} run, {progress.done} of {progress.total} done",
+            )
+
+        yield notify
+
+
 def _tried(job: Job, found: environment.SparkEnvironment | None) -> str:
     """What is wrong with it; "" where nothing is."""
     try:
@@ -89,10 +184,14 @@ def _tried(job: Job, found: environment.SparkEnvironment | None) -> str:
 
 
 def _job(name: str, size: str, seed: int) -> Job:
-    chosen = next((each for each in SIZES if each == size), None)
+    return Job(benchmark(name), _size(size), seed)
+
+
+def _size(named: str) -> Size:
+    chosen = next((each for each in SIZES if each == named), None)
     if chosen is None:
-        raise SuiteError(f"no size {size!r}", f"there are {', '.join(SIZES)}")
-    return Job(benchmark(name), chosen, seed)
+        raise SuiteError(f"no size {named!r}", f"there are {', '.join(SIZES)}")
+    return chosen
 
 
 def _described(name: str) -> dict[str, object]:

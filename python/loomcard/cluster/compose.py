@@ -106,7 +106,7 @@ class ComposeCluster:
         Raises `ComposeError`, also where the project is another source tree's.
         """
         self._check_owner()
-        profiles = [f"--profile={name}" for name in ("client", "spark", "ha")]
+        profiles = [f"--profile={name}" for name in ("client", "spark", "suite", "ha")]
         self.compose([*profiles, "down", "--remove-orphans", *(["--volumes"] if volumes else [])])
 
     def status(self) -> list[Service]:

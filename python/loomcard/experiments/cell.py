@@ -54,7 +54,7 @@ def run_cell(
     try:
         scenario = load(cell.file, seed=cell.seed, vary=cell.changes)
         made = _manifest(cell, scenario)
-        if not again and _has_run(folder, made):
+        if not again and has_run(folder, made):
             return Outcome(cell.index, "skipped")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
@@ -67,11 +67,11 @@ def run_cell(
         _name(record, cell)
         keep_bounds(record, scenario)
         write_run(work, [record], made)
-        _put(work, folder)
+        put(work, folder)
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # a policy may raise anything; the other cells go on
-        return Outcome(cell.index, "failed", message=_failure_text(cell, error))
+        return Outcome(cell.index, "failed", message=failure_text(cell, error))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     state: Literal["done", "stopped"] = "done" if record.finished else "stopped"
@@ -89,7 +89,7 @@ def _manifest(cell: Cell, scenario: Scenario) -> dict[str, Any]:
     return manifest(inputs, seeds=[cell.seed], engine=cell.engine)
 
 
-def _has_run(folder: Path, made: dict[str, Any]) -> bool:
+def has_run(folder: Path, made: dict[str, Any]) -> bool:
     """Whether the folder holds a finished run of the same inputs."""
     try:
         before, results = read_json(folder / MANIFEST), read_json(folder / RESULTS)
@@ -105,7 +105,7 @@ def _name(record: RunRecord, cell: Cell) -> None:
     record.parameters = dict(cell.parameters)
 
 
-def _put(work: Path, folder: Path) -> None:
+def put(work: Path, folder: Path) -> None:
     """The new folder in the old one's place; nobody sees half of one."""
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -115,7 +115,7 @@ def _put(work: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _failure_text(cell: Cell, error: Exception) -> str:
+def failure_text(cell: Cell, error: Exception) -> str:
     """One line: which cell, what happened, and the remedy if the error knows one."""
     hint = next(iter(reversed(getattr(error, "hint", "").splitlines())), "")  # of a traceback
     text = str(error) if isinstance(error, FindingsError) else f"{type(error).__name__}: {error}"

@@ -70,14 +70,14 @@ def played(task: Task) -> RunRecord:
         on="docker" if task.engine == DOCKER else "local",
         folder=task.folder,
         setup=task.queues,
-        policy_path=_policy_path(task.setup, task.home),
+        policy_path=policies_folders(task.setup, task.home),
         on_progress=lambda progress: task.notify(progress.now_ms),
     )
     record.policy = task.policy
     return record
 
 
-def _policy_path(setup: dict[str, Any] | None, home: Path) -> list[Path]:
+def policies_folders(setup: dict[str, Any] | None, home: Path) -> list[Path]:
     """Where the set-up's policies in files lie: the offline reading of their paths."""
     named = sorted({queue["policy"] or "" for queue in (setup or {"queues": []})["queues"]})
     files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]

@@ -105,7 +105,7 @@ def play_on_compose(
             "play it on local, which boots a cluster of its own for it",
         )
     source = resolve(policy)
-    hosts, rm = _running(cluster)
+    hosts, rm = running(cluster)
     nodes = _nodes(rm, hosts)
     settings = compose_settings()
     fitted = fit(scenario, nodes, settings.minimum_memory_mb)
@@ -157,11 +157,11 @@ def _containers(
     named = {real: name for name, real in fitted.real_names.items()}
     names = {service: named.get(host, host) for service, host in hosts.items()}
     runs = settled(lambda: _runs(cluster, names, player, began), _NODES_S)
-    granted = _granted(cluster, player.folder / "cluster" / "journal", began)
+    granted = granted_since(cluster, player.folder / "cluster" / "journal", began)
     return container_rows(fitted.scenario, player.events, runs, granted)
 
 
-def _running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerClient]:
+def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerClient]:
     """Its NodeManagers' host names by what stands before their lines in the log, in their order,
     and its ResourceManager.
     """
@@ -250,7 +250,9 @@ def _runs(
     return [run for run in runs_in(log.splitlines(), names, tasks) if run.application in played]
 
 
-def _granted(cluster: ComposeCluster, folder: Path, began: float) -> Mapping[ContainerKey, int]:
+def granted_since(
+    cluster: ComposeCluster, folder: Path, began: float
+) -> Mapping[ContainerKey, int]:
     """By the journal's segments that were written since; {} where there is none."""
     find = ["find", _JOURNAL, "-name", "*.jsonl", "-newermt", f"@{int(began)}"]
     folder.mkdir(parents=True, exist_ok=True)
@@ -265,4 +267,4 @@ def _granted(cluster: ComposeCluster, folder: Path, began: float) -> Mapping[Con
     return {}
 
 
-__all__ = ["ContainerPlayer", "play_on_compose"]
+__all__ = ["ContainerPlayer", "granted_since", "play_on_compose", "running"]

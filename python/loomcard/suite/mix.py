@@ -1,0 +1,185 @@
+"""A mix: which benchmarks arrive when, in which queues and as whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from loomcard.suite.benchmarks import BENCHMARKS, SuiteError, benchmark
+from loomcard.suite.inputs import Job
+from loomcard.validation.findings import FindingsError, nearest
+from loomcard.validation.json_schema import published
+from loomcard.validation.reading import Document, read
+from loomcard.validation.structure import check_header, check_mapping, drop_empty, message_of
+
+SHIPPED: Final = Path(__file__).parent / "shipped"
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class MixJob(_Model):
+    """One entry: a benchmark at a size, once or several times."""
+
+    benchmark: Name = Field(description="Its name, see `loomcard suite list`.", examples=["sort"])
+    size: Literal["tiny", "small", "large"] = Field("tiny", description="How much it works.")
+    queue: Name | None = Field(None, description="A leaf queue. Default: the cluster's.")
+    user: Name | None = Field(None, description="Who submits. Default: who runs the suite.")
+    tags: list[Name] = Field(
+        [], description="Reports tell classes apart by tags. Its size and its name are tags always."
+    )
+    count: int = Field(1, ge=1, le=1000, description="How often it comes.")
+    at_s: float | None = Field(
+        None, ge=0, description="When it (first) comes. Default: `every_s` after the job before."
+    )
+
+
+class ClusterSize(_Model):
+    """The embedded cluster of the mix; the compose cluster is as it was brought up."""
+
+    nodes: int = Field(3, ge=1, le=64, description="NodeManagers.")
+    node_memory_mb: int = Field(2048, ge=640, description="Of each.")
+    node_vcores: int = Field(8, ge=1, description="Of each.")
+
+
+class Mix(_Model):
+    """Jobs with their arrivals."""
+
+    version: Literal[1] = Field(description="The version of this format.", examples=[1])
+    kind: Literal["mix"] = Field("mix", description="What the file is.")
+    name: str = Field("", description="Its name in reports. Default: the file's.")
+    description: str = Field("", description="What it is to show.")
+    seed: int = Field(1, ge=0, description="Of the inputs' data, the same in every repetition.")
+    every_s: float = Field(0.0, ge=0, description="Between arrivals that no job states.")
+    shuffled: bool = Field(
+        False, description="Whether each repetition deals the jobs out to the arrivals anew."
+    )
+    submitters: int = Field(
+        4, ge=1, le=64, description="Clients at a time; a job that finds none free waits for one."
+    )
+    limit_s: int = Field(3600, ge=10, description="After which what still runs is killed.")
+    warm_up: list[Name] = Field(
+        [], description="Benchmarks that run at tiny before each run, and are not measured."
+    )
+    cluster: ClusterSize = Field(
+        default_factory=lambda: ClusterSize.model_validate({}),
+        description="Of the embedded cluster.",
+    )
+    jobs: list[MixJob] = Field(min_length=1, description="In the order of their arrivals.")
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One job of a run. `id` is its name in reports and in YARN."""
+
+    id: str
+    at_ms: int
+    job: Job
+    queue: str = ""
+    user: str = ""
+    tags: tuple[str, ...] = ()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of mixes."""
+    return published(Mix.model_json_schema(), ["version", "kind", "jobs"])
+
+
+def shipped() -> list[str]:
+    """The names of the mixes that come with Loomcard."""
+    return sorted(file.stem for file in SHIPPED.glob("*.yml"))
+
+
+def find(what: str, beside: Path = Path()) -> Path:
+    """The file of a mix, by path or by the name of one that ships. Raises SuiteError."""
+    for file in (beside / what, SHIPPED / f"{what}.yml"):
+        if file.is_file():
+            return file
+    raise SuiteError(f"no mix {what!r}", f"name a file, or one of {', '.join(shipped())}")
+
+
+def read_mix(file: Path) -> Mix:
+    """The mix in a file. Raises FindingsError with everything that is wrong."""
+    document = read(file.read_bytes().decode("utf-8-sig"))
+    if not check_mapping(document):
+        raise FindingsError(document.findings).named(str(file))
+    drop_empty(document, lambda _: False, "cluster")
+    check_header(document, "mix", "a file")
+    mix = None
+    try:
+        mix = Mix.model_validate(document.data)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _report(document, detail)
+    if mix is not None:
+        _check_benchmarks(mix, document)
+    if mix is None or document.findings:
+        raise FindingsError(document.findings).named(str(file))
+    return mix.model_copy(update={"name": mix.name or file.stem})
+
+
+def one_each(names: list[str], size: Literal["tiny", "small", "large"]) -> Mix:
+    """A mix of benchmarks by name, each once, all at the same time. Raises SuiteError."""
+    jobs = [{"benchmark": benchmark(name).name, "size": size} for name in names]
+    return Mix.model_validate({"version": 1, "name": f"{size}-{len(jobs)}", "jobs": jobs})
+
+
+def arrivals(mix: Mix, repetition: int) -> list[Arrival]:
+    """The jobs of one repetition, by time."""
+    listed = [each for each in mix.jobs for _ in range(each.count)]
+    times: list[float] = []
+    for entry in mix.jobs:
+        for index in range(entry.count):
+            after = times[-1] + mix.every_s if times else 0.0
+            times.append(after if index or entry.at_s is None else entry.at_s)
+    if mix.shuffled:
+        Random(f"{mix.name} {repetition}").shuffle(listed)  # noqa: S311 - no secret
+    width = len(str(len(listed)))
+    found = [
+        Arrival(
+            id=f"{number:0{width}}-{entry.benchmark}",
+            at_ms=round(at_s * 1000),
+            job=Job(benchmark(entry.benchmark), entry.size, mix.seed),
+            queue=entry.queue or "",
+            user=entry.user or "",
+            tags=tuple(dict.fromkeys([*entry.tags, entry.size, entry.benchmark])),
+        )
+        for number, (entry, at_s) in enumerate(zip(listed, times, strict=True), 1)
+    ]
+    return sorted(found, key=lambda each: (each.at_ms, each.id))
+
+
+def _check_benchmarks(mix: Mix, document: Document) -> None:
+    for index, entry in enumerate(mix.jobs):
+        if entry.benchmark not in BENCHMARKS:
+            message = f"no benchmark {entry.benchmark!r}"
+            place = ("jobs", index, "benchmark")
+            document.report(place, message, nearest(entry.benchmark, BENCHMARKS))
+    for index, name in enumerate(mix.warm_up):
+        if name not in BENCHMARKS:
+            hint = nearest(name, BENCHMARKS)
+            document.report(("warm_up", index), f"no benchmark {name!r}", hint)
+
+
+def _report(document: Document, detail: ErrorDetails) -> None:
+    place = tuple(detail["loc"])
+    if detail["type"] == "missing":
+        document.report(place[:-1], f"the key {place[-1]!r} is missing", _example(str(place[-1])))
+    elif detail["type"] == "extra_forbidden":
+        known: dict[int, type[_Model]] = {1: Mix, 2: ClusterSize}
+        hint = nearest(str(place[-1]), known.get(len(place), MixJob).model_fields)
+        document.report(place, f"unknown key {place[-1]!r}", hint, at_key=True)
+    else:
+        document.report(place, message_of(detail))
+
+
+def _example(key: str) -> str:
+    examples = {"jobs": "jobs: [{benchmark: wordcount}]", "benchmark": "benchmark: wordcount"}
+    return f"for example {examples[key]}" if key in examples else ""

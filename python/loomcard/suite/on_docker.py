@@ -1,0 +1,284 @@
+"""A mix on the compose cluster that runs: policies swapped over REST, stock schedulers by a restart
+of its ResourceManager, jobs submitted from a container of the service `submitter`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, Self
+
+from loomcard.cluster.compose import ComposeCluster, ComposeError
+from loomcard.cluster.container_times import ContainerRun
+from loomcard.cluster.hadoop_config import (
+    CAPACITY_SCHEDULER,
+    LOOMCARD_SCHEDULER,
+    SCHEDULERS,
+    Settings,
+    compose_settings,
+    render,
+)
+from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
+from loomcard.cluster.stock_queues import capacity_options, stock_queues
+from loomcard.experiments.grid import Cell
+from loomcard.player.container_ids import container_key
+from loomcard.player.node_logs import runs_in
+from loomcard.player.play_compose import granted_since, running
+from loomcard.suite.cluster import Client, Journal
+from loomcard.suite.commands import Submitted, Where, mapreduce, on_yarn, spark
+from loomcard.suite.environment import PROGRAMS
+from loomcard.suite.inputs import Job, made
+from loomcard.suite.mix import Arrival
+
+_ENVIRONMENT = PurePosixPath("/opt/pyspark")
+_HOME = _ENVIRONMENT / "lib/python3.11/site-packages/pyspark"
+_PYTHON = _ENVIRONMENT / "bin/python"
+_PLACE = PurePosixPath("/tmp/suite")  # noqa: S108 - in the submitter's container
+_DATA, _OUTPUT = "hdfs://namenode:8020/suite/data", "hdfs://namenode:8020/suite/output"
+_CLASSES = "/etc/hadoop:/opt/loomcard/lib/*:/opt/hadoop/lib/*"
+_USER = "hadoop"
+_BACK_S, _LOOK_S = 300.0, 1.0
+_AM = re.compile(r"_0*1$")
+# The job's client ends when its standard input does: killing `docker exec` would leave it there.
+_UNTIL_CLOSED = (
+    'exec 3<&0; "$@" </dev/null & child=$!;'
+    " (cat <&3 >/dev/null; kill $child) 2>/dev/null & wait $child"
+)
+
+
+@dataclass(frozen=True)
+class ExecClient:
+    """A client in the submitter's container."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    def stop(self) -> None:
+        """Ends it, in its container too."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass
+class DockerSuite:
+    """The compose cluster that runs. What governed it before does so again after the block, and the
+    submitter's container is gone. `folder`: inputs and the journal's copies.
+    """
+
+    compose: ComposeCluster
+    folder: Path
+    _rest: ResourceManagerClient = field(init=False)
+    _nodes: list[Document] = field(init=False)
+    _hosts: dict[str, str] = field(init=False)
+    _before: Document = field(init=False)
+    _scheduler: str = field(default="loomcard", init=False)
+    _provided: set[str] = field(default_factory=set, init=False)
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._hosts, self._rest = running(self.compose)
+        if "setup" not in self._rest.scheduler()["schedulerInfo"]:
+            raise ComposeError(
+                "the compose cluster runs a stock scheduler",
+                hint="bring it down, and up again without another --scheduler",
+            )
+        self._nodes = [each for each in self._rest.nodes() if each["state"] == "RUNNING"]
+        self._before = self._rest.policy()
+        self._start_submitter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if self._scheduler != "loomcard":
+                self._restart("loomcard", None)
+            self._rest.apply_policy(str(self._before["yaml"]), str(self._before["source"]))
+        finally:
+            self._compose("rm", "--force", "--stop", "submitter")
+
+    @property
+    def rest(self) -> ResourceManagerClient:
+        """The ResourceManager's REST interface, as the cluster's administrator."""
+        return self._rest
+
+    def schedule(self, cell: Cell) -> None:
+        """Swaps the policy, or restarts the ResourceManager with another scheduler."""
+        wanted = cell.source if cell.text is None else "loomcard"
+        if wanted != self._scheduler:
+            self._restart(wanted, cell)
+        if cell.text is not None:
+            self._rest.apply_policy(cell.text, cell.policy)
+
+    def _restart(self, scheduler: str, cell: Cell | None) -> None:
+        render(self.compose.conf_dir, self._settings(scheduler, cell))
+        self._compose("restart", "resourcemanager")
+        _, self._rest = running(self.compose)  # where the engine chose its port, it is another one
+        self._scheduler = scheduler
+        count = len(self._nodes)
+
+        def back() -> bool:
+            try:
+                info = self._rest.scheduler()["schedulerInfo"]
+                live = [each for each in self._rest.nodes() if each["state"] == "RUNNING"]
+            except RestError:
+                return False
+            bridge = info.get("bridge", {}).get("state", "up")
+            return len(live) >= count and bridge == "up"
+
+        _wait_until(back, "the ResourceManager is back with all nodes")
+
+    def _settings(self, scheduler: str, cell: Cell | None) -> Settings:
+        memory = max(int(n["usedMemoryMB"]) + int(n["availMemoryMB"]) for n in self._nodes)
+        vcores = max(
+            int(n["usedVirtualCores"]) + int(n["availableVirtualCores"]) for n in self._nodes
+        )
+        chosen = SCHEDULERS[scheduler]
+        more: dict[str, Any] = {}
+        if chosen != LOOMCARD_SCHEDULER and cell is not None and cell.queues is not None:
+            whole = [memory * len(self._nodes), vcores * len(self._nodes)]
+            more["stock_queues"] = stock_queues(
+                cell.queues, ["memory_mb", "vcores"], whole, whole=chosen == CAPACITY_SCHEDULER
+            )
+            more["stock_options"] = capacity_options(cell.queues)
+        return compose_settings(chosen, node_memory_mb=memory, node_vcores=vcores, **more)
+
+    def _start_submitter(self) -> None:
+        self._compose("--profile", "spark", "run", "--rm", "--no-TTY", "spark", "true")
+        self._compose("--profile", "suite", "up", "--detach", "--no-deps", "submitter")
+        try:
+            self._inside(str(_PYTHON), "-c", "import numpy, pyspark")
+        except ComposeError:
+            raise ComposeError(
+                "the cluster's volume `spark` has no environment that the suite can use",
+                hint="an older image has filled it: `docker compose --profile spark build spark`,"
+                " bring the cluster down, and remove the volume",
+            ) from None
+        self._inside("mkdir", "-p", str(_PLACE))
+        self._copy(str(PROGRAMS), f"{self._container}:{_PLACE}")
+
+    def provide(self, jobs: Sequence[Job]) -> None:
+        """Generates what is not there yet and puts it into HDFS."""
+        missing = {job.input_name: job for job in jobs if job.input_name not in self._provided}
+        for name, job in missing.items():
+            data = self.input_of(job)
+            self._copy(str(data), f"{self._container}:{_PLACE}/{name}")
+        if missing:
+            # Whole or not at all: what was half put is removed first.
+            names = " ".join(f"{_PLACE}/{name}" for name in missing)
+            old = " ".join(f"{_DATA}/{name}" for name in missing)
+            self._fs(f"-rm -r -f -skipTrash {old}", f"-mkdir -p {_DATA}", f"-put {names} {_DATA}")
+            self._inside("sh", "-c", f"rm -rf {names}", user="root")
+        self._provided |= missing.keys()
+
+    def input_of(self, job: Job) -> Path:
+        """The job's input on this machine."""
+        return made(job, self.folder / "data")
+
+    def submit(self, arrival: Arrival, folder: Path) -> Client:
+        """Starts the job's client in the submitter's container, as its user."""
+        where = Where(f"{_DATA}/{arrival.job.input_name}", f"{_OUTPUT}/{arrival.id}")
+        submitted = Submitted(arrival.id, arrival.queue)
+        if arrival.job.benchmark.framework == "spark":
+            properties = on_yarn(_HOME, _PYTHON, arrival.queue)
+            words = spark(arrival.job, where, submitted, _PLACE / PROGRAMS.name, properties)
+            command = [str(_HOME / "bin" / "spark-submit"), *words]
+        else:
+            java = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+            command = [*java, "-cp", _CLASSES, *mapreduce(arrival.job, where, submitted)]
+        user = arrival.user or _USER
+        variables = {"HADOOP_USER_NAME": user, "PYSPARK_PYTHON": str(_PYTHON)}
+        given = [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
+        log = folder / f"{arrival.id}.log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(  # noqa: S603 - our own command line
+                [
+                    *("docker", "exec", "--interactive", *given, self._container),
+                    *("bash", "-c", _UNTIL_CLOSED, "submit", *command),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        return ExecClient(process, log)
+
+    def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
+        """Copies the outputs out of HDFS and removes them there."""
+        if not jobs:
+            return {}
+        self._inside("rm", "-rf", f"{_PLACE}/output")
+        self._fs(f"-get {_OUTPUT} {_PLACE}/output", f"-rm -r -f -skipTrash {_OUTPUT}")
+        self._copy(f"{self._container}:{_PLACE}/output/.", str(folder))
+        return {job: folder / job for job in jobs if (folder / job).is_dir()}
+
+    def container_runs(self, since_ms: int) -> list[ContainerRun]:
+        """By the NodeManagers' logs, where every AM's container is the first of its attempt."""
+        since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        log = self.compose.compose(
+            ["logs", "--no-color", "--since", since, "nodemanager"], capture=True
+        )
+        lines = log.splitlines()
+        every = set(re.findall(r"container_(?:e\d+_)?\d+_\d+_\d+_\d+", log))
+        tasks = {name for name in every if container_key(name) and not _AM.search(name)}
+        return [each for each in runs_in(lines, self._hosts, tasks) if each.started_ms >= since_ms]
+
+    def journal(self, folder: Path, since_ms: int) -> Journal | None:
+        """Copied from the ResourceManager's container."""
+        if self._scheduler != "loomcard":
+            return None
+        return Journal(folder, granted_since(self.compose, folder, since_ms / 1000 - 1))
+
+    @property
+    def _container(self) -> str:
+        return f"{self.compose.project}-submitter-1"
+
+    def _compose(self, *words: str) -> None:
+        self.compose.compose(words, timeout_s=900)
+
+    def _fs(self, *commands: str) -> None:
+        """Hadoop's file system commands, in one go; raises ComposeError where one fails."""
+        shell = " && ".join(f"hadoop-role fs {command}" for command in commands)
+        self._inside("bash", "-c", shell)
+
+    def _inside(self, *command: str, user: str = _USER) -> None:
+        _run(["docker", "exec", "--user", user, self._container, *command])
+
+    def _copy(self, source: str, target: str) -> None:
+        _run(["docker", "cp", source, target])
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise ComposeError(
+            f"{shlex.join(command)[:120]}: {(said or ['no word'])[-1]}",
+            hint="is the cluster well? `loomcard cluster status --on docker` says",
+        )
+
+
+def _wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _BACK_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise ComposeError(
+                f"{_BACK_S:.0f} s passed before {what}",
+                hint="loomcard cluster logs --on docker says what it waits for",
+            )
+        time.sleep(_LOOK_S)

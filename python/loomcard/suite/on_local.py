@@ -1,0 +1,188 @@
+"""A mix on embedded clusters: one for all of Loomcard's policies, one for each stock scheduler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loomcard.cluster import paths
+from loomcard.cluster.container_times import ContainerRun, read_runs
+from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.experiments.grid import Cell
+from loomcard.player.journal_grants import granted_ms
+from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.cluster import Client, Journal
+from loomcard.suite.commands import Submitted, Where, mapreduce, on_yarn, spark
+from loomcard.suite.environment import PROGRAMS, SparkEnvironment
+from loomcard.suite.inputs import Job, made
+from loomcard.suite.mix import Arrival, ClusterSize
+
+
+@dataclass(frozen=True)
+class ClientProcess:
+    """A client that is a process of this machine."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    def stop(self) -> None:
+        """Ends it, if it still runs."""
+        if not self.ended():
+            self.process.kill()
+        self.process.wait()
+
+
+@dataclass
+class LocalSuite:
+    """Embedded clusters in `folder`, one at a time, gone when the block has ended.
+
+    `policy_path`: folders of policies in files. `environment`: None where no Spark job comes.
+    """
+
+    folder: Path
+    size: ClusterSize
+    environment: SparkEnvironment | None
+    policy_path: tuple[Path, ...] = ()
+    _cluster: LocalCluster | None = field(default=None, init=False)
+
+    def __enter__(self) -> Self:
+        self.folder = self.folder.absolute()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._down()
+
+    @property
+    def cluster(self) -> LocalCluster:
+        """The one that is up."""
+        assert self._cluster is not None, "no policy was scheduled yet"
+        return self._cluster
+
+    @property
+    def rest(self) -> ResourceManagerClient:
+        """The ResourceManager's REST interface."""
+        return self.cluster.rest
+
+    def schedule(self, cell: Cell) -> None:
+        """Swaps the policy, or boots another cluster where the scheduler is another one."""
+        wanted = cell.source if cell.text is None else "loomcard"
+        if self._cluster is None or self._cluster.settings.scheduler != wanted:
+            self._down()
+            self._up(cell, wanted)
+        if cell.text is not None:
+            self.rest.apply_policy(cell.text, cell.policy)
+
+    def _up(self, cell: Cell, scheduler: str) -> None:
+        run_dir = self.folder / scheduler.replace(":", "-")
+        shutil.rmtree(run_dir, ignore_errors=True)
+        settings = LocalSettings(
+            run_dir=run_dir,
+            nodes=self.size.nodes,
+            node_memory_mb=self.size.node_memory_mb,
+            node_vcores=self.size.node_vcores,
+            scheduler=scheduler,
+            stock_setup=cell.queues if cell.text is None else None,
+            policy_path=self.policy_path,
+        )
+        self._cluster = LocalCluster(settings)
+        self._cluster.up()
+
+    def _down(self) -> None:
+        if self._cluster is not None:
+            self._cluster.down()
+        self._cluster = None
+
+    def provide(self, jobs: Sequence[Job]) -> None:
+        """Generates what is not there yet; tasks read the files as they are."""
+        for job in jobs:
+            self.input_of(job)
+
+    def input_of(self, job: Job) -> Path:
+        """The job's input, generated where it is not there yet."""
+        return made(job, self.folder.parents[1] / "data")
+
+    def submit(self, arrival: Arrival, folder: Path) -> Client:
+        """Starts the job's client as a process of this machine."""
+        if arrival.user:
+            raise SuiteError(
+                f"{arrival.id} is {arrival.user}'s, and the embedded cluster has one user",
+                "leave `user` out of the mix, or run it --on docker",
+            )
+        target = self._outputs / arrival.id
+        where = Where(f"file://{self.input_of(arrival.job).absolute()}", f"file://{target}")
+        submitted = Submitted(arrival.id, arrival.queue)
+        log = folder / f"{arrival.id}.log"
+        is_spark = arrival.job.benchmark.framework == "spark"
+        command = (self._spark if is_spark else self._mapreduce)(arrival.job, where, submitted)
+        with log.open("wb") as out:
+            process = subprocess.Popen(  # noqa: S603 - our own command line
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=os.environ | self._variables(),
+            )
+        return ClientProcess(process, log)
+
+    def _mapreduce(self, job: Job, where: Where, submitted: Submitted) -> list[str]:
+        java = str(paths.java_home() / "bin" / "java")
+        options = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        classes = f"{self.cluster.conf_dir}:{paths.jars()}/*"
+        words = mapreduce(job, where, submitted)
+        return [java, *options, *self.cluster.client_options, "-cp", classes, *words]
+
+    def _spark(self, job: Job, where: Where, submitted: Submitted) -> list[str]:
+        assert self.environment is not None, "Spark jobs need their environment"
+        properties = on_yarn(
+            self.environment.spark_home, self.environment.python, submitted.queue
+        ) | {"spark.yarn.stagingDir": f"file://{self.cluster.run_dir}/staging"}
+        words = spark(job, where, submitted, PROGRAMS, properties)
+        return [str(self.environment.submit), *words]
+
+    def _variables(self) -> dict[str, str]:
+        spark = {} if self.environment is None else self.environment.variables
+        return spark | {
+            "JAVA_HOME": str(paths.java_home()),
+            "HADOOP_CONF_DIR": str(self.cluster.conf_dir),
+            "SPARK_SUBMIT_OPTS": " ".join(self.cluster.client_options),
+        }
+
+    @property
+    def _outputs(self) -> Path:
+        return self.cluster.run_dir / "output"
+
+    def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
+        """Moves the outputs into `folder`."""
+        found = {}
+        for job in jobs:
+            if (self._outputs / job).is_dir():
+                found[job] = Path(shutil.move(self._outputs / job, folder / job))
+        shutil.rmtree(self._outputs, ignore_errors=True)
+        return found
+
+    def container_runs(self, since_ms: int) -> list[ContainerRun]:
+        """As the NodeManagers wrote them down."""
+        return [r for r in read_runs(self.cluster.container_times) if r.started_ms >= since_ms]
+
+    def journal(self, folder: Path, since_ms: int) -> Journal | None:  # noqa: ARG002 - at hand
+        """The cluster's own."""
+        if not self.cluster.settings.is_loomcard:
+            return None
+        return Journal(self.cluster.journal_dir, granted_ms(self.cluster.journal_dir))

@@ -1,0 +1,218 @@
+"""Playing a mix: clients at their times, jobs followed to their end, results checked."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loomcard.cluster.rm_client import Document, RestError
+from loomcard.cluster.submit import SubmissionError
+from loomcard.suite.benchmarks import benchmark
+from loomcard.suite.cluster import Client, SuiteCluster
+from loomcard.suite.data.files import WrongResultError
+from loomcard.suite.inputs import Job
+from loomcard.suite.mix import Arrival
+
+_SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
+_LOOK_S = 0.3
+_ENDED = ("FINISHED", "FAILED", "KILLED")
+_UNSENT = "was not submitted: its client ended before"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: jobs by state, since its first arrival."""
+
+    now_ms: int
+    waiting: int
+    running: int
+    done: int
+    total: int
+
+
+@dataclass
+class Played:
+    """One job of a run. `wrong`: why it counts as failed, "" where its result was found right."""
+
+    arrival: Arrival
+    yarn: str = ""
+    document: Document = field(default_factory=dict)
+    wrong: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return bool(self.wrong) or self.document.get("state") in _ENDED
+
+
+class Run:
+    """One run of a mix on a cluster, under whatever policy is in force there."""
+
+    def __init__(
+        self,
+        cluster: SuiteCluster,
+        arrivals: Sequence[Arrival],
+        folder: Path,
+        *,
+        submitters: int,
+        limit_s: float,
+        notify: Callable[[Progress], None],
+    ) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.jobs = [Played(arrival) for arrival in arrivals]
+        self.finished = False
+        self.zero_ms = 0
+        self._submitters = submitters
+        self._limit_s = limit_s
+        self._notify = notify
+        self._clients: dict[str, Client] = {}
+
+    def play(self) -> None:
+        """Runs the jobs to their end, or until Ctrl-C or the limit: what still runs is then killed,
+        and `finished` stays False.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.zero_ms = int(time.time() * 1000)
+        try:
+            while not all(job.ended for job in self.jobs):
+                self._start_clients()
+                self._hear_clients()
+                self._look()
+                self._tell()
+                if self.now_ms() > self._limit_s * 1000:
+                    return
+                time.sleep(_LOOK_S)
+            self.finished = True
+        except KeyboardInterrupt:
+            return
+        finally:
+            self._end()
+
+    def now_ms(self) -> int:
+        """The run's clock."""
+        return int(time.time() * 1000) - self.zero_ms
+
+    def _start_clients(self) -> None:
+        """Those whose time has come, as far as there are submitters free."""
+        for job in self.jobs:
+            if len(self._clients) >= self._submitters:
+                return
+            new = not job.yarn and not job.wrong and job.arrival.id not in self._clients
+            if new and job.arrival.at_ms <= self.now_ms():
+                self._clients[job.arrival.id] = self.cluster.submit(job.arrival, self.folder)
+
+    def _hear_clients(self) -> None:
+        """A client whose job was accepted is done: YARN tells the rest."""
+        for job in self.jobs:
+            client = self._clients.get(job.arrival.id)
+            if client is None:
+                continue
+            ended = client.ended()
+            found = _SUBMITTED.search(client.log.read_text(errors="replace"))
+            if found:
+                job.yarn = found[1]
+            elif ended:
+                job.wrong = f"{_UNSENT} ({last_words(client.log)})"
+            if found or ended:
+                client.stop()
+                del self._clients[job.arrival.id]
+
+    def _look(self) -> None:
+        for job in self.jobs:
+            if job.yarn and not job.ended:
+                job.document = self.cluster.rest.application(job.yarn)
+
+    def _tell(self) -> None:
+        done = sum(job.ended for job in self.jobs)
+        running = sum(job.document.get("state") == "RUNNING" for job in self.jobs)
+        here = sum(job.arrival.at_ms <= self.now_ms() for job in self.jobs)
+        waiting = max(0, here - running - done)
+        self._notify(Progress(self.now_ms(), waiting, running, done, len(self.jobs)))
+
+    def _end(self) -> None:
+        for client in self._clients.values():
+            client.stop()
+        for job in self.jobs:
+            if job.yarn and not job.ended:
+                try:
+                    self.cluster.rest.kill(job.yarn)
+                    job.document = self.cluster.rest.application(job.yarn)
+                except RestError as error:
+                    job.wrong = str(error)
+
+    def check(self) -> None:
+        """Compares every result with what is right; what is not, stands in the job's `wrong`."""
+        ended_well = [job for job in self.jobs if job.document.get("finalStatus") == "SUCCEEDED"]
+        with tempfile.TemporaryDirectory(prefix="loomcard-suite-") as work:
+            found = self.cluster.outputs([job.arrival.id for job in ended_well], Path(work))
+            for job in self.jobs:
+                job.wrong = job.wrong or self._wrong(job, found.get(job.arrival.id))
+
+    def _wrong(self, job: Played, output: Path | None) -> str:
+        state = str(job.document.get("finalStatus", "unfinished"))
+        if state != "SUCCEEDED":
+            said = " ".join(str(job.document.get("diagnostics", "")).split())
+            return f"{state}: {said[:300]}"
+        if output is None:
+            return "it left no output"
+        work = job.arrival.job
+        try:
+            work.benchmark.check(
+                self.cluster.input_of(work), output, work.benchmark.numbers(work.size)
+            )
+        except WrongResultError as error:
+            return f"its result is wrong: {error}"
+        except (ValueError, KeyError) as error:  # half a file, or none that can be read
+            return f"its result cannot be read: {error!r}"
+        return ""
+
+    def account(self) -> list[dict[str, Any]]:
+        """What the manifest keeps of each job."""
+        return [
+            {
+                "id": job.arrival.id,
+                "benchmark": job.arrival.job.benchmark.name,
+                "size": job.arrival.job.size,
+                "application": job.yarn,
+                "arrival_ms": job.arrival.at_ms,
+                "late_ms": max(0, _submitted_ms(job) - self.zero_ms - job.arrival.at_ms),
+                "result": job.wrong or "right",
+            }
+            for job in self.jobs
+        ]
+
+
+def _submitted_ms(job: Played) -> int:
+    return int(job.document.get("startedTime", 0))
+
+
+def last_words(log: Path) -> str:
+    """The line of a client's log that says why it failed, as far as one can tell."""
+    said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in said if re.search(r"(Exception|Error)\b", line)]
+    return (telling or said or ["it said nothing"])[-1][:300]
+
+
+def warm_up(cluster: SuiteCluster, names: Sequence[str], folder: Path, limit_s: float) -> None:
+    """Runs benchmarks at tiny, one after the other, and forgets them. Raises SubmissionError where
+    one does not succeed: what was wanted of the cluster would fail too.
+    """
+    for number, name in enumerate(names):
+        job = Job(benchmark(name), "tiny")
+        arrival = Arrival(f"warm-up-{number}-{name}", 0, job)
+        cluster.provide([job])
+        run = Run(cluster, [arrival], folder, submitters=1, limit_s=limit_s, notify=lambda _: None)
+        run.play()
+        run.check()
+        if not run.finished:
+            raise KeyboardInterrupt
+        if run.jobs[0].wrong:
+            raise SubmissionError(f"the warm-up {name}: {run.jobs[0].wrong}", f"see {folder}")
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,119 @@
+"""What ``loomcard suite run`` was asked for, read and checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loomcard.experiments.grid import Cell, Grid, cells
+from loomcard.experiments.inputs import Choice, InputError, choices, findings_in
+from loomcard.experiments.schema import Experiment, read_experiment
+from loomcard.suite.benchmarks import BENCHMARKS, Size, SuiteError
+from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, shipped
+from loomcard.suite.study import Study
+from loomcard.validation.findings import nearest
+from loomcard.validation.reading import read
+
+DEFAULT_QUEUE = "root.default"
+BASELINE = "stock:capacity"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for. `what`: benchmarks by name, or a mix or an experiment (a file, or a mix
+    that ships); `policies` and `repeats`, if any, in place of the experiment's.
+    """
+
+    what: tuple[str, ...]
+    engine: str
+    policies: tuple[str, ...] = ()
+    repeats: int | None = None
+    size: Size = "tiny"
+    command: tuple[str, ...] = ()
+
+
+def prepare(asked: Asked) -> Study:
+    """Reads and checks everything; nothing has run. Raises InputError, FindingsError and
+    SuiteError.
+    """
+    experiment, mixes, beside = _experiment(asked)
+    over: dict[str, Any] = {}
+    if asked.policies:
+        over["policies"] = list(asked.policies)
+    if asked.repeats:
+        over["seeds"] = list(range(1, asked.repeats + 1))
+    experiment = experiment.model_copy(update=over)
+    if experiment.vary or experiment.given:
+        said = "`vary` and `given` change workloads, and a mix has nothing that they could change"
+        raise InputError([f"{experiment.name}: {said} (write a mix for each variant)"])
+    chosen = choices(experiment.policies, beside)
+    grid = Grid(chosen, dict.fromkeys(mixes, Path()), {}, experiment.seeds, asked.engine)
+    found = cells(grid)
+    _check_queues(found, mixes)
+    experiment = experiment.model_copy(update={"baseline": _baseline(experiment, chosen)})
+    return Study(experiment, mixes, found, asked.engine, asked.command)
+
+
+def uses_spark(study: Study) -> bool:
+    """Whether any of its jobs needs the environment with pyspark."""
+    names = [name for mix in study.mixes.values() for name in mix.warm_up]
+    names += [job.benchmark for mix in study.mixes.values() for job in mix.jobs]
+    return any(BENCHMARKS[name].framework == "spark" for name in names)
+
+
+def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], Path]:
+    """The experiment, its mixes, and the folder that its paths are relative to."""
+    if all(name in BENCHMARKS for name in asked.what):
+        mix = one_each(list(asked.what), asked.size)
+        return _of_one(mix, asked), {mix.name: mix}, Path()
+    if len(asked.what) > 1:
+        strange = next(name for name in asked.what if name not in BENCHMARKS)
+        hint = nearest(strange, [*BENCHMARKS, *shipped()])
+        raise SuiteError(f"no benchmark {strange!r}", f"{hint}; or name one mix alone")
+    [what] = asked.what
+    file = find(what)
+    with findings_in(file):
+        text = file.read_bytes().decode("utf-8-sig")
+        data = read(text).data
+        if not isinstance(data, dict) or data.get("kind") != "experiment":
+            mix = read_mix(file)
+            return _of_one(mix, asked), {mix.name: mix}, Path()
+        experiment, _ = read_experiment(text, file)
+    mixes = {Path(each).stem: read_mix(find(each, file.parent)) for each in experiment.workloads}
+    return experiment, mixes, file.parent
+
+
+def _of_one(mix: Mix, asked: Asked) -> Experiment:
+    if not asked.policies:
+        raise InputError(["the suite needs a policy to run under (add --policy drf, or a file)"])
+    return Experiment(
+        version=1, policies=list(asked.policies), workloads=[mix.name], name=mix.name,
+        kind="experiment", description=mix.description, vary={}, given={}, seeds=[1], baseline="",
+        expect=[],
+    )  # fmt: skip
+
+
+def _baseline(experiment: Experiment, chosen: Sequence[Choice]) -> str:
+    """As the experiment says; else stock Capacity where it is there."""
+    named = {choice.source: choice.name for choice in chosen}
+    return named.get(experiment.baseline or BASELINE, "")
+
+
+def _check_queues(found: Sequence[Cell], mixes: dict[str, Mix]) -> None:
+    wrong: list[str] = []
+    for cell in found:
+        setup = cell.setup or cell.queues
+        queues = (setup or {"queues": []})["queues"]
+        leaves = {queue["path"] for queue in queues if queue["leaf"]} or {DEFAULT_QUEUE}
+        for job in arrivals(mixes[cell.workload], cell.seed):
+            queue = job.queue or DEFAULT_QUEUE
+            if queue not in leaves:
+                wrong.append(
+                    f"{cell.workload}: job {job.id!r}: {cell.source} has no leaf queue {queue!r}"
+                    f" (its leaf queues are {', '.join(sorted(leaves))})"
+                )
+                break
+    if wrong:
+        raise InputError(list(dict.fromkeys(wrong)))

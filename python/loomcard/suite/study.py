@@ -1,0 +1,210 @@
+"""``loomcard suite run``: mixes x policies x repetitions on one cluster after the other.
+
+The folder that it leaves is an experiment's, so that the same report reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from loomcard.config import canonical_json
+from loomcard.experiments.cell import CELLS, Outcome, failure_text, has_run, put
+from loomcard.experiments.engines import hadoop_version
+from loomcard.experiments.expectations import resolved
+from loomcard.experiments.grid import Cell
+from loomcard.experiments.inputs import code, foreign_code
+from loomcard.experiments.schema import Experiment, names_in
+from loomcard.experiments.table import gather
+from loomcard.player.run_record import refusals
+from loomcard.results.fair_share import queue_shares
+from loomcard.results.manifest import manifest
+from loomcard.results.record import RunRecord
+from loomcard.results.run_folder import MANIFEST, read_json, write_run
+from loomcard.suite.cluster import SuiteCluster
+from loomcard.suite.environment import REQUIREMENTS
+from loomcard.suite.mix import Mix, arrivals
+from loomcard.suite.play import Progress, Run, warm_up
+from loomcard.suite.record import amounts, grants, grants_of, problems, record
+
+Notify = Callable[[Cell, Progress], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A suite's run, whose inputs have been found right. `mixes` by their names in the cells."""
+
+    experiment: Experiment
+    mixes: dict[str, Mix]
+    cells: list[Cell]
+    engine: str
+    command: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> list[Cell]:
+        """Repetition by repetition; each begins with another policy, so that none always comes
+        first.
+        """
+        seeds, names = self.experiment.seeds, list(dict.fromkeys(c.policy for c in self.cells))
+        turn = {name: index for index, name in enumerate(names)}
+        mixes = list(self.mixes)
+
+        def place(cell: Cell) -> tuple[int, int, int]:
+            repetition = seeds.index(cell.seed)
+            turned = (turn[cell.policy] - repetition) % len(names)
+            return repetition, mixes.index(cell.workload), turned
+
+        return sorted(self.cells, key=place)
+
+
+@dataclass
+class Finished:
+    """What a study left: results.json's objects, outcomes, and what went wrong, a line each."""
+
+    out: Path
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    whole: bool = False
+
+
+def run_study(
+    study: Study, cluster: SuiteCluster, out: Path, notify: Notify, *, again: bool = False
+) -> Finished:
+    """Runs the cells that have not run yet, writes each as it ends, and gathers what there is."""
+    out.mkdir(parents=True, exist_ok=True)
+    finished = Finished(out)
+    for cell in study.order:
+        outcome = _run_cell(study, cell, cluster, out, notify, again)
+        finished.outcomes.append(outcome)
+        if outcome.state == "failed":
+            finished.problems.append(outcome.message)
+        elif (out / CELLS / cell.folder / MANIFEST).exists():
+            said = read_json(out / CELLS / cell.folder / MANIFEST)["suite"]["problems"]
+            finished.problems += [f"{_called(cell)}: {each}" for each in said]
+        if outcome.state == "stopped":
+            break
+    there = {o.index for o in finished.outcomes if o.state != "failed"}
+    ended = [o for o in finished.outcomes if o.state in ("done", "skipped")]
+    finished.whole = len(ended) == len(study.cells)
+    made = _study_manifest(study) | {
+        "cells": len(study.cells),
+        "seconds": {
+            study.cells[o.index].folder: round(o.seconds, 3)
+            for o in finished.outcomes
+            if o.state == "done"
+        },
+        "failures": finished.problems,
+    }
+    finished.runs = gather(out, [cell for cell in study.cells if cell.index in there], made)
+    return finished
+
+
+def _called(cell: Cell) -> str:
+    return f"{cell.policy} on {cell.workload}, repetition {cell.seed}"
+
+
+def _run_cell(
+    study: Study, cell: Cell, cluster: SuiteCluster, out: Path, notify: Notify, again: bool
+) -> Outcome:
+    folder = out / CELLS / cell.folder
+    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    mix = study.mixes[cell.workload]
+    made = _cell_manifest(study, cell, mix)
+    if not again and has_run(folder, made) and not _problems_in(folder):
+        return Outcome(cell.index, "skipped")
+    began = time.monotonic()
+    try:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        found, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
+        found.seconds = time.monotonic() - began
+        write_run(work, [found], made | {"suite": account})
+        put(work, folder)
+    except KeyboardInterrupt:
+        return Outcome(cell.index, "stopped")
+    except Exception as error:  # the other cells go on
+        return Outcome(cell.index, "failed", message=failure_text(cell, error))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    state: Literal["done", "stopped"] = "done" if found.finished else "stopped"
+    return Outcome(cell.index, state, found.ended_ms, found.seconds)
+
+
+def _problems_in(folder: Path) -> list[str]:
+    found: list[str] = read_json(folder / MANIFEST).get("suite", {}).get("problems", [])
+    return found
+
+
+def _played(
+    cell: Cell,
+    mix: Mix,
+    cluster: SuiteCluster,
+    work: Path,
+    notify: Callable[[Progress], None],
+) -> tuple[RunRecord, dict[str, Any]]:
+    """The run's record, and what the manifest keeps besides."""
+    jobs = arrivals(mix, cell.seed)
+    cluster.schedule(cell)
+    cluster.provide([each.job for each in jobs])
+    warm_up(cluster, mix.warm_up, work / "warm-up", mix.limit_s)
+    before, capacity = cluster.rest.scheduler(), amounts(cluster.rest)
+    run = Run(
+        cluster, jobs, work / "clients",
+        submitters=mix.submitters, limit_s=mix.limit_s, notify=notify,
+    )  # fmt: skip
+    run.play()
+    granted = grants_of(grants(before), grants(cluster.rest.scheduler()))
+    if run.finished:
+        run.check()
+    runs = cluster.container_runs(run.zero_ms)
+    journal = cluster.journal(work / "journal", run.zero_ms)
+    found = record(run, runs, journal, capacity, refusals(before))
+    found.policy, found.workload, found.seed = cell.policy, cell.workload, cell.seed
+    found.engine = cell.engine
+    found.queues = queue_shares(cell.setup or cell.queues or {"queues": []})
+    account = {
+        "jobs": run.account(),
+        "grants": granted,
+        "problems": problems(run, granted),
+        "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
+        "nodes": len(cluster.rest.nodes()),
+    }
+    return found, account
+
+
+def _cell_manifest(study: Study, cell: Cell, mix: Mix) -> dict[str, Any]:
+    governs = cell.setup or cell.queues
+    policy = cell.source + ("" if governs is None else canonical_json(governs))
+    inputs = {
+        "code": code() + foreign_code(cell.setup),
+        "spark": REQUIREMENTS.read_bytes(),
+        f"policy {cell.policy}": policy.encode(),
+        f"workload {cell.workload}": mix.model_dump_json().encode(),
+    }
+    return manifest(inputs, seeds=[cell.seed], engine=study.engine)
+
+
+def _study_manifest(study: Study) -> dict[str, Any]:
+    texts: Sequence[tuple[str, str]] = [(cell.policy, cell.text or "") for cell in study.cells]
+    inputs = {f"policy {name}": text.encode() for name, text in texts}
+    for name, mix in study.mixes.items():
+        inputs[f"workload {name}"] = mix.model_dump_json().encode()
+    made = manifest(
+        inputs | {"code": code(), "spark": REQUIREMENTS.read_bytes()},
+        command=study.command,
+        seeds=study.experiment.seeds,
+        engine=study.engine,
+        hadoop=hadoop_version(study.engine),
+    )
+    keys = {"name", "description", "baseline", "vary", "given"}
+    said = study.experiment.model_dump(include=keys)
+    called, names = {cell.source: cell.policy for cell in study.cells}, names_in(study.experiment)
+    said["expect"] = [resolved(each, names, called) for each in study.experiment.expect]
+    mixes = {name: mix.model_dump(mode="json") for name, mix in study.mixes.items()}
+    return made | {"experiment": said, "mixes": mixes}

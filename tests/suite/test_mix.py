@@ -1,0 +1,86 @@
+"""Mixes: what a file may say, what is said of mistakes, and the jobs that come of it."""
+
+from pathlib import Path
+
+import pytest
+
+from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, schema, shipped
+from loomcard.validation.findings import FindingsError
+
+
+def mix(tmp_path: Path, text: str) -> Mix:
+    file = tmp_path / "mine.yml"
+    file.write_text(f"version: 1\nkind: mix\n{text}")
+    return read_mix(file)
+
+
+def test_jobs_come_one_after_the_other(tmp_path: Path) -> None:
+    """A stated time counts for the first of several; the next comes `every_s` later."""
+    text = (
+        "every_s: 5\njobs:\n- {benchmark: sort, count: 2, user: bob}\n"
+        "- {benchmark: join, at_s: 2.5, queue: root.a, tags: [x, tiny]}\n- {benchmark: lr}\n"
+    )
+    found = arrivals(mix(tmp_path, text), 1)
+    assert [(each.id, each.at_ms) for each in found] == [
+        ("1-sort", 0),
+        ("3-join", 2500),
+        ("2-sort", 5000),
+        ("4-lr", 7500),
+    ]
+    assert found[1].tags == ("x", "tiny", "join")
+    assert (found[1].queue, found[0].user, found[1].user) == ("root.a", "bob", "")
+
+
+def test_shuffled_jobs_are_the_same_under_every_policy(tmp_path: Path) -> None:
+    """A repetition's order is drawn from its number; times stay, jobs change places."""
+    names = [{"benchmark": name} for name in ("sort", "join", "lr", "scan", "bayes", "kmeans")]
+    shuffled = mix(tmp_path, f"every_s: 1\nshuffled: true\njobs: {names}\n")
+    orders = [[each.job.benchmark.name for each in arrivals(shuffled, n)] for n in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+    assert [each.at_ms for each in arrivals(shuffled, 2)] == [0, 1000, 2000, 3000, 4000, 5000]
+
+
+def test_every_mistake_is_named_with_its_line(tmp_path: Path) -> None:
+    text = (
+        "submiters: 2\nwarm_up: [sorted]\ncluster: {nodes: 0}\n"
+        "jobs:\n- {benchmark: sort, size: huge}\n- {size: tiny}\n- {benchmark: sort, counts: 2}\n"
+    )
+    with pytest.raises(FindingsError) as said:
+        mix(tmp_path, text)
+    found = {(each.line, each.path): f"{each.message} {each.hint}" for each in said.value.findings}
+    assert "did you mean 'submitters'?" in found[3, "submiters"]
+    assert "found the number 0" in found[5, "cluster.nodes"]
+    assert "found the text 'huge'" in found[7, "jobs[0].size"]
+    assert "benchmark: wordcount" in found[8, "jobs[1]"]
+    assert "did you mean 'count'?" in found[9, "jobs[2].counts"]
+
+
+def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FindingsError) as said:
+        mix(tmp_path, "warm_up: [sorted]\njobs: [{benchmark: wordcont}]\n")
+    assert [each.path for each in said.value.findings] == ["warm_up[0]", "jobs[0].benchmark"]
+    assert "did you mean 'wordcount'?" in said.value.findings[1].hint
+
+
+def test_mixes_that_ship_can_be_read() -> None:
+    """The ten of the paper are in one of them; its mixed set-up has 20 jobs, 30 % of them small."""
+    for name in shipped():
+        assert arrivals(read_mix(find(name)), 1)
+    assert len({job.benchmark for job in read_mix(find("ten-tiny")).jobs}) == 10
+    jobs = arrivals(read_mix(find("dress-mixed")), 1)
+    assert len(jobs) == 20
+    assert sum("few" in job.tags for job in jobs) == 6
+
+
+def test_a_mix_of_names() -> None:
+    """What the command line names runs once each, all at once."""
+    found = arrivals(one_each(["sort", "lr"], "small"), 1)
+    assert [(each.id, each.job.size, each.at_ms) for each in found] == [
+        ("1-sort", "small", 0),
+        ("2-lr", "small", 0),
+    ]
+
+
+def test_the_schema_knows_every_key() -> None:
+    assert set(schema()["properties"]) == set(Mix.model_fields)

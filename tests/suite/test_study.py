@@ -1,0 +1,199 @@
+"""A study: its order, what is skipped, and what counts as wrong. On a cluster without YARN."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fake_cluster import FakeCluster
+from loomcard.experiments.inputs import InputError
+from loomcard.report.runs import read_study
+from loomcard.results.run_folder import read_json
+from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.prepare import Asked, prepare, uses_spark
+from loomcard.suite.study import Finished, Study, run_study
+
+Studied = Callable[..., Finished]
+MIX = "version: 1\nkind: mix\nsubmitters: 2\njobs: [{benchmark: sort, count: 3}]\n"
+
+
+def study(tmp_path: Path, policies: tuple[str, ...] = ("fifo",), repeats: int = 1) -> Study:
+    file = tmp_path / "sorts.yml"
+    file.write_text(MIX)
+    return prepare(Asked((str(file),), "local", policies, repeats))
+
+
+def test_no_policy_always_comes_first(tmp_path: Path) -> None:
+    """The order turns from repetition to repetition."""
+    turned = study(tmp_path, ("fifo", "drf", "stock:capacity"), 3).order
+    names = ["fifo", "drf", "stock:capacity"]
+    assert [cell.policy for cell in turned] == [
+        *names,
+        *(names[1:] + names[:1]),
+        *(names[2:] + names[:2]),
+    ]
+    assert [cell.seed for cell in turned] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
+    """Every job with its times, every container, and the account of results and grants."""
+    cluster = FakeCluster(tmp_path)
+    finished = run_study(study(tmp_path, ("fifo", "drf")), cluster, tmp_path / "out", ignored)
+    assert finished.problems == []
+    assert finished.whole
+    assert cluster.scheduled == ["fifo", "drf"]
+    [first, _] = finished.runs
+    assert [job["state"] for job in first["applications"]] == ["SUCCEEDED"] * 3
+    assert first["capacity"] == [[0, [1024, 4]]]
+    account = read_json(tmp_path / "out" / first["folder"] / "manifest.json")["suite"]
+    assert [job["result"] for job in account["jobs"]] == ["right"] * 3
+    assert account["grants"] == {"policy": 6, "fallback": 0}
+    assert len(read_study([tmp_path / "out"]).runs) == 2
+    whole = read_json(tmp_path / "out" / "manifest.json")
+    assert whole["mixes"]["sorts"]["submitters"] == 2
+    assert whole["versions"]["python"]
+
+
+def test_submitters_are_a_pool(tmp_path: Path) -> None:
+    """No more clients at a time than the mix allows."""
+    cluster = FakeCluster(tmp_path)
+    run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    assert (len(cluster.submitted), cluster.most_clients) == (3, 2)
+
+
+def test_what_has_run_is_skipped_until_something_changes(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    for again, wanted in ((False, 3), (False, 3), (True, 6)):
+        run_study(study(tmp_path), cluster, tmp_path / "out", ignored, again=again)
+        assert len(cluster.submitted) == wanted
+    changed = tmp_path / "sorts.yml"
+    whole = study(tmp_path)
+    changed.write_text(MIX.replace("count: 3", "count: 4"))
+    whole = prepare(Asked((str(changed),), "local", ("fifo",)))
+    run_study(whole, cluster, tmp_path / "out", ignored)
+    assert len(cluster.submitted) == 10
+
+
+def test_a_wrong_result_is_a_failed_job_and_runs_again(tmp_path: Path) -> None:
+    """YARN calls it a success; the check does not."""
+    cluster = FakeCluster(tmp_path, broken={"2-sort"})
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    [said] = finished.problems
+    assert said.startswith("fifo on sorts, repetition 1: 2-sort: its result is wrong: the lines")
+    states = [job["state"] for job in finished.runs[0]["applications"]]
+    assert states == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
+    cluster.broken.clear()
+    assert run_study(study(tmp_path), cluster, tmp_path / "out", ignored).problems == []
+
+
+def test_a_client_that_submits_nothing_is_told_by_its_last_words(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path, silent={"1-sort"})
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    [said] = finished.problems
+    assert "1-sort: was not submitted: its client ended before" in said
+    assert "no such queue" in said
+    assert len(finished.runs[0]["applications"]) == 3
+
+
+def test_a_job_that_yarn_failed_says_why(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    cluster.rest.of["3-sort"] = {"finalStatus": "FAILED", "diagnostics": "AM \n exited"}
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    assert finished.problems == ["fifo on sorts, repetition 1: 3-sort: FAILED: AM exited"]
+
+
+def test_grants_of_the_fallback_are_a_problem(tmp_path: Path) -> None:
+    """Then it was not the named policy that scheduled."""
+    cluster = FakeCluster(tmp_path)
+    counts = itertools.count()
+    scheduler = cluster.rest.scheduler
+
+    def growing() -> dict[str, object]:
+        cluster.rest.fallback = next(counts)
+        return scheduler()
+
+    cluster.rest.scheduler = growing
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    assert finished.problems == ["fifo on sorts, repetition 1: the fallback granted 1 containers"]
+
+
+def test_ctrl_c_kills_what_runs_and_the_cell_runs_again(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    cluster.rest.of["2-sort"] = {"state": "RUNNING", "finalStatus": "UNDEFINED"}
+
+    def pressed(*_: object) -> None:
+        if len(cluster.submitted) == 3:
+            raise KeyboardInterrupt
+
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", pressed)
+    assert not finished.whole
+    assert cluster.rest.killed == ["2-sort"]
+    assert not finished.runs[0]["finished"]
+    cluster.rest.of.clear()
+    assert run_study(study(tmp_path), cluster, tmp_path / "out", ignored).whole
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    schedule = cluster.schedule
+
+    def failing(cell: object) -> None:
+        schedule(cell)
+        if len(cluster.scheduled) == 1:
+            raise SuiteError("no room", "make some")
+
+    cluster.schedule = failing
+    finished = run_study(study(tmp_path, ("fifo", "drf")), cluster, tmp_path / "out", ignored)
+    assert finished.problems == ["fifo on sorts, seed 1: SuiteError: no room (make some)"]
+    assert [run["policy"] for run in finished.runs] == ["drf"]
+
+
+def test_an_experiment_names_mixes(tmp_path: Path) -> None:
+    """One format for simulator, player and suite: the workload's kind says which."""
+    (tmp_path / "sorts.yml").write_text(MIX)
+    file = tmp_path / "mine.yml"
+    file.write_text(
+        "version: 1\nkind: experiment\npolicies: [drf, stock:capacity]\n"
+        "workloads: [sorts.yml, slice]\nseeds: 2\n"
+    )
+    found = prepare(Asked((str(file),), "local"))
+    assert list(found.mixes) == ["sorts", "slice"]
+    assert len(found.cells) == 8
+    assert found.experiment.baseline == "stock:capacity"
+    assert uses_spark(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("jobs: [{benchmark: sort, queue: root.a}]", "drf has no leaf queue 'root.a'"),
+        ("jobs: [{benchmark: sort, queue: default}]", "its leaf queues are root.default"),
+    ],
+)
+def test_a_queue_that_a_policy_lacks_is_named(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "mine.yml"
+    file.write_text(f"version: 1\nkind: mix\n{text}\n")
+    with pytest.raises(InputError, match=said):
+        prepare(Asked((str(file),), "local", ("drf",)))
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (("sort", "grep"), "no benchmark 'grep'"),
+        (("nothing",), "no mix 'nothing'"),
+    ],
+)
+def test_what_is_not_there_is_named(what: tuple[str, ...], said: str) -> None:
+    with pytest.raises(SuiteError, match=said):
+        prepare(Asked(what, "local", ("drf",)))
+
+
+def test_a_policy_must_be_named() -> None:
+    with pytest.raises(InputError, match="needs a policy"):
+        prepare(Asked(("sort",), "local"))
+
+
+def ignored(*_: object) -> None:
+    """Nobody watches."""

@@ -1,0 +1,118 @@
+"""A cluster without YARN: Sort jobs end at once, with the right result unless told otherwise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loomcard.cluster.container_times import ContainerRun
+from loomcard.experiments.grid import Cell
+from loomcard.suite.cluster import Client, Journal
+from loomcard.suite.data.files import lines
+from loomcard.suite.inputs import Job, made
+from loomcard.suite.mix import Arrival
+
+
+@dataclass(frozen=True)
+class FakeClient:
+    log: Path
+    owner: "FakeCluster"
+
+    def ended(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        self.owner.clients -= 1
+
+
+@dataclass
+class FakeRest:
+    """Tells of applications what `of` says: by job, keys of its document."""
+
+    of: dict[str, dict[str, Any]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    fallback: int = 0
+    killed: list[str] = field(default_factory=list)
+
+    def application(self, yarn: str) -> dict[str, Any]:
+        ended = {"state": "FINISHED", "finalStatus": "SUCCEEDED", "queue": "root.default"}
+        return ended | self.of.get(self.names[yarn], {})
+
+    def kill(self, yarn: str) -> None:
+        self.killed.append(self.names[yarn])
+
+    def scheduler(self) -> dict[str, Any]:
+        granted = {"policy": 2 * len(self.names), "fallback": self.fallback}
+        return {"schedulerInfo": {"grants": granted, "refusals": {}}}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "state": "RUNNING",
+                "usedMemoryMB": 1000,
+                "availMemoryMB": 24,
+                "usedVirtualCores": 1,
+                "availableVirtualCores": 3,
+            }
+        ]
+
+
+@dataclass
+class FakeCluster:
+    """`broken`: jobs whose results are wrong. `silent`: jobs whose client submits nothing."""
+
+    folder: Path
+    rest: Any = field(default_factory=FakeRest)
+    broken: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    scheduled: list[str] = field(default_factory=list)
+    submitted: list[str] = field(default_factory=list)
+    clients: int = 0
+    most_clients: int = 0
+
+    def schedule(self, cell: Cell) -> None:
+        self.scheduled.append(cell.policy)
+
+    def provide(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self.input_of(job)
+
+    def input_of(self, job: Job) -> Path:
+        return made(job, self.folder / "data")
+
+    def submit(self, arrival: Arrival, folder: Path) -> Client:
+        self.submitted.append(arrival.id)
+        self.clients += 1
+        self.most_clients = max(self.most_clients, self.clients)
+        yarn = f"application_1_{len(self.submitted):04}"
+        self.rest.names[yarn] = arrival.id
+        log = folder / f"{arrival.id}.log"
+        told = f"INFO Submitted application {yarn}\n"
+        log.write_text(
+            "java.io.IOException: no such queue\n" if arrival.id in self.silent else told
+        )
+        return FakeClient(log, self)
+
+    def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
+        rows = sorted(lines(self.folder / "data" / "sort-tiny-1" / "data"))
+        for job in jobs:
+            (folder / job).mkdir()
+            kept = rows[1:] if job in self.broken else rows
+            (folder / job / "part-r-00000").write_text("".join(f"{row}\n" for row in kept))
+        return {job: folder / job for job in jobs}
+
+    def container_runs(self, since_ms: int) -> list[ContainerRun]:
+        runs = []
+        for yarn in self.rest.names:
+            stem = yarn.replace("application", "container")
+            for number in (1, 2):
+                began = since_ms + 100 * number
+                runs.append(
+                    ContainerRun(
+                        f"{stem}_01_{number:06}", yarn, "n1", number == 1, 0, 0, began, began + 50
+                    )
+                )
+        return runs
+
+    def journal(self, _folder: Path, _since_ms: int) -> Journal | None:
+        return None
