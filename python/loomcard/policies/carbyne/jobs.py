@@ -43,17 +43,18 @@ class Jobs:
         self.options = options
         self.learnt = Learnt(options)
         self.changed = view.watch(view.queue)
+        self.line = Line(view)
         self.begin(self.learnt.memory)
 
     def begin(self, memory: Memory) -> None:
         """Know nothing but the memory."""
+        self.line.clear()
         self.memory = memory
         self.by_app: dict[Application, Job] = {}
         self.active: list[Job] = []  # the jobs that have a share, in order of submission
         self.masters: dict[Application, Job] = {}  # who asks for an AM
         self.marked: dict[Application, Job] = {}
         self.stale: dict[Application, float] = {}  # who is worth a new plan, from when on
-        self.line = Line()
         self.timers: dict[Application, Any] = {}
         self._timer_order = LazyHeap(self.timers)
         self.unreported: dict[Any, None] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from loomcard import SHAPES_KEPT, Application, Ask, LazyHeap, Shape
+from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, LazyHeap, Shape, fits
 from loomcard.policies.carbyne.job import Job
 
 Entry = Any
@@ -50,12 +50,32 @@ class Group:
 
 
 class Line:
-    """All groups of a scope."""
+    """All groups of a scope.
 
-    def __init__(self) -> None:
+    ``nowhere``: the shapes that were found to fit on no node, and on none that changed since.
+    """
+
+    def __init__(self, view: ClusterView) -> None:
         self.groups: dict[Shape, Group] = {}
+        self.nowhere: set[Shape] = set()
+        self._nodes = view.watch_nodes()
+        self.clear()
+
+    def clear(self) -> None:
+        """Nobody is in it."""
+        self.groups.clear()
+        self.nowhere.clear()
         self._asking: dict[Application, set[Shape]] = {}
         self._due: dict[Application, dict[Ask, Shape]] = {}
+
+    def see_nodes(self) -> None:
+        """See which shapes fit on the nodes that changed."""
+        for node in self._nodes:
+            room = node.room
+            for size, label in list(self.nowhere):
+                if fits(size, room) and node.takes(label):
+                    self.nowhere.discard((size, label))
+        self._nodes.clear()
 
     def enter(self, job: Job) -> None:
         """Give a job its places, of its asks and dues as they are now."""
@@ -96,5 +116,6 @@ class Line:
             if len(self.groups) % SHAPES_KEPT == 0:
                 kept = {s: g for s, g in self.groups.items() if g.due or g.asking}
                 self.groups = kept
+                self.nowhere.intersection_update(kept)
             group = self.groups[shape] = Group(shape)
         return group

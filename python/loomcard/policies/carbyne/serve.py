@@ -11,7 +11,6 @@ from loomcard import (
     Ask,
     ExhaustedShapes,
     Plan,
-    no_room,
     report_waiting,
     serve_holds,
     want_first,
@@ -33,6 +32,8 @@ class Serving:
         self.plan, self.view = plan, plan.view
         self.jobs, self.line, self.options = jobs, jobs.line, jobs.options
         self.full = ExhaustedShapes(plan.view)
+        self.line.see_nodes()
+        self.nowhere = set() if plan.view.lending else self.line.nowhere
         self.whole = [float(c) for c in plan.view.cluster_capacity]
         self.started: dict[Application, int] = {}  # of what must start
         self.borrowed: dict[Application, int] = {}
@@ -40,6 +41,7 @@ class Serving:
     def run_again(self) -> None:
         """A later turn of the round: others were served since the last one."""
         self.jobs.follow(self.view)
+        self.line.see_nodes()
         self.run()
 
     def run(self) -> None:
@@ -69,7 +71,7 @@ class Serving:
 
     def _serve_dues(self) -> None:
         """The best first (2.5-11), all its tasks, until nothing fits."""
-        groups = [group for group in self.line.groups.values() if group.due]
+        groups = [g for g in self.line.groups.values() if g.due and self._open(g)]
         rank, aside = self._due_rank(groups), []
         while not self.plan.spent:
             group, ask = self._first(groups, lambda g: g.due_order.top(), rank)
@@ -115,7 +117,9 @@ class Serving:
 
     def _lend(self) -> None:
         """What nobody must have now, one container at a time (2.4)."""
-        groups = [g for g in self.line.groups.values() if g.asking and g.shape not in self.full]
+        groups = [
+            group for group in self.line.groups.values() if group.asking and self._open(group)
+        ]
         rooms = self._rooms() if self.options.keep_back else {}
         guard = Guard(self.jobs, self.view) if groups and self.options.loan == "guarded" else None
         first = self._least_work if self.options.leftover_rule == "srtf" else self._best_aligned
@@ -126,15 +130,20 @@ class Serving:
                 break
             if not any(self._lend_one(ask, rooms, guard) for ask in asks_for(app, group)):
                 aside.append((group, group.asking_order.pop()))
+                groups = [group for group in groups if self._open(group)]
         for group, entry in aside:
             if group.asking.get(entry[-1]) is entry:
                 group.asking_order.push(entry)
+
+    def _open(self, group: Group) -> bool:
+        """Its shape may fit somewhere."""
+        return group.shape not in self.nowhere and group.shape not in self.full
 
     def _least_work(self, groups: list[Group]) -> tuple[Group | None, Any]:
         """The job with the least remaining work, and the shape of its best aligned task."""
         best, found = None, []
         for group in groups:
-            entry = None if group.shape in self.full else group.asking_order.top()
+            entry = None if not self._open(group) else group.asking_order.top()
             if entry is not None and (best is None or entry[:3] <= best[:3]):
                 found = [group] if best is None or entry[:3] < best[:3] else [*found, group]
                 best = entry
@@ -176,7 +185,7 @@ class Serving:
         rooms: dict[str, list[float]] = {}
         for group in self.line.groups.values():
             partition = self.view.partitions.get(group.label)
-            if partition is None or group.shape not in self.full:
+            if partition is None or self._open(group):
                 continue
             for ask in group.due:
                 due = self.jobs.by_app[ask.application].dues[ask]
@@ -205,7 +214,7 @@ class Serving:
         """
         found, whose, best = None, None, None
         for group in groups:
-            entry = None if group.shape in self.full else top(group)
+            entry = None if not self._open(group) else top(group)
             if entry is not None:
                 own = rank(group, entry)
                 if best is None or own < best:
@@ -213,10 +222,15 @@ class Serving:
         return found, whose
 
     def _grant(self, ask: Ask) -> bool:
-        """One container for an ask, if limits, turn and nodes let it have one."""
+        """One container for an ask, if nodes, limits and turn let it have one. Why asks of a shape
+        that fits nowhere wait is said at the end.
+        """
         plan, shape = self.plan, (ask.size, ask.label)
-        if shape in self.full:
-            plan.wait(ask, no_room(self.view, ask))
+        if shape in self.nowhere or shape in self.full:
+            return False
+        if self.view.first_fit(*shape) is None:
+            self.full.add(shape)
+            self.nowhere.add(shape)
             return False
         limit = plan.limited(ask)
         if limit is not None:
@@ -225,11 +239,7 @@ class Serving:
             return False
         node = plan.place(ask)
         if node is None:
-            if self.view.first_fit(*shape) is None:
-                self.full.add(shape)
-                plan.wait(ask, no_room(self.view, ask))
-            else:
-                plan.wait(ask, "LOCALITY" if not ask.relax_locality else "BLACKLISTED")
+            plan.wait(ask, "LOCALITY" if not ask.relax_locality else "BLACKLISTED")
             return False
         plan.grant(ask, node)
         return True
