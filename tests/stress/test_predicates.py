@@ -18,6 +18,8 @@ from loomcard.testing.policy_setups import candidate
         (broken.StopsAtHalf, "node-sized", {"idle room", "in use"}),
         (broken.NeverHolds, "node-sized", {"bounded wait"}),
         (broken.LastComeFirst, "many-applications", {"starvation"}),
+        (broken.LastComeFirst, "hints-refused", {"starvation", "in time"}),
+        (broken.Working, "hints-too-large", set()),
         (broken.ForgetsQueues, "many-applications", {"guarantee"}),
     ],
 )

@@ -45,6 +45,7 @@ class Master:
 
     def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
         self.spec = spec
+        self.hints = hints(spec)
         self.context = context
         self.record = ApplicationRecord(spec.id, spec.queue, spec.submit_ms, list(spec.tags))
         self.stages = [StageRun(stage, context.machines.rack_of) for stage in spec.stages]
@@ -70,7 +71,7 @@ class Master:
         on the wire, None where its queue rejects it.
         """
         spec = self.spec
-        facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, hints(spec), spec.am)
+        facts = (spec.id, spec.queue, spec.user, spec.kind, spec.tags, self.hints, spec.am)
         try:
             self._app = app = self.context.rm.submit(*facts)
         except RejectedError as error:

@@ -1,6 +1,7 @@
 """Scenarios that try to break a policy, in the simulator, and predicates that say what must hold.
 
-``scenario`` says what one is, ``crowds``, ``limits`` and ``faults`` hold them, ``watch`` sees what
-happens, ``predicates`` judge it, ``run`` does all of that, ``design`` knows what Loomcard's own
-policies break by definition. docs/stress.md has the table; ``loomcard stress`` makes it.
+``scenario`` says what one is, ``crowds``, ``limits``, ``faults`` and ``lies`` hold them, ``watch``
+sees what happens, ``predicates`` judge it, ``run`` does all of that, ``design`` knows what
+Loomcard's own policies break by definition. docs/stress.md has the table; ``loomcard stress`` makes
+it.
 """

@@ -29,6 +29,8 @@ class Design(NamedTuple):
 
 _SHORTEST = ("sjf", "srtf", "tetris")
 _CAPPED = ("strict",)
+_LIES = ("hints-too-small", "hints-too-large", "hints-refused")
+_BELIEVED = "`sjf`, `srtf` and `tetris` believe a hint: who claims little goes first."
 _LESS_WORK = "`sjf`, `srtf` and `tetris` serve who has less work first, however long others wait."
 _RESERVE = (
     "Under `dress` a share of each queue is reserved for small jobs. While none comes it idles, and"
@@ -43,7 +45,7 @@ DESIGNS: Final[tuple[Design, ...]] = (
             "many-applications", "arrivals", "many-servers", "masters", "am-flood", "greedy-user",
             "tiny-shapes", "long-among-short", "node-sized", "too-large", "tiny-weights",
             "at-its-maximum", "labels", "third-branch", "late-queue", "vanishing-resource",
-            "nodes-lost", "swap",
+            "nodes-lost", "swap", *_LIES,
         ),
         "Under `strict` shares are hard caps, rounded down to whole containers: what a member does"
         " not use idles.",
@@ -53,7 +55,7 @@ DESIGNS: Final[tuple[Design, ...]] = (
         "guarantee",
         (
             "many-applications", "arrivals", "many-servers", "greedy-user", "tiny-weights",
-            "at-its-maximum", "late-queue", "vanishing-resource", "nodes-lost", "swap",
+            "at-its-maximum", "late-queue", "vanishing-resource", "nodes-lost", "swap", *_LIES,
         ),
         "Under `strict` a queue's share is divided among its applications as hard caps too: a queue"
         " whose few applications that still want more have theirs, or that has more applications"
@@ -81,6 +83,15 @@ DESIGNS: Final[tuple[Design, ...]] = (
         ),
         _LESS_WORK,
     ),
+    Design(_SHORTEST, "starvation", ("hints-too-small", "hints-too-large"), _LESS_WORK),
+    Design(("sjf",), "starvation", ("hints-refused",), _LESS_WORK),
+    Design(
+        _SHORTEST,
+        "in time",
+        ("hints-too-small",),
+        _BELIEVED,
+    ),
+    Design(("sjf",), "in time", ("hints-too-large",), _BELIEVED),
     Design(("sjf", "srtf"), "starvation", ("labels", "vanishing-resource"), _LESS_WORK),
     Design(
         _SHORTEST,
@@ -115,13 +126,6 @@ DESIGNS: Final[tuple[Design, ...]] = (
         _RESERVE,
     ),
     Design(("dress",), "guarantee", ("many-servers",), _RESERVE),
-    Design(
-        ("carbyne",),
-        "starvation",
-        ("tiny-weights",),
-        "A queue whose share is less than a container lives on what others give, and under"
-        " `carbyne` that goes to who has less work left.",
-    ),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import ClassVar, Protocol
 
 from loomcard.stress.watch import NONE, Interval, Observations, Sample
@@ -111,6 +112,29 @@ class Served:
 
 
 @dataclass(frozen=True)
+class InTime:
+    """Each of these applications ends so many ms after its submission at the latest."""
+
+    limits_ms: Mapping[str, int]
+
+    name: ClassVar[str] = "in time"
+
+    def broken(self, seen: Observations) -> str | None:
+        """How many do not, and the one that is latest by its own limit."""
+        took = {app: seen.took_ms.get(app, inf) for app in self.limits_ms}
+        late = {app: ms - self.limits_ms[app] for app, ms in took.items()}
+        worst = max(late, key=lambda app: late[app])
+        if late[worst] <= 0:
+            return None
+        count = sum(ms > 0 for ms in late.values())
+        ended = "never ends" if took[worst] == inf else f"takes {_s(took[worst])}"
+        return (
+            f"{count} of {len(late)} applications, the worst: {worst} {ended}, "
+            f"{_s(self.limits_ms[worst])} at most"
+        )
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """While all of these queues (or users of a leaf, ``root.a/alice``) want more, none has for
     longer than ``most_ms`` a smaller dominant share than its part of the cluster but for ``tasks``
@@ -204,5 +228,5 @@ class InUse:
         return None if mean >= self.least else f"{mean:.2f} is in use, at least {self.least:.2f}"
 
 
-def _s(ms: int) -> str:
+def _s(ms: float) -> str:
     return f"{ms / 1000:.1f} s"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from loomcard.api.dag_hint import HINT
 from loomcard.model.resource import Resource
 from loomcard.simulator.engine import Simulation
 from loomcard.simulator.invariants import InvariantError
 from loomcard.simulator.resourcemanager import PolicyFaultError
-from loomcard.stress import crowds, faults, limits
+from loomcard.stress import crowds, faults, lies, limits
 from loomcard.stress.predicates import Guarantee
 from loomcard.stress.scenario import Candidate, StressScenario
 from loomcard.stress.watch import Observations, Watch
@@ -34,6 +35,9 @@ _BUILT: tuple[Callable[[], StressScenario], ...] = (
     faults.vanishing_resource,
     faults.nodes_lost,
     faults.swap,
+    lies.hints_too_small,
+    lies.hints_too_large,
+    lies.hints_refused,
 )
 SCENARIOS = {build.__name__.replace("_", "-"): build for build in _BUILT}
 """What builds each scenario, by its name."""
@@ -68,6 +72,9 @@ def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
     begins = own if first is None else scenario.setup(Candidate(first))
     simulation = Simulation(scenario.workload, begins, watch=watch.look)
     watch.follow(simulation)
+    for master in simulation.masters:
+        if (text := scenario.hints.get(master.spec.id)) is not None:
+            master.hints = {HINT: text}
     for at_ms, policy in scenario.swaps:
         setup = own if policy is None else scenario.setup(Candidate(policy))
         simulation.clock.at(at_ms, simulation.rm.apply, setup)
@@ -78,7 +85,13 @@ def observe(scenario: StressScenario, candidate: Candidate) -> Observations:
         seen.fault = str(error)
     watch.end()
     seen.changes_ms = tuple(at_ms for at_ms, _ in scenario.swaps)
-    seen.states = {master.spec.id: master.record.state for master in simulation.masters}
+    records = [master.record for master in simulation.masters]
+    seen.states = {each.id: each.state for each in records}
+    seen.took_ms = {
+        each.id: each.demanding[-1][1] - each.submitted_ms
+        for each in records
+        if each.state and each.demanding
+    }
     seen.refusals = dict(simulation.rm.refusals)
     return seen
 

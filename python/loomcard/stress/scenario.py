@@ -27,6 +27,7 @@ class StressScenario:
     """``about``: in a sentence; ``queues``: as the key of that name in a set-up, without policies
     (empty: root.default alone). ``swaps``: when the policy is swapped, and to which (None: back to
     the candidate). ``begins_under``: the policy that governs first, if it is not the candidate.
+    ``hints``: by application, what its AM gives as LOOMCARD_DAG in place of its own stages.
     ``cheap``: it runs within a second, so that ``check_contract`` can afford it.
     """
 
@@ -37,6 +38,7 @@ class StressScenario:
     queues: Mapping[str, Any] = field(default_factory=dict)
     begins_under: str | None = None
     swaps: tuple[tuple[int, str | None], ...] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
     cheap: bool = False
 
     def setup(self, candidate: Candidate) -> dict[str, Any]:

@@ -72,7 +72,8 @@ class Observations:
     room that it could have used went to some of its queue that were submitted later.
     ``waited``: by application, the longest time in which it held no task and wanted one.
     ``changes_ms``: when the policy was swapped. ``fault``: what ended the run, if anything did.
-    ``states``: how each application ended, "" for one that did not.
+    ``states``: how each application ended, "" for one that did not. ``took_ms``: from submission to
+    end, of those that did.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -81,6 +82,7 @@ class Observations:
     waited: dict[str, Interval] = field(default_factory=dict)
     changes_ms: tuple[int, ...] = ()
     states: dict[str, str] = field(default_factory=dict)
+    took_ms: dict[str, int] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     fault: str | None = None
 
