@@ -5,6 +5,7 @@ What is exported here is what a policy may use; Loomcard's own policies use noth
 
 from loomcard.api import PLAN_API
 from loomcard.api.dag_hint import Dag, DagStage, read_dag, write_dag
+from loomcard.api.earlier_runs import Runs, mean_of_runs, remember_run
 from loomcard.api.entitlement import potential
 from loomcard.api.fill import (
     ALL,
@@ -39,8 +40,9 @@ from loomcard.api.plan_checks import PlanError
 from loomcard.api.policy import Policy
 from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
-from loomcard.api.remaining_work import Estimates, Finished, WeighsWork
+from loomcard.api.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
 from loomcard.api.report import shown
+from loomcard.api.stage_tasks import StageTasks
 from loomcard.api.view import (
     NO_FIT,
     NOTHING,
@@ -105,6 +107,7 @@ __all__ = [
     "RESERVED",
     "SHAPES_KEPT",
     "SHARE",
+    "UNKNOWN_STAGE",
     "WITHHELD",
     "Amounts",
     "Application",
@@ -152,7 +155,9 @@ __all__ = [
     "Reason",
     "Refused",
     "Resource",
+    "Runs",
     "Shape",
+    "StageTasks",
     "TimerFired",
     "TurnResult",
     "WeighsWork",
@@ -165,6 +170,7 @@ __all__ = [
     "fill_tree",
     "fits",
     "headroom_by_user",
+    "mean_of_runs",
     "members_of",
     "no_room",
     "only_shape_of",
@@ -173,6 +179,7 @@ __all__ = [
     "potential",
     "read_dag",
     "register",
+    "remember_run",
     "report_waiting",
     "room_for",
     "serve_application",

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from carbyne_clusters import carbyne
+from loomcard.api import earlier_runs
 from loomcard.api.dag_hint import HINT, DagStage, write_dag
-from loomcard.policies.carbyne import estimates
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)
@@ -46,7 +46,7 @@ def test_earlier_runs_are_remembered_by_user_and_name():
 
 def test_what_is_remembered_of_earlier_runs_is_bounded(monkeypatch):
     """Long names are not kept; who has most forgets first, so that nobody drives out others."""
-    monkeypatch.setattr(estimates, "STAGES_KEPT", 10)
+    monkeypatch.setattr(earlier_runs, "STAGES_KEPT", 10)
     made = carbyne(4)
     run_of(made, 1, "alice", "etl", ["maps"])
     for number in range(2, 12):

@@ -7,20 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loomcard import Application, ApplicationRemoved, ClusterView, Dag, Estimates, Event, draw
+from loomcard import (
+    UNKNOWN_STAGE,
+    Application,
+    ApplicationRemoved,
+    ClusterView,
+    Dag,
+    Estimates,
+    Event,
+    draw,
+    mean_of_runs,
+    remember_run,
+)
 from loomcard.policies.carbyne.options import Options
 
 SIBLINGS = 3
 """So many tasks of a stage have finished before they say more than the hint."""
-
-STAGES_KEPT = 5_000
-"""Stages of which earlier runs are remembered; beyond, who has most forgets the oldest run."""
-
-LONGEST_NAME = 100
-"""Characters of an application's or a stage's name; nothing is remembered of longer ones."""
-
-NO_STAGE = "-1"
-"""The key of finished tasks that belong to no stage."""
 
 HEARTBEAT_MS = 1_000.0
 """A task that has run longer than was expected ends in so long."""
@@ -57,44 +59,28 @@ class Learnt:
         self.memory = memory
         for change in changes:
             if isinstance(change, ApplicationRemoved):
-                self._remember(change.application)
-                memory["jobs"].pop(change.application.id, None)
+                app = change.application
+                if (dag := self.estimates.dag(app)) is not None:
+                    remember_run(memory["runs"], app, dag, memory["finished"].get(app.id, {}))
+                memory["jobs"].pop(app.id, None)
         self.estimates = Estimates.of(view, memory["finished"], self.options.assumed_ms)
-
-    def _remember(self, app: Application) -> None:
-        """The application's finished tasks become history of its user's runs of that name."""
-        dag = self.estimates.dag(app)
-        rows = self.memory["finished"].get(app.id)
-        if dag is None or not rows or not 0 < len(app.name) <= LONGEST_NAME:
-            return
-        runs = self.memory["runs"]
-        own = runs.setdefault(app.user, {})
-        known = own.pop(app.name, {})  # the last that ended stands last
-        for key, (count, ms) in rows.items():
-            name = "" if key == NO_STAGE else dag.stages[int(key)].id
-            if 0 < len(name) <= LONGEST_NAME:
-                before = known.get(name, (0, 0))
-                known[name] = [before[0] + count, before[1] + ms]
-        own[app.name] = known
-        kept = {user: sum(1 + len(run) for run in names.values()) for user, names in runs.items()}
-        while sum(kept.values()) > STAGES_KEPT:
-            most = max(kept, key=lambda user: kept[user])
-            kept[most] -= 1 + len(runs[most].pop(next(iter(runs[most]))))
 
     def durations(self, app: Application, dag: Dag) -> list[float]:
         """The ms of one task of each stage."""
         rows = self.memory["finished"].get(app.id, {})
-        history = self.memory["runs"].get(app.user, {}).get(app.name, {})
+        known = self.memory["jobs"].setdefault(app.id, {})
+        if "history" not in known:  # what is learnt later is for later runs
+            known["history"] = mean_of_runs(self.memory["runs"], app)
+        history = known["history"]
         found = []
         for i, stage in enumerate(dag.stages):
             ms = (stage.ms or self.options.assumed_ms) * self._error(app, i)
             if self.options.learn:
                 count, total = rows.get(str(i), (0, 0))
-                past, past_ms = history.get(stage.id, (0, 0))
                 if count >= max(1, min(SIBLINGS, stage.tasks)):
                     ms = total / count
-                elif past and not stage.ms:
-                    ms = past_ms / past
+                elif not stage.ms:
+                    ms = history.get(stage.id, ms)
             found.append(ms)
         return found
 
@@ -137,6 +123,6 @@ class Learnt:
         found = [
             (dag.stages[int(key)].ms or self.options.assumed_ms)
             * self._error(app, int(key)) * count / ms - 1
-            for key, (count, ms) in rows.items() if key != NO_STAGE and ms
+            for key, (count, ms) in rows.items() if key != UNKNOWN_STAGE and ms
         ]  # fmt: skip
         return sum(found) / len(found) if found else None

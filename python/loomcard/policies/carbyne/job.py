@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, inf
 from typing import Any
 
-from loomcard import Application, Ask, Container, Dag
+from loomcard import Application, Ask, Container, Dag, StageTasks
 from loomcard.policies.carbyne.asks import is_altruistic, is_default
 from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
 from loomcard.policies.carbyne.waves import Stage, holds
@@ -27,28 +27,21 @@ class Due:
         self.planned = planned
 
 
-class Job:
+class Job(StageTasks):
     """An application that asks for or holds something. ``known`` is its part of the memory."""
 
     def __init__(self, app: Application, dag: Dag | None, known: dict[str, Any]) -> None:
-        self.app, self.dag, self.known = app, dag, known
-        count = 0 if dag is None else len(dag.stages)
+        super().__init__(app, dag)
+        self.known = known
         self.marked = False  # its AM says what must start
         self.share: Sequence[float] = [0.0] * len(app.used)
         self.sent: Sequence[float] | None = None  # the share that its AM was sent
         self.work = 0  # remaining, in millionths of a ms of the cluster
-        self.held = -1  # its containers that are counted; -1: they are to be counted again
-        self.masters = [0] * len(app.used)  # what its AMs hold
-        self.tasks = 0  # that run or are asked for
-        self.running, self.asked = [0] * count, [0] * count
-        self.waiting, self.done = [0] * count, [0] * count
         self.durations: list[float] = []
         self.finished = True  # a task finished since ``durations`` and ``work`` were found
         self.plan: dict[str, Any] | None = known.get("plan")
         self.dues: dict[Ask, Due] = {}
         self.next_ms = inf  # when the next task that it asks for must start
-
-    # Its tasks
 
     def own_share(self) -> list[float]:
         """What its tasks may hold: its share less what its masters hold."""
@@ -56,67 +49,16 @@ class Job:
 
     def ended(self, container: Container) -> None:
         """A container of it is gone."""
-        self.held = -1 if container.is_am else self.held - 1
-        self._ran(container.ask_key, -1)
+        super().ended(container)
         self.finished = True
-
-    def granted(self, ask: Ask) -> None:
-        """A container was granted for an ask of it."""
-        self.held = -1 if ask.is_am else self.held + 1
-        stage = self._ran(ask.key, 1)
-        if stage is not None:
-            self.asked[stage] = max(0, self.asked[stage] - 1)
-            self._wait(stage)
-
-    def _ran(self, key: Any, count: int) -> int | None:
-        stage = None if self.dag is None else self.dag.stage_of(key)
-        if stage is not None:
-            self.running[stage] += count
-        return stage
-
-    def _wait(self, i: int) -> None:
-        assert self.dag is not None
-        left = self.dag.stages[i].tasks - self.done[i] - self.running[i]
-        self.waiting[i] = max(0, left, self.asked[i])
-
-    def count(self, done: Mapping[int, int]) -> None:
-        """Its tasks, of its asks and containers; ``done``: how many of each stage finished."""
-        app, dag = self.app, self.dag
-        if self.held != len(app.containers):
-            self._count_containers()
-        self.tasks = self.held
-        self.asked = [0] * len(self.asked)
-        for ask in app.asks:
-            if not ask.is_am:
-                self.tasks += ask.count
-                stage = None if dag is None else dag.stage_of(ask.key)
-                if stage is not None:
-                    self.asked[stage] += ask.count
-        if any(self.masters):
-            self.tasks -= sum(c.is_am for c in app.containers)
-        for i in range(len(self.asked)):
-            self.done[i] = done.get(i, 0)
-            self._wait(i)
-
-    def _count_containers(self) -> None:
-        app, dag = self.app, self.dag
-        self.held = len(app.containers)
-        self.running = [0] * len(self.running)
-        self.masters = [0] * len(app.used)
-        for container in app.containers:
-            if container.is_am:
-                pairs = zip(self.masters, container.size, strict=True)
-                self.masters = [held + size for held, size in pairs]
-            elif dag is not None:
-                self._ran(container.ask_key, 1)
 
     def stages(self, sizes: Sequence[Sequence[float]], now_ms: int) -> list[Stage]:
         """What is left of its DAG, as ``paper`` takes it, with tasks of these sizes."""
         assert self.dag is not None
         lefts: list[Counter[float]] = [Counter() for _ in self.running]
         for container in self.app.containers:
-            i = None if container.is_am else self.dag.stage_of(container.ask_key)
-            if i is not None:
+            i = self.stage_of(container.ask_key)
+            if i is not None and not container.is_am:
                 lefts[i][left_ms(container, self.durations[i], now_ms)] += 1
         rows = zip(self.dag.stages, self.waiting, sizes, self.durations, lefts, strict=True)
         return [
@@ -156,7 +98,7 @@ class Job:
         for ask in self.app.asks:
             if ask.is_am or ask.count <= 0 or (altruist and is_altruistic(ask)):
                 continue
-            stage = self.stage_of(ask)
+            stage = self.planned_stage(ask)
             tasks = ask.count if stage is None else min(ask.count, must.get(stage, 0))
             if tasks > 0:
                 tasks = min(tasks, holds(ask.size, self._room(ask, used)))
@@ -182,9 +124,9 @@ class Job:
         rows = zip(self.share, self.masters, ask.size, used, strict=True)
         return [max(share, held + size, u) - u for share, held, size, u in rows]
 
-    def stage_of(self, ask: Ask) -> int | None:
+    def planned_stage(self, ask: Ask) -> int | None:
         """The stage of an ask that is planned; None: the job, or the ask, is in no plan."""
-        return None if self.plan is None or self.dag is None else self.dag.stage_of(ask.key)
+        return None if self.plan is None else self.stage_of(ask.key)
 
     def _next_ms(self, after_ms: float) -> float:
         """The first start after ``after_ms`` of a stage that it asks for; inf: there is none."""

@@ -75,7 +75,7 @@ class Jobs:
                 if job is not None and isinstance(change, ContainerCompleted):
                     job.ended(change.container)
                 elif job is not None:
-                    job.held = -1
+                    job.forget()
         first = self.version != view.version
         self.version = view.version
         self.follow(view, anew=(first and self._entitled(view)) or anew, first=first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, LazyHeap, Shape, fits
+from loomcard import SHAPES_KEPT, Application, Ask, ClusterView, LazyHeap, Node, Shape, fits
 from loomcard.policies.carbyne.job import Job
 
 Entry = Any
@@ -53,11 +53,13 @@ class Line:
     """All groups of a scope.
 
     ``nowhere``: the shapes that were found to fit on no node, and on none that changed since.
+    ``only_on``: those that were, and the nodes that changed since on which they fitted.
     """
 
     def __init__(self, view: ClusterView) -> None:
         self.groups: dict[Shape, Group] = {}
         self.nowhere: set[Shape] = set()
+        self.only_on: dict[Shape, dict[Node, None]] = {}
         self._nodes = view.watch_nodes()
         self.clear()
 
@@ -65,17 +67,31 @@ class Line:
         """Nobody is in it."""
         self.groups.clear()
         self.nowhere.clear()
-        self._asking: dict[Application, set[Shape]] = {}
+        self.only_on.clear()
+        self._asking: dict[Application, dict[Shape, None]] = {}
         self._due: dict[Application, dict[Ask, Shape]] = {}
 
     def see_nodes(self) -> None:
         """See which shapes fit on the nodes that changed."""
         for node in self._nodes:
             room = node.room
-            for size, label in list(self.nowhere):
-                if fits(size, room) and node.takes(label):
-                    self.nowhere.discard((size, label))
+            for shape in [*self.nowhere, *self.only_on]:
+                if fits(shape[0], room) and node.takes(shape[1]):
+                    self.nowhere.discard(shape)
+                    self.only_on.setdefault(shape, {})[node] = None
         self._nodes.clear()
+
+    def fits_nowhere(self, shape: Shape) -> bool:
+        """No node that changed has room for it any more, and no other had."""
+        nodes = self.only_on.get(shape)
+        if nodes is not None and not any(fits(shape[0], node.room) for node in nodes):
+            self.close(shape)
+        return shape in self.nowhere
+
+    def close(self, shape: Shape) -> None:
+        """It was found to fit nowhere."""
+        self.only_on.pop(shape, None)
+        self.nowhere.add(shape)
 
     def enter(self, job: Job) -> None:
         """Give a job its places, of its asks and dues as they are now."""
@@ -91,9 +107,10 @@ class Line:
         if due:
             self._due[app] = due
         asks = app.asks if job.app.pending_count > 0 else ()
-        shapes = {(ask.size, ask.label) for ask in asks if ask.count > 0 and not ask.is_am}
-        for shape in self._asking.get(app, set()) - shapes:
-            self.groups[shape].asking.pop(app, None)
+        shapes = {(a.size, a.label): None for a in asks if a.count > 0 and not a.is_am}
+        for shape in self._asking.get(app, ()):
+            if shape not in shapes:
+                self.groups[shape].asking.pop(app, None)
         for shape in shapes:
             self._group(shape).enter_asking((job.work, *place, app))
         self._asking[app] = shapes
@@ -117,5 +134,6 @@ class Line:
                 kept = {s: g for s, g in self.groups.items() if g.due or g.asking}
                 self.groups = kept
                 self.nowhere.intersection_update(kept)
+                self.only_on = {s: nodes for s, nodes in self.only_on.items() if s in kept}
             group = self.groups[shape] = Group(shape)
         return group

@@ -15,7 +15,7 @@ from loomcard.policies.carbyne.waves import EPS, TooLongError, Vector, Wave
 MOVED = 0.05
 """A share, or an estimate, that moved by less keeps the plan."""
 
-PROGRESS = 0.05
+PROGRESS = 0.1
 """A job is planned anew after so large a part of its waiting tasks started or ended, and of the
 time to its deadline passed."""
 

@@ -39,7 +39,7 @@ class Carbyne(Options):
         jobs.update(view, memory)
         serving = Serving(plan, jobs)
         serving.run()
-        plan.go_on = serving.run_again
+        plan.go_on = serving.run
         send_shares(plan, jobs.marked.values())
         if (wake_ms := jobs.next_ms()) < inf:
             plan.wake_at(ceil(wake_ms))

@@ -11,10 +11,12 @@ from loomcard import (
     Ask,
     ExhaustedShapes,
     Plan,
+    Shape,
     report_waiting,
     serve_holds,
     want_first,
 )
+from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.line import Entry, Group
 from loomcard.policies.carbyne.loans import Guard, reclaim
@@ -32,23 +34,20 @@ class Serving:
         self.plan, self.view = plan, plan.view
         self.jobs, self.line, self.options = jobs, jobs.line, jobs.options
         self.full = ExhaustedShapes(plan.view)
-        self.line.see_nodes()
-        self.nowhere = set() if plan.view.lending else self.line.nowhere
+        self.lending = plan.view.lending
         self.whole = [float(c) for c in plan.view.cluster_capacity]
         self.started: dict[Application, int] = {}  # of what must start
         self.borrowed: dict[Application, int] = {}
 
-    def run_again(self) -> None:
-        """A later turn of the round: others were served since the last one."""
-        self.jobs.follow(self.view)
-        self.line.see_nodes()
-        self.run()
-
     def run(self) -> None:
-        """Serve everybody, until nothing fits; hold room for what must start and does not fit."""
+        """Serve everybody, until nothing fits; hold room for what must start and does not fit. A
+        later turn of the round goes on: how many there are changes nothing in the memory.
+        """
         plan, view = self.plan, self.view
-        if view.holds and not plan.spent and serve_holds(plan, lambda q: q is view.queue):
-            self.jobs.follow(view)
+        self.lending = view.lending
+        self.line.see_nodes()
+        if view.holds and not plan.spent:
+            self._serve_holds()
         if not plan.spent:
             self._serve_masters()
             self._serve_dues()
@@ -59,6 +58,15 @@ class Serving:
             want_first(plan, self.line.dues_of, self.options.hold_after_ms)
             if self.options.loan == "preempt":
                 reclaim(plan, self.jobs)
+
+    def _serve_holds(self) -> None:
+        held = {hold.ask: hold.ask.count for hold in self.view.holds}
+        serve_holds(self.plan, lambda queue: queue is self.view.queue)
+        for ask, count in held.items():
+            if ask.count < count and (job := self.jobs.by_app.get(ask.application)) is not None:
+                job.granted(ask)
+                if (due := job.dues.get(ask)) is not None:
+                    self._started(job, ask, due)
 
     def _serve_masters(self) -> None:
         masters = self.jobs.masters
@@ -71,13 +79,13 @@ class Serving:
 
     def _serve_dues(self) -> None:
         """The best first (2.5-11), all its tasks, until nothing fits."""
-        groups = [g for g in self.line.groups.values() if g.due and self._open(g)]
+        groups = [group for group in self._open_groups() if group.due]
         rank, aside = self._due_rank(groups), []
         while not self.plan.spent:
             group, ask = self._first(groups, lambda g: g.due_order.top(), rank)
             if group is None:
                 break
-            if not self._start(group, ask):
+            if not self._start(ask):
                 aside.append((group, group.due_order.pop()))
         for group, entry in aside:
             if group.due.get(entry[-1]) is entry:
@@ -99,27 +107,28 @@ class Serving:
 
         return rank
 
-    def _start(self, group: Group, ask: Ask) -> bool:
+    def _start(self, ask: Ask) -> bool:
         """As many of its tasks as fit; whether all that must start did."""
         job = self.jobs.by_app[ask.application]
         due = job.dues[ask]
-        while due.tasks > 0 and ask.count > 0 and not self.plan.spent and self._grant(ask):
-            due.tasks -= 1
+        while ask in job.dues and not self.plan.spent and self._grant(ask):
             job.granted(ask)
-            self.started[job.app] = self.started.get(job.app, 0) + 1
-        if due.tasks > 0 and ask.count > 0:
-            return False
-        job.served(ask)
-        group.leave_due(ask)
-        return True
+            self._started(job, ask, due)
+        return ask not in job.dues
+
+    def _started(self, job: Job, ask: Ask, due: Due) -> None:
+        """One task did that had to."""
+        self.started[job.app] = self.started.get(job.app, 0) + 1
+        due.tasks -= 1
+        if due.tasks == 0 or ask.count == 0:
+            job.served(ask)
+            self.line.groups[ask.size, ask.label].leave_due(ask)
 
     # What is left over
 
     def _lend(self) -> None:
         """What nobody must have now, one container at a time (2.4)."""
-        groups = [
-            group for group in self.line.groups.values() if group.asking and self._open(group)
-        ]
+        groups = [group for group in self._open_groups() if group.asking]
         rooms = self._rooms() if self.options.keep_back else {}
         guard = Guard(self.jobs, self.view) if groups and self.options.loan == "guarded" else None
         first = self._least_work if self.options.leftover_rule == "srtf" else self._best_aligned
@@ -130,20 +139,26 @@ class Serving:
                 break
             if not any(self._lend_one(ask, rooms, guard) for ask in asks_for(app, group)):
                 aside.append((group, group.asking_order.pop()))
-                groups = [group for group in groups if self._open(group)]
+                groups = [group for group in groups if not self._closed(group.shape)]
         for group, entry in aside:
             if group.asking.get(entry[-1]) is entry:
                 group.asking_order.push(entry)
 
-    def _open(self, group: Group) -> bool:
-        """Its shape may fit somewhere."""
-        return group.shape not in self.nowhere and group.shape not in self.full
+    def _open_groups(self) -> list[Group]:
+        """Those whose shape may fit somewhere."""
+        nowhere = () if self.lending else self.line.nowhere
+        rows = self.line.groups.items()
+        return [g for shape, g in rows if shape not in nowhere and not self._closed(shape)]
+
+    def _closed(self, shape: Shape) -> bool:
+        """It fits nowhere; while partitions lend, other nodes are asked for than else."""
+        return shape in self.full or (not self.lending and self.line.fits_nowhere(shape))
 
     def _least_work(self, groups: list[Group]) -> tuple[Group | None, Any]:
         """The job with the least remaining work, and the shape of its best aligned task."""
         best, found = None, []
         for group in groups:
-            entry = None if not self._open(group) else group.asking_order.top()
+            entry = None if self._closed(group.shape) else group.asking_order.top()
             if entry is not None and (best is None or entry[:3] <= best[:3]):
                 found = [group] if best is None or entry[:3] < best[:3] else [*found, group]
                 best = entry
@@ -185,7 +200,7 @@ class Serving:
         rooms: dict[str, list[float]] = {}
         for group in self.line.groups.values():
             partition = self.view.partitions.get(group.label)
-            if partition is None or self._open(group):
+            if partition is None or not self._closed(group.shape):
                 continue
             for ask in group.due:
                 due = self.jobs.by_app[ask.application].dues[ask]
@@ -214,7 +229,7 @@ class Serving:
         """
         found, whose, best = None, None, None
         for group in groups:
-            entry = None if not self._open(group) else top(group)
+            entry = None if self._closed(group.shape) else top(group)
             if entry is not None:
                 own = rank(group, entry)
                 if best is None or own < best:
@@ -226,11 +241,12 @@ class Serving:
         that fits nowhere wait is said at the end.
         """
         plan, shape = self.plan, (ask.size, ask.label)
-        if shape in self.nowhere or shape in self.full:
+        if self._closed(shape):
             return False
         if self.view.first_fit(*shape) is None:
             self.full.add(shape)
-            self.nowhere.add(shape)
+            if not self.lending:
+                self.line.close(shape)
             return False
         limit = plan.limited(ask)
         if limit is not None:
