@@ -42,6 +42,7 @@ from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
 from loomcard.api.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
 from loomcard.api.report import shown
+from loomcard.api.shape_lines import OpenShapes, ShapeLines
 from loomcard.api.stage_tasks import StageTasks
 from loomcard.api.view import (
     NO_FIT,
@@ -146,6 +147,7 @@ __all__ = [
     "NodeRelabelled",
     "NodeRemoved",
     "NodeResized",
+    "OpenShapes",
     "Order",
     "Partition",
     "Plan",
@@ -157,6 +159,7 @@ __all__ = [
     "Resource",
     "Runs",
     "Shape",
+    "ShapeLines",
     "StageTasks",
     "TimerFired",
     "TurnResult",

@@ -84,6 +84,18 @@ class Job(StageTasks):
                 found[stage] = max(0, found[stage] - started)
         return found
 
+    def latest_ms(self, ask: Ask) -> float:
+        """When the next task of an ask must start; inf: its schedule does not say."""
+        stage = self.planned_stage(ask)
+        if self.plan is None or stage is None:
+            return inf
+        started = self.plan["waiting"][stage] - self.waiting[stage]
+        for start, i, tasks in zip(*self.plan["late"], strict=True):
+            started -= tasks if i == stage else 0
+            if i == stage and started < 0:
+                return float(start)
+        return inf
+
     def find_dues(self, now_ms: int, tolerance_ms: int, *, altruist: bool) -> int:
         """See which asks must start now: no more than the share has room for; of what is in no
         schedule, all that it has room for; of a job whose AM marks its asks, what is not

@@ -16,14 +16,15 @@ from loomcard import (
     ContainerCompleted,
     ContainerResized,
     LazyHeap,
+    OpenShapes,
     Resource,
+    ShapeLines,
     asks_below,
     draw,
 )
 from loomcard.policies.carbyne.asks import marks_asks, note_excess
 from loomcard.policies.carbyne.estimates import Learnt, Memory
 from loomcard.policies.carbyne.job import Job
-from loomcard.policies.carbyne.line import Line
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.planning import plan
@@ -43,18 +44,18 @@ class Jobs:
         self.options = options
         self.learnt = Learnt(options)
         self.changed = view.watch(view.queue)
-        self.line = Line(view)
+        self.open = OpenShapes(view)
         self.begin(self.learnt.memory)
 
     def begin(self, memory: Memory) -> None:
         """Know nothing but the memory."""
-        self.line.clear()
         self.memory = memory
         self.by_app: dict[Application, Job] = {}
         self.active: list[Job] = []  # the jobs that have a share, in order of submission
         self.masters: dict[Application, Job] = {}  # who asks for an AM
         self.marked: dict[Application, Job] = {}
         self.stale: dict[Application, float] = {}  # who is worth a new plan, from when on
+        self.due_lines, self.asking_lines = ShapeLines(), ShapeLines()
         self.timers: dict[Application, Any] = {}
         self._timer_order = LazyHeap(self.timers)
         self.unreported: dict[Any, None] = {}
@@ -94,9 +95,7 @@ class Jobs:
             anew = self._see(view, app) or anew
         if anew:
             self._divide()
-            self.refresh_all(view)
-            return
-        for app in self._to_refresh(view, touched, first):
+        for app in list(self.by_app) if anew else self._to_refresh(view, touched, first):
             if (one := self.by_app.get(app)) is not None:
                 self._refresh(view, one)
 
@@ -112,11 +111,6 @@ class Jobs:
             found[timer[-1]] = None
             self.timers.pop(timer[-1])
         return found
-
-    def refresh_all(self, view: ClusterView) -> None:
-        """Every job has another share."""
-        for job in self.by_app.values():
-            self._refresh(view, job)
 
     def next_ms(self) -> float:
         """When the next task of all must start; inf: none is known."""
@@ -157,7 +151,8 @@ class Jobs:
         """The job asks for and holds nothing any more; whether it had a share."""
         for kept in (self.masters, self.marked, self.stale, self.timers):
             kept.pop(app, None)
-        self.line.leave(app)
+        self.due_lines.enter(app, ())
+        self.asking_lines.enter(app, ())
         job = self.by_app.pop(app, None)
         return job is not None and job.tasks > 0
 
@@ -182,13 +177,13 @@ class Jobs:
         return True
 
     def _refresh(self, view: ClusterView, job: Job) -> None:
-        """Its plan, where it needs another, what of it is due, and its place in the line."""
+        """Its plan, where it needs another, what of it is due, and its places in line."""
         app, options, now_ms = job.app, self.options, view.now_ms
         self.stale.pop(app, None)
         if job.dag is not None and not job.marked and app.pending_count > 0:
             ready = plan(
                 job, self.learnt.sizes(app, job.dag), self.capacity, now_ms,
-                options.tolerance_ms, options.most_steps,
+                options.tolerance_ms, options.most_steps, firm=options.loan == "guarded",
             )  # fmt: skip
             if ready is not None:
                 self.stale[app] = ready
@@ -198,12 +193,23 @@ class Jobs:
         beyond = job.find_dues(now_ms, options.tolerance_ms, altruist=altruist)
         if job.marked:
             note_excess(self.memory, job.known, beyond)
-        self.line.enter(job)
+        self._enter(job)
         if job.next_ms < inf:
             timer = self.timers[app] = (job.next_ms, app.number, app)
             self._timer_order.push(timer)
         else:
             self.timers.pop(app, None)
+
+    def _enter(self, job: Job) -> None:
+        """Its places in line: of asks that must start, by since when; of the job, by its work."""
+        app, place = job.app, (job.app.submitted_ms, job.app.number)
+        self.due_lines.enter(app, [
+            ((ask.size, ask.label), (due.since_ms, job.work, *place, ask.key, ask))
+            for ask, due in job.dues.items()
+        ])  # fmt: skip
+        asks = [ask for ask in app.asks if ask.count > 0 and not ask.is_am]
+        shapes = dict.fromkeys((ask.size, ask.label) for ask in asks)
+        self.asking_lines.enter(app, [(shape, (job.work, *place, app)) for shape in shapes])
 
     # Shares
 

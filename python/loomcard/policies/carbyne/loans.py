@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loomcard import Ask, ClusterView, Container, Plan, why_never
+from loomcard import Ask, ClusterView, Container, Node, Plan, why_never
 from loomcard.policies.carbyne.job import Job, left_ms
 from loomcard.policies.carbyne.jobs import Jobs
-from loomcard.policies.carbyne.waves import EPS, Profile, holds, parts
+from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, holds, parts
 
 REASON = "carbyne-loan"
 """Why a container is taken back."""
@@ -62,46 +62,70 @@ class Guard:
 
 
 def reclaim(plan: Plan, jobs: Jobs) -> None:
-    """Take back the youngest container that a job has beyond its share, for the task that has had
-    to start for the longest time, fits nowhere, and would then. One at a time: the room of the one
-    before is waited for.
+    """Take back what jobs have beyond their shares, for the task that has had to start for the
+    longest time, fits nowhere, and would then. For one at a time: the room of the last is waited
+    for.
     """
     every = [c for job in jobs.by_app.values() for c in job.app.containers]
     if any(c.preempting_since is not None for c in every):
         return
-    rows = [(entry, group) for group in jobs.line.groups.values() for entry in group.due.values()]
-    for entry, group in sorted(rows, key=lambda row: row[0][:5]):
+    lines = jobs.due_lines
+    rows = [(entry, shape[0]) for shape in lines.shapes() for entry in lines.entries(shape)]
+    for entry, size in sorted(rows, key=lambda row: row[0][:5]):
         ask = entry[-1]
         owner = jobs.by_app[ask.application]
         if not owner.dues[ask].planned or plan.limited(ask) is not None:
             continue
         if plan.place(ask) is not None:  # it fits: a turn, or a rule of placement, keeps it waiting
             continue
-        found = [c for job in jobs.by_app.values() if job is not owner for c in loans(plan, job)]
-        fitting = [c for c in found if _makes_room(c, ask, group.size)]
-        if fitting:
-            plan.preempt(max(fitting, key=lambda c: (c.allocated_ms, c.number)), 0, REASON)
+        lent = [row for job in jobs.by_app.values() if job is not owner for row in loans(plan, job)]
+        lent.sort(key=lambda row: (row[1].allocated_ms, row[1].number), reverse=True)
+        taken = _making_room(lent, ask, size)
+        for container in taken:
+            plan.preempt(container, 0, REASON)
+        if taken:
             return
 
 
-def loans(plan: Plan, job: Job) -> list[Container]:
+def loans(plan: Plan, job: Job) -> list[tuple[Job, Container]]:
     """Its containers that were granted before now and are beyond its share: what is taken back must
     not be due at once, or two jobs would take it from each other for ever.
     """
     return [
-        c for c in job.app.containers
-        if c.number and not c.is_am and c.allocated_ms < plan.view.now_ms and _beyond(job, c)
+        (job, c) for c in job.app.containers
+        if c.number and not c.is_am and c.allocated_ms < plan.view.now_ms
+        and _beyond(job, job.app.used, c)
     ]  # fmt: skip
 
 
-def _beyond(job: Job, container: Container) -> bool:
+def _beyond(job: Job, used: Vector, container: Container) -> bool:
     """Without the container the share still has no room for one of its size."""
-    rows = zip(job.app.used, job.share, job.masters, container.size, strict=True)
-    return any(used > max(most, held + size) for used, most, held, size in rows if size)
+    rows = zip(used, job.share, job.masters, container.size, strict=True)
+    return any(use > max(most, held + size) for use, most, held, size in rows if size)
 
 
-def _makes_room(container: Container, ask: Ask, size: tuple[int, ...]) -> bool:
-    """The ask may run on the container's node, and fits when it is gone."""
-    node = container.node
-    room = [r + s for r, s in zip(node.room, container.size, strict=True)]
-    return why_never(ask, node) is None and holds(size, room) > 0
+def _making_room(
+    lent: list[tuple[Job, Container]], ask: Ask, size: tuple[int, ...]
+) -> list[Container]:
+    """The first whose end makes room for an ask; where none does alone, the fewest on one node that
+    do together.
+    """
+    found: list[Container] = []
+    rooms: dict[Node, tuple[list[float], dict[Job, list[float]], list[Container]]] = {}
+    for job, container in lent:
+        node = container.node
+        if why_never(ask, node) is not None:
+            continue
+        alone = [float(amount) for amount in node.room]
+        room, uses, taken = rooms.setdefault(node, (list(alone), {}, []))
+        add(alone, container.size, 1)
+        if holds(size, alone):
+            return [container]
+        used = uses.setdefault(job, [float(amount) for amount in job.app.used])
+        if _beyond(job, used, container):
+            add(room, container.size, 1)
+            add(used, container.size, -1)
+            taken.append(container)
+            if holds(size, room) and (not found or len(taken) < len(found)):
+                found = list(taken)
+    return found

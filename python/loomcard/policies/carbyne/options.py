@@ -15,7 +15,7 @@ CHOICES = {
     "leftover_rule": get_args(Rule),
     "loan": get_args(Loan),
 }
-NOT_NEGATIVE = ("tolerance_ms", "hold_after_ms")
+NOT_NEGATIVE = ("most_borrowed", "tolerance_ms", "hold_after_ms")
 POSITIVE = ("assumed_ms", "most_steps")
 
 
@@ -32,7 +32,7 @@ class Options:
     tolerance_ms: int = 100
     assumed_ms: float = 30_000.0
     loan: Loan = "free"
-    keep_back: bool = False
+    most_borrowed: float = 0.0
     learn: bool = True
     error_percent: float = 0.0
     error_part: float = 1.0

@@ -21,12 +21,14 @@ time to its deadline passed."""
 
 
 def plan(
-    job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int, most: int
-) -> float | None:
+    job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int,
+    most: int, *, firm: bool = False,
+) -> float | None:  # fmt: skip
     """Plan a job, unless next to nothing happened since the last time. Returns when it is worth
     to look again, though nothing else happens; None: not at all.
 
-    ``sizes``: of one task of each stage; ``most``: steps that its schedule may take.
+    ``sizes``: of one task of each stage; ``most``: steps that its schedule may take;
+    ``firm``: a plan stands while its share and its estimates do, since loans rely on it.
     """
     old, share = job.plan, job.own_share()
     reset = old is None or _reset(job, old, share)
@@ -35,6 +37,8 @@ def plan(
     if old is None and _too_long(job):
         return None
     if old is not None and not reset and not off(share, old["share"]):
+        if firm:
+            return None
         ready_ms = old["planned"] + PROGRESS * (old["deadline"] - old["planned"])
         if now_ms < ready_ms:
             return float(ready_ms)

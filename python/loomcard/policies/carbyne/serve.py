@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from loomcard import (
     SHARE,
     Application,
     Ask,
-    ExhaustedShapes,
+    Entry,
     Plan,
     Shape,
+    ShapeLines,
     report_waiting,
     serve_holds,
     want_first,
 )
 from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
-from loomcard.policies.carbyne.line import Entry, Group
 from loomcard.policies.carbyne.loans import Guard, reclaim
 from loomcard.policies.carbyne.packing import alignment
-from loomcard.policies.carbyne.waves import add, holds
+from loomcard.policies.carbyne.waves import EPS, add, holds, parts
 
 LOAN = "LOAN"
 """The reason of an ask that gets nothing of what is left over, since its lenders need it sooner."""
@@ -32,9 +32,7 @@ class Serving:
 
     def __init__(self, plan: Plan, jobs: Jobs) -> None:
         self.plan, self.view = plan, plan.view
-        self.jobs, self.line, self.options = jobs, jobs.line, jobs.options
-        self.full = ExhaustedShapes(plan.view)
-        self.lending = plan.view.lending
+        self.jobs, self.open, self.options = jobs, jobs.open, jobs.options
         self.whole = [float(c) for c in plan.view.cluster_capacity]
         self.started: dict[Application, int] = {}  # of what must start
         self.borrowed: dict[Application, int] = {}
@@ -44,18 +42,17 @@ class Serving:
         later turn of the round goes on: how many there are changes nothing in the memory.
         """
         plan, view = self.plan, self.view
-        self.lending = view.lending
-        self.line.see_nodes()
+        self.open.begin(view)
         if view.holds and not plan.spent:
             self._serve_holds()
         if not plan.spent:
             self._serve_masters()
             self._serve_dues()
-        if not plan.spent and not self.full.everything():
+        if not plan.spent and not self.open.none():
             self._lend()
         if not plan.spent:  # nothing more fits; a turn that is used up says nothing about room
             report_waiting(plan, self.jobs.unreported)
-            want_first(plan, self.line.dues_of, self.options.hold_after_ms)
+            want_first(plan, self._dues_of, self.options.hold_after_ms)
             if self.options.loan == "preempt":
                 reclaim(plan, self.jobs)
 
@@ -79,33 +76,29 @@ class Serving:
 
     def _serve_dues(self) -> None:
         """The best first (2.5-11), all its tasks, until nothing fits."""
-        groups = [group for group in self._open_groups() if group.due]
-        rank, aside = self._due_rank(groups), []
+        dues = self.jobs.due_lines
+        shapes = [shape for shape in dues.shapes() if shape in self.open]
+        rank = self._due_rank(shapes)
         while not self.plan.spent:
-            group, ask = self._first(groups, lambda g: g.due_order.top(), rank)
-            if group is None:
+            shape, ask = self._first(dues, shapes, rank)
+            if shape is None:
                 break
             if not self._start(ask):
-                aside.append((group, group.due_order.pop()))
-        for group, entry in aside:
-            if group.due.get(entry[-1]) is entry:
-                group.due_order.push(entry)
+                dues.set_aside(shape)
+        dues.put_back()
 
-    def _due_rank(self, groups: list[Group]) -> Callable[[Group, Entry], Any]:
+    def _due_rank(self, shapes: list[Shape]) -> Callable[[Shape, Entry], Any]:
         """What has had to start for the longest time; then by ``default_rule``: alignment less the
         price of the remaining work, or the work alone; ties by submission.
         """
         if self.options.default_rule == "srtf":
             return lambda _, entry: entry[:5]
-        free = self.view.free
-        aligned = {g.shape: alignment(g.size, free, self.whole) for g in groups}
-        total = sum(group.work for group in groups)
-        price = sum(aligned[g.shape] * len(g.due) for g in groups) / total if total else 0.0
-
-        def rank(group: Group, entry: Entry) -> tuple[Any, ...]:
-            return (entry[0], price * entry[1] - aligned[group.shape], *entry[2:5])
-
-        return rank
+        free, entries = self.view.free, self.jobs.due_lines.entries
+        aligned = {shape: alignment(shape[0], free, self.whole) for shape in shapes}
+        works = {shape: [entry[1] for entry in entries(shape)] for shape in shapes}
+        total = sum(sum(each) for each in works.values())
+        price = sum(aligned[s] * len(works[s]) for s in shapes) / total if total else 0.0
+        return lambda shape, entry: (entry[0], price * entry[1] - aligned[shape], *entry[2:5])
 
     def _start(self, ask: Ask) -> bool:
         """As many of its tasks as fit; whether all that must start did."""
@@ -122,59 +115,67 @@ class Serving:
         due.tasks -= 1
         if due.tasks == 0 or ask.count == 0:
             job.served(ask)
-            self.line.groups[ask.size, ask.label].leave_due(ask)
+            self.jobs.due_lines.leave((ask.size, ask.label), ask)
+
+    def _dues_of(self, shape: Shape) -> Iterable[Ask]:
+        return [entry[-1] for entry in self.jobs.due_lines.entries(shape)]
 
     # What is left over
 
     def _lend(self) -> None:
         """What nobody must have now, one container at a time (2.4)."""
-        groups = [group for group in self._open_groups() if group.asking]
-        rooms = self._rooms() if self.options.keep_back else {}
-        guard = Guard(self.jobs, self.view) if groups and self.options.loan == "guarded" else None
-        first = self._least_work if self.options.leftover_rule == "srtf" else self._best_aligned
-        aside: list[tuple[Group, Entry]] = []
+        shapes = [shape for shape in self.jobs.asking_lines.shapes() if shape in self.open]
+        rooms = self._rooms() if self.options.loan == "preempt" else {}
+        guard = Guard(self.jobs, self.view) if shapes and self.options.loan == "guarded" else None
+        most = self.options.most_borrowed
+        if most:
+            self._lend_to(shapes, lambda ask: (
+                self._within(ask, most) and self._lend_one(ask, rooms, guard)
+            ))  # fmt: skip
+        self._lend_to(shapes, lambda ask: self._lend_one(ask, rooms, guard))
+
+    def _lend_to(self, shapes: list[Shape], lend: Callable[[Ask], bool]) -> None:
+        """By ``leftover_rule``, until nothing more is lent."""
+        lines = self.jobs.asking_lines
         while not self.plan.spent:
-            group, app = first(groups)
-            if group is None:
+            shape, app = self._next_borrower(lines, shapes)
+            if shape is None:
                 break
-            if not any(self._lend_one(ask, rooms, guard) for ask in asks_for(app, group)):
-                aside.append((group, group.asking_order.pop()))
-                groups = [group for group in groups if not self._closed(group.shape)]
-        for group, entry in aside:
-            if group.asking.get(entry[-1]) is entry:
-                group.asking_order.push(entry)
+            asks = asks_for(app, shape)
+            if self.options.loan == "guarded":  # else its early tasks fill its share
+                asks.sort(key=self.jobs.by_app[app].latest_ms)
+            if not any(lend(ask) for ask in asks):
+                lines.set_aside(shape)
+                shapes = [shape for shape in shapes if shape in self.open]
+        lines.put_back()
 
-    def _open_groups(self) -> list[Group]:
-        """Those whose shape may fit somewhere."""
-        nowhere = () if self.lending else self.line.nowhere
-        rows = self.line.groups.items()
-        return [g for shape, g in rows if shape not in nowhere and not self._closed(shape)]
-
-    def _closed(self, shape: Shape) -> bool:
-        """It fits nowhere; while partitions lend, other nodes are asked for than else."""
-        return shape in self.full or (not self.lending and self.line.fits_nowhere(shape))
-
-    def _least_work(self, groups: list[Group]) -> tuple[Group | None, Any]:
-        """The job with the least remaining work, and the shape of its best aligned task."""
+    def _next_borrower(
+        self, lines: ShapeLines, shapes: list[Shape]
+    ) -> tuple[Shape | None, Any]:  # fmt: skip
+        """Of ``srtf`` the job with the least remaining work, and the shape of its best aligned
+        task; of ``pack`` the shape of the best aligned task, and the job with the least work.
+        """
+        free = self.view.free
+        if self.options.leftover_rule == "pack":
+            return self._first(
+                lines, shapes, lambda s, entry: (-alignment(s[0], free, self.whole), *entry[:3])
+            )
         best, found = None, []
-        for group in groups:
-            entry = None if self._closed(group.shape) else group.asking_order.top()
+        for shape in shapes:
+            entry = lines.top(shape) if shape in self.open else None
             if entry is not None and (best is None or entry[:3] <= best[:3]):
-                found = [group] if best is None or entry[:3] < best[:3] else [*found, group]
+                found = [shape] if best is None or entry[:3] < best[:3] else [*found, shape]
                 best = entry
         if best is None:
             return None, None
-        free = self.view.free
-        return max(found, key=lambda g: alignment(g.size, free, self.whole)), best[-1]
+        return max(found, key=lambda s: alignment(s[0], free, self.whole)), best[-1]
 
-    def _best_aligned(self, groups: list[Group]) -> tuple[Group | None, Any]:
-        """The shape of the best aligned task of all, and the job with the least work."""
-        free = self.view.free
-
-        def rank(group: Group, entry: Entry) -> Any:
-            return -alignment(group.size, free, self.whole), *entry[:3]
-
-        return self._first(groups, lambda group: group.asking_order.top(), rank)
+    def _within(self, ask: Ask, most: float) -> bool:
+        """With one such container more its job has at most so many times its share, or just one."""
+        job = self.jobs.by_app[ask.application]
+        held = [used + size for used, size in zip(job.app.used, ask.size, strict=True)]
+        all_of_it, own, one = (max(row) for row in parts([held, job.share, ask.size], self.whole))
+        return all_of_it <= max(most * own, one) + EPS
 
     def _lend_one(self, ask: Ask, rooms: dict[str, list[float]], guard: Guard | None) -> bool:
         room = rooms.get(ask.label)
@@ -182,6 +183,8 @@ class Serving:
             self.plan.wait(ask, SHARE)
             return False
         job = self.jobs.by_app[ask.application]
+        if guard is not None and job.latest_ms(ask) <= self.view.now_ms:
+            guard = None  # its room is in what is planned: only its own early tasks keep it waiting
         if guard is not None and not guard.allows(job, ask):
             self.plan.wait(ask, LOAN)
             return False
@@ -198,55 +201,40 @@ class Serving:
     def _rooms(self) -> dict[str, list[float]]:
         """By node label, what may be lent of its partition; all that fits where none is named."""
         rooms: dict[str, list[float]] = {}
-        for group in self.line.groups.values():
-            partition = self.view.partitions.get(group.label)
-            if partition is None or not self._closed(group.shape):
+        for shape in self.jobs.due_lines.shapes():
+            size, label = shape
+            if label not in self.view.partitions or shape in self.open:
                 continue
-            for ask in group.due:
+            for ask in self._dues_of(shape):
                 due = self.jobs.by_app[ask.application].dues[ask]
                 if due.planned:
-                    room = rooms.setdefault(group.label, self._unheld(group.label))
-                    add(room, group.size, len(ask.holds) - due.tasks)
+                    if label not in rooms:  # what is free, less what is held
+                        nodes = self.view.partitions[label].nodes.values()
+                        rooms[label] = [float(sum(r)) for r in zip(*(n.room for n in nodes))]  # noqa: B905
+                    add(rooms[label], size, len(ask.holds) - due.tasks)
         return rooms
-
-    def _unheld(self, label: str) -> list[float]:
-        """What is free in a partition, less the room that is held."""
-        free = [float(amount) for amount in self.view.partitions[label].free]
-        for hold in self.view.holds:
-            if hold.node.label == label:
-                kept = zip(hold.node.free, hold.node.room, strict=True)
-                add(free, [max(0, f - room) for f, room in kept], -1)
-        return free
 
     # One container
 
     def _first(
-        self, groups: list[Group], top: Callable[[Group], Entry | None],
-        rank: Callable[[Group, Entry], Any],
-    ) -> tuple[Group | None, Any]:  # fmt: skip
-        """The group whose first entry ranks first, of the shapes that fit somewhere, and whose
-        entry that is.
-        """
+        self, lines: ShapeLines, shapes: list[Shape], rank: Callable[[Shape, Entry], Any]
+    ) -> tuple[Shape | None, Any]:  # fmt: skip
+        """Which shape's first entry ranks first, of those that may fit, and whose entry that is."""
         found, whose, best = None, None, None
-        for group in groups:
-            entry = None if self._closed(group.shape) else top(group)
+        for shape in shapes:
+            entry = lines.top(shape) if shape in self.open else None
             if entry is not None:
-                own = rank(group, entry)
+                own = rank(shape, entry)
                 if best is None or own < best:
-                    found, whose, best = group, entry[-1], own
+                    found, whose, best = shape, entry[-1], own
         return found, whose
 
     def _grant(self, ask: Ask) -> bool:
         """One container for an ask, if nodes, limits and turn let it have one. Why asks of a shape
         that fits nowhere wait is said at the end.
         """
-        plan, shape = self.plan, (ask.size, ask.label)
-        if self._closed(shape):
-            return False
-        if self.view.first_fit(*shape) is None:
-            self.full.add(shape)
-            if not self.lending:
-                self.line.close(shape)
+        plan = self.plan
+        if self.open.find((ask.size, ask.label)) is None:
             return False
         limit = plan.limited(ask)
         if limit is not None:
@@ -261,9 +249,9 @@ class Serving:
         return True
 
 
-def asks_for(app: Application, group: Group) -> list[Ask]:
+def asks_for(app: Application, shape: Shape) -> list[Ask]:
     """What an application asks for of a shape, but for its AM."""
     return [
         ask for ask in app.asks
-        if ask.count > 0 and not ask.is_am and (ask.size, ask.label) == group.shape
+        if ask.count > 0 and not ask.is_am and (ask.size, ask.label) == shape
     ]  # fmt: skip

@@ -1,0 +1,142 @@
+"""Lines by shape of container, for policies whose users ask for many shapes: what is served next of
+each shape, and which shapes may fit somewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from loomcard.api.fill import ExhaustedShapes
+from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.view import ClusterView
+from loomcard.model.fit_index import SHAPES_KEPT, Shape
+from loomcard.model.objects import Node
+from loomcard.model.resource import fits
+
+Keys = dict[tuple[Shape, Any], None]
+
+
+class ShapeLines:
+    """A line for each shape of container, kept from call to call.
+
+    An entry is a tuple that sorts by what goes first and ends with what it stands for, its key: an
+    application, or an ask. A key stands once in a line.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[Shape, tuple[dict[Any, Entry], LazyHeap]] = {}
+        self._owned: dict[Any, Keys] = {}
+        self._aside: list[tuple[Shape, Entry]] = []
+
+    def enter(self, owner: Any, entries: Iterable[tuple[Shape, Entry]]) -> None:
+        """Give ``owner`` these places, and take those that it had: for each change of it."""
+        keys: Keys = {}
+        for shape, entry in entries:
+            keys[shape, entry[-1]] = None
+            current, heap = self._line(shape)
+            if current.get(entry[-1]) != entry:
+                current[entry[-1]] = entry
+                heap.push(entry)
+        for shape, key in self._owned.pop(owner, ()):
+            if (shape, key) not in keys:
+                self.leave(shape, key)
+        if keys:
+            self._owned[owner] = keys
+
+    def leave(self, shape: Shape, key: Any) -> None:
+        """Take one place."""
+        line = self._lines.get(shape)
+        if line is not None:
+            line[0].pop(key, None)
+
+    def shapes(self) -> list[Shape]:
+        """Those that somebody stands in line for."""
+        return [shape for shape, (current, _) in self._lines.items() if current]
+
+    def entries(self, shape: Shape) -> list[Entry]:
+        """All of a line, in no order."""
+        return list(self._lines[shape][0].values()) if shape in self._lines else []
+
+    def top(self, shape: Shape) -> Entry | None:
+        """The first of a line; it stays. None: nobody is left."""
+        return self._lines[shape][1].top()
+
+    def set_aside(self, shape: Shape) -> None:
+        """The first of a line gets nothing now; ``put_back`` gives it its place again."""
+        self._aside.append((shape, self._lines[shape][1].pop()))
+
+    def put_back(self) -> None:
+        """The call is over: who was set aside may try again in the next."""
+        for shape, entry in self._aside:
+            current, heap = self._line(shape)
+            if current.get(entry[-1]) is entry:
+                heap.push(entry)
+        self._aside = []
+
+    def _line(self, shape: Shape) -> tuple[dict[Any, Entry], LazyHeap]:
+        line = self._lines.get(shape)
+        if line is None:
+            if len(self._lines) % SHAPES_KEPT == 0:  # forget shapes that nobody stands in line for
+                self._lines = {s: line for s, line in self._lines.items() if line[0]}
+            current: dict[Any, Entry] = {}
+            line = self._lines[shape] = current, LazyHeap(current)
+        return line
+
+
+class OpenShapes:
+    """The shapes that may fit somewhere, kept from call to call so that not all are tried again.
+
+    One that was found to fit nowhere is closed until a node changes on which it fits; then only
+    such nodes are looked at. Call ``begin`` at each call. ``in``: whether a shape may fit.
+    """
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._nodes = view.watch_nodes()
+        self._nowhere: set[Shape] = set()
+        self._only_on: dict[Shape, dict[Node, None]] = {}
+        self._full = ExhaustedShapes(view)
+        self._lending = False
+
+    def begin(self, view: ClusterView) -> None:
+        """See which nodes changed."""
+        self._view, self._full, self._lending = view, ExhaustedShapes(view), view.lending
+        if len(self._nowhere) + len(self._only_on) > 4 * max(SHAPES_KEPT, len(view.shapes)):
+            self._nowhere.clear()
+            self._only_on.clear()
+        for node in self._nodes:
+            for shape in [*self._nowhere, *self._only_on]:
+                if fits(shape[0], node.room) and node.takes(shape[1]):
+                    self._nowhere.discard(shape)
+                    self._only_on.setdefault(shape, {})[node] = None
+        self._nodes.clear()
+
+    def __contains__(self, shape: object) -> bool:
+        if shape in self._full:
+            return False
+        if self._lending:  # other nodes are asked for than else
+            return True
+        nodes = self._only_on.get(shape)  # type: ignore[call-overload]
+        if nodes is not None and not any(fits(shape[0], node.room) for node in nodes):  # type: ignore[index]
+            self._close(shape)
+        return shape not in self._nowhere
+
+    def find(self, shape: Shape) -> Node | None:
+        """The node of the lowest number on which it fits; None: it is closed, or is now."""
+        if shape not in self:
+            return None
+        node = self._view.first_fit(*shape)
+        if node is None:
+            self._full.add(shape)
+            if not self._lending:
+                self._close(shape)
+        return node
+
+    def none(self) -> bool:
+        """Nothing that anybody asks for fits any more."""
+        return self._full.everything()
+
+    def _close(self, shape: Any) -> None:
+        self._only_on.pop(shape, None)
+        self._nowhere.add(shape)
