@@ -12,6 +12,7 @@ import pytest
 from loomcard.api.dag_hint import read_dag
 from loomcard.workload import hints, load
 from loomcard.workload.scenario import read_scenario, write_scenario
+from loomcard.workload.write_yaml import written
 
 EXAMPLE = Path(__file__).with_name("example.yml")
 HEAD = """\
@@ -271,3 +272,19 @@ def test_equal_seeds_give_equal_bytes_in_any_process(hash_seed: str) -> None:
         check=True,
     )
     assert done.stdout == write_scenario(load(EXAMPLE, seed=5))
+
+
+def test_asks_may_be_altruistic_of_kinds_that_ask_for_all_at_once(
+    loaded: Any, findings_of: Any
+) -> None:
+    """Of kind dag it arrives, and survives being written; other AMs mark nothing."""
+    scenario = loaded(application(kind="dag", asks="altruistic"))
+    assert scenario.applications[0].asks == "altruistic"
+    assert loaded(written(scenario)).applications == scenario.applications
+    assert loaded(ONE).applications[0].asks == "unmarked"
+    only_maps = [{"id": "map", "tasks": 3, "memory_mb": 1024, "duration_ms": 1000}]
+    text = application(kind="mapreduce", asks="altruistic", stages=only_maps)
+    (finding,) = findings_of(text)
+    assert (finding.line, finding.path) == (4, "applications[0].asks")
+    assert "the AM of kind mapreduce marks no asks" in finding.message
+    assert findings_of(application(asks="default"))[0].path == "applications[0].asks"

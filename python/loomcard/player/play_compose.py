@@ -42,6 +42,7 @@ _LOOK_S = 0.5
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 _MANAGERS = ("resourcemanager", "resourcemanager2")  # the second one of a pair only
 _JOURNAL = "/data/loomcard/journal"
+_PYTHON = "/opt/loomcard/venv/bin/python"  # in the image
 _MOST_MB = 384  # of the player's heap: the service has 512 MB
 
 
@@ -80,7 +81,7 @@ class ContainerPlayer(Player):
             *(*self._compose.command, "run", "--rm", "--no-TTY", "--name", self.name),
             *("--env", f"HEAP_MB={heap}", "--volume", f"{given}:/play/input.json:ro"),
             *("client", "player", "--input", "/play/input.json", "--log", "/dev/stdout"),
-            *("--work", self.work),
+            *("--work", self.work, *self._planner(_PYTHON)),
         ]
 
 

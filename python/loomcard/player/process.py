@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,4 +153,10 @@ class Player:
             self.work,
             "--address",
             self.address,
+            *self._planner(sys.executable),
         ]
+
+    def _planner(self, python: str) -> list[str]:
+        """The arguments for applications that plan themselves, where there are any."""
+        plans = any(app.asks == "altruistic" for app in self.scenario.applications)
+        return ["--planner", python] if plans else []

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loomcard.api.marked_asks import unmarked
 from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
@@ -271,7 +272,7 @@ class Master:
         """Put a container to use: a task of its stage, or back with it."""
         container = running.container
         self.live[container.number] = running
-        running.stage = container.ask_key.allocation_request_id - 1
+        running.stage = unmarked(container.ask_key.allocation_request_id) - 1
         stage = self.stages[running.stage]
         spec = running.machine.spec
         task = stage.take(spec.name, spec.rack)
@@ -322,6 +323,9 @@ class Master:
         stage.add(task)
         self.ask(stage, stage.key, stage.size, 1)
 
+    def headroom_changed(self) -> None:
+        """The policy says another headroom; it would be heard with the next heartbeat."""
+
     def on_heartbeat(self) -> None:
         """Everything of a heartbeat has been heard; kinds that plan ahead do it here."""
 
@@ -332,7 +336,7 @@ class Master:
 
     def ask_again(self, key: AskKey) -> None:
         """A container was lost before it had a task: one more is asked for."""
-        stage = self.stages[key.allocation_request_id - 1]
+        stage = self.stages[unmarked(key.allocation_request_id) - 1]
         self.ask(stage, stage.key, stage.size, 1)
 
     # The record

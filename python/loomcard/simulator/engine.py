@@ -14,6 +14,7 @@ from typing import Any
 from loomcard.model.objects import Container
 from loomcard.results.fair_share import queue_shares
 from loomcard.results.record import ContainerRow, RunRecord
+from loomcard.simulator.altruistic import AltruisticMaster
 from loomcard.simulator.application_master import Master, SimulationContext
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
@@ -21,7 +22,7 @@ from loomcard.simulator.mapreduce import MapReduceMaster
 from loomcard.simulator.nodes import Machines
 from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
 from loomcard.simulator.spark import SparkMaster
-from loomcard.workload.scenario import Scenario
+from loomcard.workload.scenario import Scenario, ScenarioApplication
 
 KINDS: dict[str, type[Master]] = {"mapreduce": MapReduceMaster, "spark": SparkMaster}
 ROUNDS_AT_A_TIME = 10_000
@@ -73,12 +74,13 @@ class Simulation:
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
             self._spoken.append, self.rows.append, self._done,
         )  # fmt: skip
-        self.masters = [KINDS.get(app.kind, Master)(app, context) for app in scenario.applications]
+        self.masters = [_kind(app)(app, context) for app in scenario.applications]
         for master in self.masters:
             self.clock.at(master.spec.submit_ms, self._submit, master)
             self.machines.busy_till(master.spec.submit_ms)
         self.rm.on_granted = self._granted
         self.rm.on_ended = self._ended
+        self.rm.on_headroom = lambda number: self._of[number].headroom_changed()
         self._stopped = False
         if scenario.stop_ms is not None:
             self.clock.at(scenario.stop_ms, self._stop)
@@ -162,6 +164,11 @@ class Simulation:
     def _done(self) -> None:
         self.finished += 1
         self._last_ms = self.clock.now
+
+
+def _kind(app: ScenarioApplication) -> type[Master]:
+    """The AM of an application."""
+    return AltruisticMaster if app.asks == "altruistic" else KINDS.get(app.kind, Master)
 
 
 def simulate(

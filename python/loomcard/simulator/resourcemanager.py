@@ -54,7 +54,7 @@ class ResourceManager:
     """Books, the batch that is being gathered, and the policies behind it.
 
     ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
-    that begins and ends in its state.
+    that begins and ends in its state, ``on_headroom(application)`` of each other headroom.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class ResourceManager:
         self.states = States()
         self.on_granted: Granted = lambda _: None
         self.on_ended: Ended = lambda *_: None
+        self.on_headroom: Callable[[int], None] = lambda _: None
         self._waiting: list[r.AnyRecord] = [
             r.Snapshot(0, "start"),
             r.Setup(0, 1, dict(setup)),
@@ -317,6 +318,7 @@ class ResourceManager:
             self.states.add(self.clock.now, path, figures_of(report))
         for application, amounts in plan.headroom:
             self._reported_headroom[application] = Resource(amounts)
+            self.on_headroom(application)
 
     def _kill(self, container: Container) -> None:
         if container.number in self.state.containers:

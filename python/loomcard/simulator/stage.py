@@ -79,6 +79,13 @@ class StageRun:
         """How many waiting tasks want each host, and each rack."""
         return ({}, {}) if self.preferences is None else self.preferences.rows
 
+    def split_rows(self, first: int) -> tuple[Rows, Rows]:
+        """The rows of the ``first`` waiting tasks, and those of the others."""
+        if self.preferences is None:
+            return ({}, {}), ({}, {})
+        waiting = sorted(self.preferences.waiting)
+        return self.preferences.rows_of(waiting[:first]), self.preferences.rows_of(waiting[first:])
+
     def attempt_length(self, task: int) -> tuple[int, int]:
         """For how long the task's next attempt runs, in ms, and with which status it ends."""
         failures = self.failures.get(task, 0)
@@ -127,8 +134,16 @@ class LocalityPreferences:
     def _tables(self, task: int) -> list[tuple[list[str], dict[str, list[int]]]]:
         return [(self._hosts[task], self._by_host), (self._racks[task], self._by_rack)]
 
-    def _count(self, task: int, change: int) -> None:
-        for names, row in zip((self._hosts[task], self._racks[task]), self.rows, strict=True):
+    def rows_of(self, tasks: list[int]) -> Rows:
+        """How many of these tasks want each host, and each rack."""
+        rows: Rows = ({}, {})
+        for task in tasks:
+            self._count(task, 1, rows)
+        return rows
+
+    def _count(self, task: int, change: int, rows: Rows | None = None) -> None:
+        kept = self.rows if rows is None else rows
+        for names, row in zip((self._hosts[task], self._racks[task]), kept, strict=True):
             for name in names:
                 count = row.get(name, 0) + change
                 if count:

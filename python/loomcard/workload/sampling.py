@@ -73,12 +73,19 @@ class Sampler:
             ms_per_map=self._count(model.shuffle.ms_per_map, (*path, "shuffle"), rng),
             max_attempts=model.max_attempts,
             executors=executors,
+            asks=self._asks(model, path),
         )
 
     def rng(self, *key: object) -> Random:
         """A random stream of its own for a thing with this name."""
         text = "/".join(str(part) for part in (self._seed, *key))
         return Random(text)  # noqa: S311 - not secrets
+
+    def _asks(self, model: Template, path: Path) -> str:
+        if model.asks != "unmarked" and model.kind not in ("plain", "dag"):
+            message = f"the AM of kind {model.kind} marks no asks"
+            self._document.report((*path, "asks"), message, "kind: dag, or leave asks out")
+        return model.asks
 
     def _with_numbers(self, model: Template, path: Path, name: str) -> Template:
         """The application with its ``numbers`` drawn and put in; each may use those before it."""

@@ -69,6 +69,7 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
 
     ``am``: the size of its AM's container; None: an unmanaged AM, which needs none. ``slowstart``,
     ``ms_per_map``: for kind mapreduce, whose stages are the map, and the reduce if there is one.
+    ``asks``: unmarked; or altruistic, of an AM that marks what must start now.
     """
 
     id: str
@@ -83,6 +84,7 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
     ms_per_map: int = 0
     max_attempts: int = 4
     executors: Executors | None = None
+    asks: str = "unmarked"
 
 
 class Scenario(msgspec.Struct, frozen=True):

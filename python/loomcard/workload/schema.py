@@ -172,6 +172,12 @@ class Template(Part):
         description="spark: what it holds.",
         examples=[{"count": 4, "memory_mb": 4096, "vcores": 2}],
     )
+    asks: Literal["unmarked", "altruistic"] = Field(
+        "unmarked",
+        description="plain and dag: altruistic, and its AM computes which tasks must start now, and"
+        " marks them and the others.",
+        examples=["altruistic"],
+    )
     stages: list[Stage] = Field(
         [],
         min_length=1,

@@ -62,6 +62,8 @@ def _application(one: ScenarioApplication, types: Sequence[str]) -> Iterator[str
         "kind": one.kind,
         "max_attempts": one.max_attempts,
     }
+    if one.asks != "unmarked":
+        facts["asks"] = one.asks
     if one.tags:
         facts["tags"] = one.tags
     if one.am is not None:

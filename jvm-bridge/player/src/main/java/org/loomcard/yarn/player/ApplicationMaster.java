@@ -152,7 +152,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
     Use use = course.granted(key, host);
     Task task = use == null ? null : use.task;
     around.log().write(line("granted", container.getId()).put("node", host)
-        .put("stage", application.executors == null ? application.stages.get(key).id : "")
+        .put("stage", application.executors == null ? application.stages.get(course.stage(key)).id : "")
         .put("task", task == null ? -1 : task.index)
         .put("attempt", task == null ? 1 : task.attempt));
     if (use == null) {

@@ -7,12 +7,14 @@ import org.loomcard.yarn.player.context.Command;
 /** The command line of {@link WorkloadPlayer}. */
 final class Options {
   static final String USAGE =
-      "WorkloadPlayer --input FILE --log FILE [--work sleep|burn] [--address HOST]";
+      "WorkloadPlayer --input FILE --log FILE [--work sleep|burn] [--address HOST]"
+          + " [--planner PYTHON]";
 
   private File input;
   private File log;
   private Command.Work work = Command.Work.SLEEP;
   private String address = "127.0.0.1";
+  private File planner;
 
   private Options() {
   }
@@ -42,6 +44,9 @@ final class Options {
         case "--address":
           options.address = value;
           break;
+        case "--planner":
+          options.planner = new File(value);
+          break;
         default:
           throw new IllegalArgumentException("unknown argument " + args[i] + "; usage: " + USAGE);
       }
@@ -60,6 +65,11 @@ final class Options {
   /** Where the player's own account goes. */
   File log() {
     return log;
+  }
+
+  /** The Python that plans for applications whose asks are altruistic; null: there are none. */
+  File planner() {
+    return planner;
   }
 
   /** What timed containers do. */

@@ -14,6 +14,7 @@ import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.loomcard.yarn.player.context.Command;
 import org.loomcard.yarn.player.context.HeldContainers;
+import org.loomcard.yarn.player.context.Planner;
 import org.loomcard.yarn.player.context.PlayerContext;
 import org.loomcard.yarn.player.context.PlayerLog;
 import org.loomcard.yarn.player.context.Scenario;
@@ -54,7 +55,9 @@ public final class WorkloadPlayer {
     held = new HeldContainers(InetAddress.getByName(options.address()));
     Command command = new Command(options.work(), options.address(), held.port());
     Topology topology = new Topology(input.scenario, input.realNames);
-    around = new PlayerContext(topology, log, command, held, input.scenario.amHeartbeatMs);
+    Planner planner = new Planner(options.planner(), options.input());
+    around = new PlayerContext(topology, log, command, held, planner,
+        input.scenario.amHeartbeatMs);
     conf.setIfUnset(POLL, "10");
     // A node that does not answer is gone; YARN's clients would wait three minutes for it.
     conf.setLong(NODE_WAIT, 2_000);

@@ -36,6 +36,12 @@ public final class AskRows {
     change(wanted, hosts, -1);
   }
 
+  /** What is wanted is exactly this: a container for each of these wishes. */
+  public void want(List<List<String>> wishes) {
+    wanted.replaceAll((name, count) -> 0);
+    wishes.forEach(this::add);
+  }
+
   /** A grant on {@code host} has arrived: the ResourceManager counts one fewer there. */
   public void granted(String host) {
     String rack = rackOf.apply(host);

@@ -10,16 +10,18 @@ public final class PlayerContext {
   private final PlayerLog log;
   private final Command command;
   private final HeldContainers held;
+  private final Planner planner;
   private final long heartbeatMs;
   private final ScheduledExecutorService clock =
       Executors.newSingleThreadScheduledExecutor(PlayerContext::daemon);
 
   public PlayerContext(Topology topology, PlayerLog log, Command command, HeldContainers held,
-      long heartbeatMs) {
+      Planner planner, long heartbeatMs) {
     this.topology = topology;
     this.log = log;
     this.command = command;
     this.held = held;
+    this.planner = planner;
     this.heartbeatMs = heartbeatMs;
   }
 
@@ -37,6 +39,10 @@ public final class PlayerContext {
 
   public HeldContainers held() {
     return held;
+  }
+
+  public Planner planner() {
+    return planner;
   }
 
   /** How often an application master speaks; 0: as often as there is something to say. */

@@ -69,6 +69,7 @@ public final class Scenario {
     public long msPerMap;
     public int maxAttempts = 4;
     public Executors executors;
+    public String asks = "unmarked";
   }
 
   /** What the player is given: the scenario, and what goes beside it. */

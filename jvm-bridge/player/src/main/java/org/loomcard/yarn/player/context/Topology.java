@@ -46,6 +46,25 @@ public final class Topology {
     return types.indexOf(type);
   }
 
+  /** YARN's resource in the order of the scenario's types. */
+  public long[] amounts(Resource resource) {
+    long[] amounts = new long[types.size()];
+    for (int i = 0; i < amounts.length; i++) {
+      switch (types.get(i)) {
+        case "memory_mb":
+          amounts[i] = resource.getMemorySize();
+          break;
+        case "vcores":
+          amounts[i] = resource.getVirtualCores();
+          break;
+        default:
+          amounts[i] = resource.getResourceValue(types.get(i));
+          break;
+      }
+    }
+    return amounts;
+  }
+
   /** Amounts in the order of the scenario's types, as YARN has them. */
   public Resource resource(long[] amounts) {
     Resource resource = Resource.newInstance(0, 0);

@@ -10,6 +10,11 @@ public interface WorkloadModel {
   /** The application master is registered. */
   void begin();
 
+  /** The stage whose tasks an ask key is for. */
+  default int stage(int key) {
+    return key;
+  }
+
   /** Says what a container of an ask key is used for; null: it is not needed any more. */
   Use granted(int key, String host);
 

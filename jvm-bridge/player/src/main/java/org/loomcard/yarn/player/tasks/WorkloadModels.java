@@ -18,6 +18,9 @@ public final class WorkloadModels {
       asks.addKey(20, 0, topology.resource(application.executors.size));
       return new ExecutorModel(application, book, asks, master, topology);
     }
+    if (application.asks.equals("altruistic")) {
+      return new AltruisticModel(application, book, asks, topology, around.planner());
+    }
     for (Scenario.Stage stage : application.stages) {
       asks.addKey(stage.priority, stage.requestId, topology.resource(stage.size));
     }

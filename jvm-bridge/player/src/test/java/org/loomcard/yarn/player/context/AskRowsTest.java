@@ -44,6 +44,19 @@ public final class AskRowsTest {
     assertEquals(map("/r1", 0, "n1", 0), rows.changes());
   }
 
+  /** A task that moves from one ask to another is one less here, and nothing is told twice. */
+  @Test
+  public void whatIsWantedIsStatedAnew() {
+    rows.want(Arrays.asList(Collections.singletonList("n1"), Collections.emptyList()));
+    assertEquals(map("*", 2, "/r1", 1, "n1", 1), rows.changes());
+    rows.granted("n2");
+    rows.want(Collections.singletonList(Collections.singletonList("n1")));
+    assertTrue(rows.changes().isEmpty());
+    rows.want(Collections.emptyList());
+    assertEquals(map("*", 0, "/r1", 0, "n1", 0), rows.changes());
+    assertEquals(0, rows.count());
+  }
+
   private static Map<String, Integer> map(Object... pairs) {
     Map<String, Integer> map = new TreeMap<>();
     for (int i = 0; i < pairs.length; i += 2) {

@@ -1,0 +1,138 @@
+"""An AM that plans itself: it computes which tasks must start now, inside the share that it hears
+as its headroom, and marks its asks DEFAULT and ALTRUISTIC (docs/dag.md, "An AM that plans itself").
+"""
+
+from __future__ import annotations
+
+from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS
+from loomcard.model.objects import AskKey
+from loomcard.model.resource import Resource
+from loomcard.simulator.application_master import Master, SimulationContext
+from loomcard.simulator.must_starts import MustStarts
+from loomcard.simulator.nodes import Running
+from loomcard.simulator.resourcemanager import RejectedError
+from loomcard.simulator.stage import StageRun
+from loomcard.workload.scenario import ScenarioApplication
+
+Key = tuple[int, int]
+
+
+class AltruisticMaster(Master):
+    """The AM of kinds plain and dag whose ``asks`` are altruistic.
+
+    It states whole numbers, as on YARN: a task that must start now, and did not before, is one
+    more in one row and one less in the other.
+    """
+
+    def __init__(self, spec: ScenarioApplication, context: SimulationContext) -> None:
+        super().__init__(spec, context)
+        whole = [0] * len(spec.stages[0].size)
+        for machine in context.machines.by_name.values():
+            whole = [w + c for w, c in zip(whole, machine.spec.capacity, strict=True)]
+        self._plan = MustStarts(spec.stages, whole, context.am_heartbeat_ms)
+        self._share: Resource | None = None
+        self._first_round: int | None = None  # before which it had marked nothing
+        self._believed: dict[Key, int] = {}  # what the ResourceManager thinks is asked for
+        self._timer_ms: int | None = None
+
+    def begin(self) -> None:
+        """A new attempt has told nothing yet, and heard of no share."""
+        self._believed.clear()
+        self._share = self._first_round = None
+        super().begin()
+
+    def headroom_changed(self) -> None:
+        """Another share, or another headroom."""
+        self._listen()
+
+    def on_heartbeat(self) -> None:
+        """The answer to an ask with marks holds the share; before that, the headroom is another."""
+        assert self._app is not None
+        if self._first_round is None or self.context.rm.rounds == self._first_round:
+            return
+        share = self.context.rm.headroom(self._app)
+        if share != self._share:
+            self._share = share
+            self._listen()
+
+    def ask(self, *_: object) -> None:
+        """What waits has changed: rows are told with the next heartbeat, as they are then."""
+        self._listen()
+
+    def received(self, running: Running) -> None:
+        """The ResourceManager counts one less by itself."""
+        self._granted_of(running.container.ask_key)
+        super().received(running)
+        self._listen()
+
+    def completed(self, running: Running, kind: str) -> None:
+        """A task has ended, so the plan may be another."""
+        super().completed(running, kind)
+        if not self.ended:
+            self._listen()
+
+    def ask_again(self, key: AskKey) -> None:
+        """A container was lost before it had a task, which waits on."""
+        self._granted_of(key)
+        self._listen()
+
+    def _granted_of(self, key: AskKey) -> None:
+        row = (key.priority, key.allocation_request_id)
+        self._believed[row] = self._believed.get(row, 0) - 1
+
+    def _send(self) -> None:
+        if self._attempt is not None and not self.ended:
+            try:
+                self._tell()
+            except RejectedError as error:  # the AM cannot go on without it
+                self.finish("FAILED", str(error))
+                return
+        super()._send()
+
+    def _tell(self) -> None:
+        """Every row that is not as the ResourceManager thinks."""
+        must = self._must()
+        for stage, most in zip(self.stages, must, strict=True):
+            if not stage.opened:
+                continue
+            first = min(most, stage.waiting)
+            counts = {DEFAULT_ASKS: first, ALTRUISTIC_ASKS: stage.waiting - first}
+            for (band, count), rows in zip(counts.items(), stage.split_rows(first), strict=True):
+                self._state((stage.key[0], band.start + stage.key[1]), stage, count, rows)
+
+    def _state(
+        self, key: Key, stage: StageRun, count: int, rows: tuple[dict[str, int], dict[str, int]]
+    ) -> None:
+        believed = self._believed.get(key, 0)
+        if count == believed and (stage.preferences is None or not count):
+            return
+        self._believed[key] = count
+        if self._first_round is None:
+            self._first_round = self.context.rm.rounds
+        rm, attempt = self.context.rm, self._attempt
+        assert attempt is not None
+        known = attempt.asks.get(AskKey(attempt.number, *key))
+        change = count - (known.count if known is not None else 0)
+        rm.ask(attempt, key, stage.size, change, rows, label=stage.spec.label)
+
+    def _must(self) -> list[int]:
+        """Of each stage; next to nothing until the share is known."""
+        if self._share is None:
+            return [0] * len(self.stages)
+        now = self.context.clock.now
+        waiting = [s.waiting if s.opened else len(s.spec.durations_ms) for s in self.stages]
+        running = [
+            (each.stage, now if each.started_ms is None else each.started_ms)
+            for each in self.live.values()
+            if each.task >= 0 and not each.given_up
+        ]
+        decision = self._plan.decide(now, self._share, waiting, running)
+        if decision.next_ms is not None and decision.next_ms != self._timer_ms:
+            self._timer_ms = at = max(decision.next_ms, now + 1)
+            self.context.machines.busy_till(at)
+            self.context.clock.at(at, self._wake)
+        return decision.must
+
+    def _wake(self) -> None:
+        if not self.ended and self._attempt is not None:
+            self._listen()

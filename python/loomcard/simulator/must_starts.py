@@ -1,0 +1,106 @@
+"""What an AM that plans itself calls DEFAULT: the tasks that must start now, for its job to end as
+it would inside its share (docs/papers/carbyne.md 2.3, 2.7).
+
+The same plan serves the simulator's application masters and the player's on a real cluster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
+
+from loomcard.policies.carbyne.paper import intra_job
+from loomcard.policies.carbyne.waves import Stage, TooManyWavesError
+from loomcard.workload import scenario
+
+MOST_WAVES = 2_000
+"""A job of more waves is not planned: it asks for all it can run, as one that knows no stages."""
+LONGER = 1e-9
+"""By so large a part a plan may end later than the one before without being worse."""
+
+
+class Decision(NamedTuple):
+    """How many tasks of each stage must start now, and when, after now, the next one must (None:
+    none is known).
+    """
+
+    must: list[int]
+    next_ms: int | None
+
+
+class MustStarts:
+    """The plan of one application, kept from decision to decision.
+
+    ``stages``: the application's; their tasks' mean time is the estimate. ``capacity``: the whole
+    cluster's amounts. ``tolerance_ms``: what must start in so short a time starts now (2.5-8).
+    """
+
+    def __init__(
+        self, stages: Sequence[scenario.Stage], capacity: Sequence[float], tolerance_ms: int
+    ) -> None:
+        self.means = [sum(s.durations_ms) / len(s.durations_ms) for s in stages]
+        self._stages = stages
+        self._capacity = capacity
+        self._tolerance_ms = tolerance_ms
+        self._seen: tuple[object, ...] = ()
+        self._share: Sequence[float] = ()
+        self._waiting: list[int] = []  # when the plan was made
+        self._late: list[tuple[float, int, int]] = []  # when so many of a stage start at the latest
+        self._deadline_ms = 0.0
+        self._planned = False
+
+    def decide(
+        self, now_ms: int, share: Sequence[float], waiting: Sequence[int],
+        running: Sequence[tuple[int, float]],
+    ) -> Decision:  # fmt: skip
+        """``waiting``: how many tasks of each stage have not started; ``running``: of each task
+        that runs its stage and when it began, in ms.
+        """
+        ran = Counter(stage for stage, _ in running)
+        seen = (tuple(share), tuple(waiting), tuple(ran[i] for i in range(len(waiting))))
+        if seen != self._seen:
+            self._plan(now_ms, share, waiting, running)
+            self._seen = seen
+        if not self._planned:
+            return Decision(list(waiting), None)
+        return self._due(now_ms, waiting)
+
+    def _plan(
+        self, now_ms: int, share: Sequence[float], waiting: Sequence[int],
+        running: Sequence[tuple[int, float]],
+    ) -> None:  # fmt: skip
+        lefts: list[Counter[float]] = [Counter() for _ in self._stages]
+        for stage, began_ms in running:
+            left = max(self.means[stage] - (now_ms - began_ms), self._tolerance_ms, 1.0)
+            lefts[stage][left] += 1
+        rows = zip(self._stages, waiting, self.means, lefts, strict=True)
+        stages = [
+            Stage(count, s.size, mean, s.after, sorted(left.items()))
+            for s, count, mean, left in rows
+        ]
+        try:
+            made = intra_job(stages, share, self._capacity, self._tolerance_ms, MOST_WAVES)
+        except TooManyWavesError:
+            self._planned = False
+            return
+        deadline_ms = now_ms + made.end
+        same = self._planned and list(share) == list(self._share)
+        if same and deadline_ms > self._deadline_ms + LONGER * made.end:
+            return  # a list schedule may come out longer when it is made again: keep the old one
+        self._share, self._waiting, self._deadline_ms = list(share), list(waiting), deadline_ms
+        self._late = sorted((now_ms + w.start, w.stage, w.tasks) for w in made.late if not w.pinned)
+        self._planned = True
+
+    def _due(self, now_ms: int, waiting: Sequence[int]) -> Decision:
+        due = now_ms + self._tolerance_ms
+        must = [0] * len(waiting)
+        for start, stage, tasks in self._late:
+            if start <= due:
+                must[stage] += tasks
+        for stage, planned in enumerate(self._waiting):
+            must[stage] = min(waiting[stage], max(0, must[stage] - (planned - waiting[stage])))
+        coming = (start for start, stage, _ in self._late if start > due and waiting[stage])
+        first = next(coming, None)
+        return Decision(must, None if first is None else ceil(first) - self._tolerance_ms)
