@@ -7,8 +7,11 @@ from statistics import mean
 
 import pytest
 
+from loomcard.api.marked_asks import DEFAULT_ASKS, unmarked
 from loomcard.player.play import play
 from loomcard.results.record import RunRecord
+from loomcard.wire import messages as r
+from loomcard.wire.journal import rounds
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
@@ -52,3 +55,22 @@ def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path:
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)
+    first = [[(2, 1)], [(1, 1)]] if asks == "altruistic" else []
+    assert default_asks(tmp_path / "cluster") == first
+
+
+def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
+    """Of each job, in turn, what its AM called DEFAULT at first: (stage from 1, tasks) of each row.
+    One task each: the must-starts of the figure.
+    """
+    (journal,) = folder.rglob("journal")
+    by_time: dict[int, dict[int, list[tuple[int, int]]]] = {}
+    for each in rounds(journal):
+        for record in each.batch.records:
+            if not isinstance(record, r.AskChanged) or not record.count:
+                continue
+            if record.allocation_request_id in DEFAULT_ASKS:
+                row = (unmarked(record.allocation_request_id), record.count)
+                times = by_time.setdefault(record.attempt, {})
+                times.setdefault(record.at_ms, []).append(row)
+    return [next(iter(times.values())) for _, times in sorted(by_time.items())]
