@@ -165,8 +165,8 @@ def test_a_larger_share_lets_more_start():
     assert plan.decide(0, (4096, 4), [4], []).must == [4]
 
 
-def test_a_job_of_too_many_waves_asks_for_all(monkeypatch):
+def test_a_job_of_too_long_a_schedule_asks_for_all(monkeypatch):
     """As one that knows no stages; its share is the scheduler's business."""
-    monkeypatch.setattr("loomcard.simulator.must_starts.MOST_WAVES", 3)
+    monkeypatch.setattr("loomcard.simulator.must_starts.MOST_STEPS", 3)
     plan = planned(stage([1000] * 40, 1))
     assert plan.decide(0, SLOT, [40], []) == ([40], None)

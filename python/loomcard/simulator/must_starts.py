@@ -12,11 +12,13 @@ from math import ceil
 from typing import NamedTuple
 
 from loomcard.policies.carbyne.paper import intra_job
-from loomcard.policies.carbyne.waves import Stage, TooManyWavesError
+from loomcard.policies.carbyne.waves import Stage, TooLongError
 from loomcard.workload import scenario
 
-MOST_WAVES = 2_000
-"""A job of more waves is not planned: it asks for all it can run, as one that knows no stages."""
+MOST_STEPS = 20_000
+"""A job whose schedule takes more is not planned: it asks for all it can run, as one that knows no
+stages.
+"""
 LONGER = 1e-9
 """By so large a part a plan may end later than the one before without being worse."""
 
@@ -81,17 +83,23 @@ class MustStarts:
             for s, count, mean, left in rows
         ]
         try:
-            made = intra_job(stages, share, self._capacity, self._tolerance_ms, MOST_WAVES)
-        except TooManyWavesError:
+            made = intra_job(stages, share, self._capacity, self._tolerance_ms, MOST_STEPS)
+        except TooLongError:
             self._planned = False
             return
         deadline_ms = now_ms + made.end
-        same = self._planned and list(share) == list(self._share)
-        if same and deadline_ms > self._deadline_ms + LONGER * made.end:
-            return  # a list schedule may come out longer when it is made again: keep the old one
+        if self._binds(share, waiting) and deadline_ms > self._deadline_ms + LONGER * made.end:
+            return  # a list schedule may come out longer when it is made again (2.5-5)
         self._share, self._waiting, self._deadline_ms = list(share), list(waiting), deadline_ms
         self._late = sorted((now_ms + w.start, w.stage, w.tasks) for w in made.late if not w.pinned)
         self._planned = True
+
+    def _binds(self, share: Sequence[float], waiting: Sequence[int]) -> bool:
+        """The deadline stands: the share did not shrink, and there is not more to do."""
+        if not self._planned:
+            return False
+        shrank = any(s < before for s, before in zip(share, self._share, strict=True))
+        return not shrank and not any(w > b for w, b in zip(waiting, self._waiting, strict=True))
 
     def _due(self, now_ms: int, waiting: Sequence[int]) -> Decision:
         due = now_ms + self._tolerance_ms
