@@ -152,7 +152,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
     Use use = course.granted(key, host);
     Task task = use == null ? null : use.task;
     around.log().write(line("granted", container.getId()).put("node", host)
-        .put("stage", application.executors == null ? application.stages.get(course.stage(key)).id : "")
+        .put("stage", application.executors == null ? stageId(key) : "")
         .put("task", task == null ? -1 : task.index)
         .put("attempt", task == null ? 1 : task.attempt));
     if (use == null) {
@@ -164,6 +164,10 @@ final class ApplicationMaster implements WorkloadModel.Master {
       uses.put(container.getId(), use);
       start(use);
     }
+  }
+
+  private String stageId(int key) {
+    return application.stages.get(course.stage(key)).id;
   }
 
   private void start(Use use) {
