@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,14 +12,18 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from rich.console import Console
 
-from loomcard.report import series
+from loomcard.report import drawing, series
 from loomcard.report.files import write_page, write_tables
 from loomcard.report.page import LARGEST, page
 from loomcard.report.runs import read_study
 from loomcard.report.terminal import Numbers, numbers, short, tables
 from loomcard.report.trends import trends
+from loomcard.results.manifest import manifest
+from loomcard.results.record import RunRecord
+from loomcard.results.run_folder import write_run
 
 VOID = {"meta", "br"}
 
@@ -56,8 +61,8 @@ def test_the_page_is_whole_and_needs_nothing_else(text: str) -> None:
     assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert not re.search(r"url\((?!#f\d+-)", text)
     assert "@import" not in text
-    for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
-        ElementTree.fromstring(drawing)  # noqa: S314 - our own text
+    for each in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        ElementTree.fromstring(each)  # noqa: S314 - our own text
     assert len(text.encode()) < LARGEST
 
 
@@ -184,3 +189,20 @@ def test_a_varied_parameter_has_a_plot_of_its_own(folder: Path, plots_of: Number
     assert ">old, w</text>" in found[0].svg
     assert "size=1" not in found[0].svg
     assert list(trends(plots_of, lambda: 1)) == []
+
+
+def test_no_line_leaves_its_plot(
+    tmp_path: Path, run_of: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plots of several policies have one axis for all of them, and a run ends where it ended."""
+    low, high = run_of("old", 1), run_of("new", 1)
+    low.containers = [row._replace(size=(512, 1)) for row in low.containers]
+    write_run(tmp_path, [low, high], manifest({}))
+    figures: list[Figure] = []
+    monkeypatch.setattr(drawing, "svg", lambda figure, _: figures.append(figure) or "")
+    page(numbers(read_study([tmp_path])))
+    lines = [(axes, line) for figure in figures for axes in figure.axes for line in axes.lines]
+    assert lines
+    for axes, line in lines:
+        if len(line.get_ydata()) > 1 and line.get_transform() == axes.transData:
+            assert max(line.get_ydata()) <= axes.get_ylim()[1]

@@ -164,6 +164,8 @@ def _over_time(runs: list[Run], number: int) -> Plot:
         begin = min((a["submitted_ms"] for a in run.facts["applications"]), default=0)
         times = begin + run.facts.get("window_ms", 60_000) * np.arange(len(windows) + 1)
         if len(windows):
+            if run.facts.get("makespan_ms"):
+                times[-1] = min(times[-1], begin + run.facts["makespan_ms"])
             _stairs(panels[1], *_thinned(windows, times / longest), run.policy, look)
     panels[0].set_ylabel(f"{name} used")
     panels[0].yaxis.set_major_formatter(PercentFormatter(1))
@@ -230,7 +232,7 @@ def _shares(held: list[tuple[Run, pl.DataFrame]], number: int) -> Plot:
             _stairs(panel, share, borders / longest, name, drawing.line(index))
         panel.set_title(run.policy)
         panel.yaxis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
-        panel.set_ylim(bottom=0)
+    panels[0].set_ylim(bottom=0)  # once all are drawn: they have one axis, which it fixes
     _label(panels, len(held), "share of the cluster", f"{unit} since the run's start")
     drawing.legend(figure, panels[0], 5)
     caption = (
