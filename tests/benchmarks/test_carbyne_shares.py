@@ -1,0 +1,53 @@
+"""Where jobs stand to their shares, on runs that are worked out by hand."""
+
+import polars as pl
+import pytest
+
+from benchmarks.carbyne_shares import Standing, standing
+from loomcard.workload.scenario import ScenarioApplication, Stage
+
+ROWS = {"application": pl.String, "stage": pl.String, "started_ms": pl.Int64,
+        "finished_ms": pl.Int64}  # fmt: skip
+
+
+def job(name: str, *stages: tuple[int, int, list[int]], size: int = 1) -> ScenarioApplication:
+    """Stages of (tasks, ms, after)."""
+    made = [Stage(f"s{i}", (size, size), 20, i + 1, [ms] * n, after)
+            for i, (n, ms, after) in enumerate(stages)]  # fmt: skip
+    return ScenarioApplication(name, 0, "root.default", "u", "dag", made)
+
+
+def found(jobs: list[ScenarioApplication], *rows: tuple[str, str, int, int]) -> Standing:
+    """On 8 slots."""
+    return standing(jobs, pl.DataFrame(list(rows), schema=ROWS, orient="row"), (8, 8))
+
+
+def test_who_has_nothing_runnable_and_who_has_more_than_its_share() -> None:
+    """b has 1 of 8 slots for 10 ms, and nothing else that it could run; a has the other 7."""
+    jobs = [job("a", (7, 10, [])), job("b", (1, 10, []))]
+    rows = [("a", "s0", 0, 10)] * 7 + [("b", "s0", 0, 10)]
+    assert found(jobs, *rows) == Standing(above=pytest.approx(3 / 8), barriers=pytest.approx(3 / 8))
+
+
+def test_who_could_run_more_yields_until_it_does() -> None:
+    """b runs its two tasks one after the other, though its share has room for both."""
+    jobs = [job("a", (4, 10, [])), job("b", (2, 5, []))]
+    rows = [("a", "s0", 0, 10)] * 4 + [("b", "s0", 0, 5), ("b", "s0", 5, 10)]
+    half = found(jobs, *rows)
+    assert half == Standing(barriers=pytest.approx(3 / 8 * 0.5), yielded=pytest.approx(3 / 8 * 0.5))
+
+
+def test_a_task_that_is_larger_than_the_rest_of_the_share() -> None:
+    """b's tasks are of three slots: beside one, one slot of its four is left."""
+    jobs = [job("a", (4, 10, [])), job("b", (2, 5, []), size=3)]
+    rows = [("a", "s0", 0, 10)] * 4 + [("b", "s0", 0, 5), ("b", "s0", 5, 10)]
+    assert found(jobs, *rows) == Standing(
+        fragments=pytest.approx(1 / 8 * 0.5), barriers=pytest.approx(1 / 8 * 0.5)
+    )
+
+
+def test_the_share_grows_when_a_job_has_ended() -> None:
+    """From the fifth ms on b has the whole cluster as its share, and uses an eighth of it."""
+    jobs = [job("a", (4, 5, [])), job("b", (1, 10, []))]
+    rows = [("a", "s0", 0, 5)] * 4 + [("b", "s0", 0, 10)]
+    assert found(jobs, *rows) == Standing(barriers=pytest.approx(3 / 8 * 0.5 + 7 / 8 * 0.5))
