@@ -18,6 +18,7 @@ from loomcard.api.dag_hint import (
     write_dag,
 )
 from loomcard.api.remaining_work import critical_path_ms, remaining_work
+from loomcard.model.objects import AskKey
 from loomcard.policies.clairvoyant import left_ms
 
 STAGE = {"id": "a", "priority": 20, "tasks": 1, "ms": 1, "size": [1, 1]}
@@ -69,6 +70,14 @@ def test_any_text_is_a_sound_dag_or_none(given_text: str) -> None:
         for figure in (work, left, critical_path_ms(dag)):
             assert 0 <= figure < 1e60
     assert {len(size) for size in dag.sizes} == {2}
+
+
+def test_stages_of_one_key_have_no_ask_of_their_own() -> None:
+    """As of Spark's stages without resource profiles: which one an ask is for, nobody knows."""
+    dag = parse_dag(write_dag([DagStage(name, 0, 1, 1, (1,)) for name in "abc"]))
+    assert dag.stage_of(AskKey(1, 0, 7)) is None
+    assert dag.stages_of(AskKey(1, 0, 7)) == [0, 1, 2]
+    assert (dag.stage_of(AskKey(1, 1, 7)), dag.stages_of(AskKey(1, 1, 7))) == (None, ())
 
 
 def test_a_hint_is_read_as_it_was_written() -> None:

@@ -92,6 +92,23 @@ def test_srtf_turns_to_whom_is_nearly_done():
     assert {g.attempt for g in engine.round(100)} == {1}
 
 
+def test_stages_of_one_key_end_in_their_order():
+    """Two stages under one priority: what ended is taken off the first, then off the second."""
+    engine = Cluster(flat("srtf"))
+    engine.add_node(1, 1024, 1)
+    stages = [stage(2, 100.0, (1024, 1)), stage(3, 1.0, (1024, 1), [0])]
+    engine.add_app(1, hints={HINT: write_dag(stages)})
+    engine.ask(1, 6)
+    seen = []
+    engine.round()
+    for _ in range(5):
+        engine.complete(min(engine.containers))
+        engine.round()
+        rows = engine.memory()[next(iter(engine.state.applications.values())).id]
+        seen.append({key: row[0] for key, row in rows.items()})
+    assert seen == [{"0": 1}, {"0": 2}, {"0": 2, "1": 1}, {"0": 2, "1": 2}, {"0": 2, "1": 3}]
+
+
 def test_without_a_hint_finished_siblings_give_the_estimate():
     """2's tasks ran 90 ms, 1's 10: with as many pending 1 has less left, though it came last."""
     engine = Cluster(flat("srtf"))

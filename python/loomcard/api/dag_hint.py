@@ -9,7 +9,8 @@ that do not, never see it. `loomcard dag` writes hints for jobs of unmodified fr
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -59,14 +60,21 @@ class Dag:
     def __init__(self, stages: list[DagStage], types: int | None = None) -> None:
         self.stages = stages
         self.sizes = [_sized(stage.size, types) for stage in stages]
-        self._by_key = {(s.priority, s.request): i for i, s in enumerate(stages)}
+        self._by_key: dict[tuple[int, int | None], list[int]] = {}
+        for i, stage in enumerate(stages):
+            self._by_key.setdefault((stage.priority, stage.request), []).append(i)
 
     def stage_of(self, key: AskKey) -> int | None:
         """The index of the stage that an ask's or a container's key belongs to, whatever mark it
-        bears; None: of none.
+        bears; None: of none, or of one of several.
         """
+        found = self.stages_of(key)
+        return found[0] if len(found) == 1 else None
+
+    def stages_of(self, key: AskKey) -> Sequence[int]:
+        """The indexes of all stages that have the key, in the order of the hint."""
         found = self._by_key.get((key.priority, unmarked(key.allocation_request_id)))
-        return self._by_key.get((key.priority, None)) if found is None else found
+        return self._by_key.get((key.priority, None), ()) if found is None else found
 
 
 def _sized(size: tuple[int, ...], types: int | None) -> Resource:
@@ -109,9 +117,13 @@ def parse_dag(text: str, types: int | None = None) -> Dag:
 
 
 def _json(text: str) -> bytes:
-    if text.lstrip().startswith("["):
+    if text.lstrip().startswith(("[", "{")):
         return text.encode()
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    with contextlib.suppress(ValueError):
+        found = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        if found.lstrip().startswith((b"[", b"{")):
+            return found
+    raise HintError("expected a JSON list of stages, plain or as base64url, found neither")
 
 
 def read_dag(hints: Mapping[str, str], types: int | None = None) -> Dag | None:

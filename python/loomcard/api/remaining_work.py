@@ -12,7 +12,7 @@ from typing import Any
 from loomcard.api.dag_hint import Dag, read_dag
 from loomcard.api.view import ClusterView
 from loomcard.model.events import ApplicationRemoved, ContainerCompleted
-from loomcard.model.objects import Application, Ask
+from loomcard.model.objects import Application, Ask, AskKey
 from loomcard.model.resource import Resource
 
 Finished = dict[str, dict[str, list[int]]]
@@ -100,9 +100,8 @@ class Estimates:
                 began = container.started_ms
                 ran = change.at_ms - (container.allocated_ms if began is None else began)
                 dag = self.dag(container.application)
-                stage = None if dag is None else dag.stage_of(container.ask_key)
-                key = UNKNOWN_STAGE if stage is None else str(stage)
                 tasks = self.finished.setdefault(container.application.id, {})
+                key = UNKNOWN_STAGE if dag is None else _unfinished(dag, container.ask_key, tasks)
                 count, ms = tasks.get(key, (0, 0))
                 tasks[key] = [count + 1, ms + ran]
                 self._work.pop(container.application, None)
@@ -161,6 +160,18 @@ class Estimates:
         if found is None:
             found = self._paths[app] = critical_path_ms(dag)
         return found
+
+
+def _unfinished(dag: Dag, key: AskKey, done: Mapping[str, Sequence[int]]) -> str:
+    """Of the stages that have the key, the first of which tasks are left: as text, of ``finished``.
+    Stages of one key run in the order of the hint.
+    """
+    found = dag.stages_of(key)
+    for i in found:
+        row = done.get(str(i))
+        if row is None or row[0] < dag.stages[i].tasks:
+            return str(i)
+    return str(found[-1]) if found else UNKNOWN_STAGE
 
 
 class WeighsWork:

@@ -15,6 +15,7 @@ import pytest
 
 from carbyne_clusters import carbyne, held, stages
 from compiled import queue, setup
+from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine import round as rounds
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -80,6 +81,20 @@ def test_2_tasks_that_a_lost_node_took_with_it_run_again():
     made.round(SECOND)
     again = Counter(c.ask for c in made.containers.values() if c.attempt == 1)
     assert again == {(1, 20, 1): 4}
+
+
+def test_stages_that_share_a_key_are_served_from_the_share():
+    """As of `loomcard dag spark --stage`, one line a stage: all executors have one priority. Which
+    stage an ask is for is unknown, so that none of it waits for a parent.
+    """
+    made = carbyne(8)
+    rows = [DagStage("map", 0, 10, 1000, SLOT), DagStage("reduce", 0, 5, 2000, SLOT, [0])]
+    made.add_app(1, hints={HINT: write_dag(rows)})
+    made.add_app(2, hints=stages((3, 100.0, [])))
+    made.ask(1, 10, SLOT, priority=0)
+    made.ask(2, 100, SLOT, request_id=1)
+    made.round(SECOND)
+    assert held(made) == {1: 4, 2: 4}
 
 
 # 3: kills for nothing
