@@ -51,6 +51,24 @@ def eventful(folder: Path, segment_rounds: int = 3) -> Cluster:
     return engine
 
 
+@pytest.mark.parametrize(
+    "text", ["\u2028", "\u2029", "\x85", "\x1c\x0b\x0c", "\r\n", "\ufeff", '"]\n["plan",']
+)
+def test_any_text_of_an_application_may_stand_in_a_journal(tmp_path, text):
+    """JSON leaves the ends of lines that only Unicode knows as they are: a user who gives a job
+    such a name, or hint, makes no journal unreadable.
+    """
+    engine = Cluster(setup(queue("root", "drf"), queue("root.a", "fifo")), journal=tmp_path)
+    engine.add_node(1, 4096, 4)
+    hints = {"LOOMCARD_DAG": f"a{text}b", f"loomcard.{text}": text}
+    engine.add_app(1, user=text, name=text, tags=[text], hints=hints)
+    engine.ask(1, 2)
+    engine.round()
+    engine.session.journal.close()
+    assert len(read_segment(next(iter(segments(tmp_path)))).rounds) == 1
+    assert replay(tmp_path) == []
+
+
 def test_every_segment_replays_to_the_same_bytes(tmp_path):
     """Whatever the length of the segments, each one alone gives the plans of the run."""
     for length in (1, 3, 7, 1000):

@@ -137,11 +137,13 @@ def read_segment(path: Path) -> Segment:
     JournalError.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # texts hold other ends of lines
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise JournalError(f"{path}: not UTF-8 at byte {error.start}, so no journal") from error
+    if not lines[-1]:
+        lines.pop()
     if not lines:
         return Segment(path, {}, [])
     try:
