@@ -29,7 +29,7 @@ the average of later rounds. A million are some 150 ms of CPU.
 """
 
 
-def calls_of(made: Cluster) -> int:
+def calls_of(made: Cluster, advance_ms: int = SECOND) -> int:
     """How many functions a round of the policy calls."""
     count = 0
 
@@ -39,7 +39,7 @@ def calls_of(made: Cluster) -> int:
 
     sys.setprofile(note)
     try:
-        plan = made.exchange(SECOND)
+        plan = made.exchange(advance_ms)
     finally:
         sys.setprofile(None)
     made.commit(plan)
@@ -70,6 +70,28 @@ def test_1_an_absurd_hint_costs_little_in_every_round(hint):
         seen.append(calls_of(made))
     assert seen[0] <= FIRST_CALLS
     assert sum(seen[1:]) / len(seen[1:]) <= CALLS
+
+
+FORK = [
+    DagStage("", 20, 2, 1000 + 37 * i % 91, (1024 * (1 + i % 3), 1), [i // 2] if i else [], i)
+    for i in range(150)
+]
+
+
+@pytest.mark.parametrize("hint", [WIDE[:100], CHAIN[:100], FORK], ids=["wide", "chain", "fork"])
+def test_1_who_changes_its_asks_all_the_time_is_not_planned_all_the_time(hint):
+    """A hundred heartbeats in a second, each of which asks for more than the hint says."""
+    made = carbyne(8, 8)
+    made.add_app(1, hints={HINT: write_dag(hint)})
+    made.add_app(2)
+    made.ask(2, 100, SLOT)
+    made.round()
+    seen = []
+    for turn in range(100):
+        made.ask(1, 10 + turn, SLOT, request_id=1)
+        seen.append(calls_of(made, 10))
+    assert max(seen) <= FIRST_CALLS
+    assert sum(seen) / len(seen) <= CALLS / 5
 
 
 def woken(made: Cluster, until_ms: int) -> int:

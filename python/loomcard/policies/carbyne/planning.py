@@ -19,6 +19,9 @@ PROGRESS = 0.1
 """A job is planned anew after so large a part of its waiting tasks started or ended, and of the
 time to its deadline passed."""
 
+QUICK_WAVES = 20
+"""So many waves are planned at any time."""
+
 
 def plan(
     job: Job, sizes: Sequence[Vector], capacity: Vector, now_ms: int, tolerance_ms: int,
@@ -36,6 +39,8 @@ def plan(
         return None
     if old is None and _too_long(job):
         return None
+    if old is not None and now_ms < (again_ms := old["planned"] + _pause_ms(old)):
+        return again_ms
     if old is not None and not reset and not off(share, old["share"]):
         if firm:
             return None
@@ -64,6 +69,14 @@ def columns(waves: Sequence[Wave], now_ms: int) -> list[list[Any]]:
     """Start in ms, stage and tasks of what is to start, in order: three lists."""
     rows = [wave for wave in sorted(waves) if not wave.pinned]
     return [[now_ms + w.start for w in rows], [w.stage for w in rows], [w.tasks for w in rows]]
+
+
+def _pause_ms(old: dict[str, Any]) -> float:
+    """No plan is worth the CPU of another one before: a schedule costs as the square of its waves,
+    and an AM may change its asks at any time. About a fiftieth of a core for one job.
+    """
+    waves = max(len(old["late"][0]), len(old["forward"][0]))
+    return max(0, waves - QUICK_WAVES) ** 2 / 5
 
 
 def _reset(job: Job, old: dict[str, Any], share: Vector) -> bool:
