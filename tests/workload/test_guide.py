@@ -14,11 +14,13 @@ BLOCKS = re.findall(r"^```yaml\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILIN
 
 def test_the_examples_load() -> None:
     """What a reader copies from the page works."""
-    whole, dag, generator = BLOCKS
+    whole, dag, generator, shuffle = BLOCKS
     assert len(build(whole, "w", Path(), seed=1).applications) == 1
     head = "version: 1\ncluster: {nodes: [{memory_mb: 8192, vcores: 8}]}\n"
     one = f"applications:\n  - id: a\n{indent(dag, '    ')}"
     assert len(build(head + one, "w", Path(), seed=1).applications[0].stages) > 1
+    copied = build(shuffle, "w", Path(), seed=1)
+    assert (copied.network.node_mb_s, copied.applications[0].map_output_mb) == (110, 64)
     drawn = build(head + generator, "w", Path(), seed=1).applications
     assert [sum(one.tags == [name] for one in drawn) for name in ("small", "large")] == [9, 21]
 
@@ -29,6 +31,7 @@ def test_every_key_is_named() -> None:
         *(schema.Workload, schema.Cluster, schema.Capacity, schema.Application, stage_schema.Stage),
         stage_schema.DrawnDag,
         *(schema.Generate, schema.Class, stage_schema.Replicas, schema.Executors),
+        *(schema.NetworkKeys, schema.Shuffle),
         *(schema.NodeFault, distributions.Distribution, distributions.Shape, *OPTIONS.values()),
     )
     words = set(re.findall(r"\w+", GUIDE))

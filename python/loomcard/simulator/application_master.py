@@ -16,6 +16,7 @@ from loomcard.model.objects import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
 from loomcard.results.record import ApplicationRecord, ContainerRow
 from loomcard.simulator.clock import Clock, next_beat
+from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines, Running
 from loomcard.simulator.resourcemanager import RejectedError, ResourceManager
 from loomcard.simulator.stage import StageRun
@@ -39,6 +40,7 @@ class SimulationContext:
     poke: Callable[[Master], None]  # let this master speak before the next decision
     keep: Callable[[ContainerRow], None]
     done: Callable[[], None]
+    network: Network | None = None  # what map output is copied over
 
 
 class Master:
@@ -287,7 +289,7 @@ class Master:
 
     def run(self, running: Running, stage: StageRun) -> None:
         """Launch a container with its task."""
-        length, running.status = stage.attempt_length(running.task)
+        length, running.status = stage.attempt_length(running.task, running.machine.spec.name)
         self.context.machines.launch(running, length)
 
     def completed(self, running: Running, kind: str) -> None:

@@ -19,6 +19,7 @@ from loomcard.simulator.application_master import Master, SimulationContext
 from loomcard.simulator.clock import Clock
 from loomcard.simulator.invariants import check_agreement
 from loomcard.simulator.mapreduce import MapReduceMaster
+from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines
 from loomcard.simulator.resourcemanager import PolicyFaultError, ResourceManager
 from loomcard.simulator.spark import SparkMaster
@@ -73,6 +74,7 @@ class Simulation:
         context = SimulationContext(
             self.rm, self.clock, self.machines, scenario.am_heartbeat_ms, scenario.am_start_ms,
             self._spoken.append, self.rows.append, self._done,
+            self._network(scenario),
         )  # fmt: skip
         self.masters = [_kind(app)(app, context) for app in scenario.applications]
         for master in self.masters:
@@ -87,6 +89,12 @@ class Simulation:
             self.machines.busy_till(scenario.stop_ms)
         if "heartbeats" in setup.get("needs", ()):
             self.machines.beat_for_ever()
+
+    def _network(self, scenario: Scenario) -> Network | None:
+        links = scenario.network
+        if links is None:
+            return None
+        return Network(self.clock, self.machines.rack_of, links.node_mb_s, links.rack_mb_s)
 
     def run(self, on_progress: Callable[[Progress], None] | None = None) -> None:
         """Until every application has ended, the workload's time is over, or nothing can happen

@@ -10,6 +10,7 @@ from struct import pack, unpack
 
 from loomcard.model.objects import Container
 from loomcard.simulator.application_master import Master, SimulationContext
+from loomcard.simulator.network import Copying
 from loomcard.simulator.nodes import Running
 from loomcard.simulator.stage import StageRun
 from loomcard.workload.scenario import ScenarioApplication
@@ -145,6 +146,9 @@ class MapReduceMaster(Master):
         self._slow = True
         self._starved_ms = 0  # until then maps did not starve
         self._gave_up_ms = -1  # when reduces were given up last
+        self._network = context.network if spec.map_output_mb > 0 else None
+        self._outputs: dict[str, float] = {}  # MB for each reduce, by host
+        self._copies: dict[int, Copying] = {}  # by the container's number
 
     def begin(self) -> None:
         """Maps are asked for; reduces wait for slow start."""
@@ -165,6 +169,7 @@ class MapReduceMaster(Master):
     def release(self, running: Running) -> None:
         """Counted no more, though it lives till the ResourceManager hears of it."""
         self._count(running, -1)
+        self._stop_copying(running.container.number)
         super().release(running)
 
     def lost(self, container: Container, kind: str, exit_status: int) -> None:
@@ -172,6 +177,7 @@ class MapReduceMaster(Master):
         running = self.live.get(container.number)
         if running is not None:
             self._count(running, -1)
+        self._stop_copying(container.number)
         super().lost(container, kind, exit_status)
 
     def _count(self, running: Running, change: int) -> None:
@@ -180,14 +186,55 @@ class MapReduceMaster(Master):
 
     def run(self, running: Running, stage: StageRun) -> None:
         """A reduce runs until all maps have ended, their output is copied and it is through."""
-        if stage is self.maps or stage.attempt_length(running.task)[1]:
+        if stage is self.maps or self._fails(running, stage):
             super().run(running, stage)
             return
         self.context.machines.launch(running, None)
-        if self.maps.left:
+        if self._network is not None:
+            self._copy(running, stage)
+        elif self.maps.left:
             self._copying.append(running)
         else:
             self._let_run(running, stage)
+
+    def _fails(self, running: Running, stage: StageRun) -> bool:
+        return stage.attempt_length(running.task, running.machine.spec.name)[1] != 0
+
+    def _copy(self, running: Running, stage: StageRun) -> None:
+        """A reduce copies over the network what is there, and what comes, from when it runs."""
+        assert self._network is not None
+        clock, machine = self.context.clock, running.machine
+        length = stage.spec.durations_ms[running.task]
+
+        def copied() -> None:
+            del self._copies[running.container.number]
+            self.context.machines.ends_at(running, clock.now + length)
+
+        copying = Copying(self._network, machine.spec.name, self.spec.copies, copied)
+        self._copies[running.container.number] = copying
+        for host, mb in self._outputs.items():
+            copying.add(host, mb)
+        if not self.maps.left:
+            copying.close()
+        assert running.started_ms is not None
+        self.context.machines.busy_till(running.started_ms)
+        clock.at(running.started_ms, copying.begin)
+
+    def _stop_copying(self, number: int) -> None:
+        copying = self._copies.pop(number, None)
+        if copying is not None:
+            copying.cancel()
+
+    def _add_output(self, host: str) -> None:
+        """One map has left its output; each reduce copies its part of it."""
+        if self._network is None or self.reduces is None:
+            return
+        part = self.spec.map_output_mb / len(self.reduces.spec.durations_ms)
+        self._outputs[host] = self._outputs.get(host, 0.0) + part
+        for copying in list(self._copies.values()):
+            copying.add(host, part)
+            if not self.maps.left:
+                copying.close()
 
     def _let_run(self, running: Running, stage: StageRun) -> None:
         assert running.started_ms is not None
@@ -205,6 +252,8 @@ class MapReduceMaster(Master):
         elif running in self._copying:
             self._copying.remove(running)
         super().completed(running, kind)
+        if is_map and kind == "completed" and not self.ended:
+            self._add_output(running.machine.spec.name)
         if is_map and not self.maps.left and not self.ended and self.reduces is not None:
             self._map_ends.sort()
             copying, self._copying = self._copying, []
@@ -237,6 +286,9 @@ class MapReduceMaster(Master):
         progress = self._progress(stage)
         self._slow = self._slow and not slow_start_over(progress, self.spec.slowstart)
         if self._slow:
+            return
+        if self.spec.reduce_asks == "all":
+            self._ask_reduces(stage, len(self._pending))
             return
         sizes, headroom = (self.maps.size, stage.size), self.context.rm.headroom(self._app)
         count = reduces_to_preempt(progress, *sizes, headroom, self._may_wait(progress))

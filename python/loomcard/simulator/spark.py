@@ -68,7 +68,7 @@ class SparkMaster(Master):
                     break
                 executor.free_vcores -= need
                 executor.tasks[index, task] = None
-                length, status = stage.attempt_length(task)
+                length, status = stage.attempt_length(task, executor.running.machine.spec.name)
                 at = self.context.clock.now + length
                 self.context.machines.busy_till(at)
                 self.context.clock.at(at, self._task_over, executor, index, task, status)

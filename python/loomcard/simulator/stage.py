@@ -86,13 +86,19 @@ class StageRun:
         waiting = sorted(self.preferences.waiting)
         return self.preferences.rows_of(waiting[:first]), self.preferences.rows_of(waiting[first:])
 
-    def attempt_length(self, task: int) -> tuple[int, int]:
-        """For how long the task's next attempt runs, in ms, and with which status it ends."""
+    def attempt_length(self, task: int, host: str) -> tuple[int, int]:
+        """For how long the task's next attempt runs on a host, in ms, and with which status it
+        ends.
+        """
         failures = self.failures.get(task, 0)
         fails = self.spec.fails_ms.get(task, ())
         if failures < len(fails):
             return fails[failures], 1
-        return self.spec.durations_ms[task], 0
+        spec = self.spec
+        wishes = spec.nodes[task] if spec.nodes else ()
+        remote = bool(wishes) and host not in wishes
+        length = spec.durations_ms[task]
+        return (round(length * spec.remote_factor) if remote else length), 0
 
 
 class LocalityPreferences:

@@ -17,8 +17,8 @@ from loomcard.workload.generate import generated
 from loomcard.workload.nodes import Layout
 from loomcard.workload.readers.source import Source, Traced
 from loomcard.workload.sampling import Sampler, sample_hosts
-from loomcard.workload.scenario import Scenario, ScenarioApplication
-from loomcard.workload.schema import Workload
+from loomcard.workload.scenario import Network, Scenario, ScenarioApplication
+from loomcard.workload.schema import Cluster, Workload
 from loomcard.workload.structure import check_structure
 
 LIMITS: Final = Limits(characters=16_000_000, values=400_000, what="a workload")
@@ -122,7 +122,14 @@ def _drawn(
         faults=layout.faults,
         thrashing=cluster.thrashing,
         stop_ms=model.stop_ms,
+        network=network_of(cluster),
     )
+
+
+def network_of(cluster: Cluster) -> Network | None:
+    """The network of a cluster that has one."""
+    given = cluster.network
+    return None if given is None else Network(given.node_mb_s, given.rack_mb_s)
 
 
 def _check_ids(document: Document, model: Workload, made: list[ScenarioApplication]) -> None:

@@ -74,6 +74,9 @@ class Sampler:
             max_attempts=model.max_attempts,
             executors=executors,
             asks=self._asks(model, path),
+            map_output_mb=self.number(model.shuffle.map_output_mb, (*path, "shuffle"), rng),
+            copies=model.shuffle.copies,
+            reduce_asks=model.reduce_asks,
         )
 
     def rng(self, *key: object) -> Random:
@@ -131,6 +134,7 @@ class Sampler:
             nodes=self._preferred_hosts(given, (*path, "nodes"), (name, given.id), count),
             fails_ms=fails,
             label=given.label or "",
+            remote_factor=given.remote_factor,
         )
 
     def _tasks(

@@ -41,7 +41,7 @@ class Stage(msgspec.Struct, frozen=True):
     ``nodes``: the hosts each task would rather run on; empty: no task has a wish. ``fails_ms``: by
     a task's index, how long each of its failing attempts runs; the attempt after them succeeds,
     unless there are ``max_attempts`` of them. ``label``: of the nodes that are asked for ("": the
-    queue's).
+    queue's). ``remote_factor``: so many times as long a task takes on another host than those.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Stage(msgspec.Struct, frozen=True):
     nodes: list[list[str]] = []
     fails_ms: dict[int, list[int]] = {}
     label: str = ""
+    remote_factor: float = 1.0
 
 
 class Executors(msgspec.Struct, frozen=True, gc=False):
@@ -67,8 +68,11 @@ class Executors(msgspec.Struct, frozen=True, gc=False):
 class ScenarioApplication(msgspec.Struct, frozen=True):
     """One application of a scenario.
 
-    ``am``: the size of its AM's container; None: an unmanaged AM, which needs none. ``slowstart``,
-    ``ms_per_map``: for kind mapreduce, whose stages are the map, and the reduce if there is one.
+    ``am``: the size of its AM's container; None: an unmanaged AM, which needs none. The rest is for
+    kind mapreduce, whose stages are the map, and the reduce if there is one: ``slowstart`` and
+    ``ms_per_map``; ``map_output_mb``: of one map, over the network that the scenario has;
+    ``copies``: from so many nodes a reduce copies at a time; ``reduce_asks``: ``ramp``, as the AM
+    does, or ``all``: at once when slow start is over, and none is given up.
     ``asks``: unmarked; or altruistic, of an AM that marks what must start now.
     """
 
@@ -85,6 +89,18 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
     max_attempts: int = 4
     executors: Executors | None = None
     asks: str = "unmarked"
+    map_output_mb: float = 0.0
+    copies: int = 5
+    reduce_asks: str = "ramp"
+
+
+class Network(msgspec.Struct, frozen=True, gc=False):
+    """Links whose bandwidth flows share: each node's, either way, and each rack's to the other
+    racks (0: not bounded), in MB/s.
+    """
+
+    node_mb_s: float
+    rack_mb_s: float = 0.0
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -95,7 +111,8 @@ class Scenario(msgspec.Struct, frozen=True):
     ``am_start_ms``: from the AM container's start to its first ask. ``minimum``: what every size
     above has been rounded up to multiples of. ``thrashing``: so many times as long everything takes
     on a node while the containers that run there are larger than its ``physical_mb``. ``stop_ms``:
-    the run ends then at the latest.
+    the run ends then at the latest. ``network``: what map output is copied over; None: copying
+    takes ``ms_per_map``.
     """
 
     name: str
@@ -111,6 +128,7 @@ class Scenario(msgspec.Struct, frozen=True):
     faults: list[Fault] = []
     thrashing: float = 1.0
     stop_ms: int | None = None
+    network: Network | None = None
 
 
 def write_scenario(scenario: Scenario) -> bytes:

@@ -67,6 +67,19 @@ class NodeFault(Part):
     )
 
 
+class NetworkKeys(Part):
+    """Links whose bandwidth is shared by all that is copied over them."""
+
+    node_mb_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        description="MB/s of each node's link, either way.", examples=[110]
+    )
+    rack_mb_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        0,
+        description="MB/s of each rack's link to the others, either way; 0: not bounded.",
+        examples=[440],
+    )
+
+
 class Cluster(Part):
     """What the applications run on."""
 
@@ -100,12 +113,27 @@ class Cluster(Part):
     faults: list[NodeFault] = Field(
         [], description="Nodes that are lost.", examples=[[{"at_ms": 60000, "node": "n3"}]]
     )
+    network: NetworkKeys | None = Field(
+        None,
+        description="What reduces copy map output over (simulator only). Default: copying takes"
+        " `shuffle.ms_per_map`.",
+        examples=[{"node_mb_s": 110}],
+    )
 
 
 class Shuffle(Part):
     """What a reduce does before it reduces."""
 
     ms_per_map: Count = Field(0, description="To copy one finished map's output.", examples=[10])
+    map_output_mb: Value = Field(
+        0,
+        description="What one map leaves, shared equally among the reduces; where the cluster has a"
+        " `network`, it is copied over that, in place of `ms_per_map`.",
+        examples=[64],
+    )
+    copies: Annotated[int, Field(ge=1, le=1000)] = Field(
+        5, description="From so many nodes a reduce copies at a time.", examples=[5]
+    )
 
 
 class Executors(Size):
@@ -163,6 +191,12 @@ class Template(Part):
         Shuffle(),  # type: ignore[call-arg]
         description="mapreduce: the copying of maps' output.",
         examples=[{"ms_per_map": 10}],
+    )
+    reduce_asks: Literal["ramp", "all"] = Field(
+        "ramp",
+        description="mapreduce: `ramp`: by the AM's own rule, from progress and headroom; `all`:"
+        " all at once when slow start is over, and none is given up (simulator only).",
+        examples=["all"],
     )
     max_attempts: Annotated[int, Field(ge=1, le=1000)] = Field(
         4, description="So many failures of one task fail the application.", examples=[4]

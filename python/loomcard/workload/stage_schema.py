@@ -92,6 +92,12 @@ class Stage(Size):
         " a draw for each.",
         examples=[["n1", "n2"]],
     )
+    remote_factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
+        1,
+        description="So many times as long a task takes on another node than those it would rather"
+        " run on (simulator only).",
+        examples=[1.2],
+    )
     label: Name | None = Field(
         None,
         description="The node label that its tasks ask for (simulator only). Default: the queue's.",

@@ -34,6 +34,9 @@ def _lines(scenario: Scenario) -> Iterator[str]:
         yield f"  {key}: {getattr(scenario, key)}"
     if scenario.thrashing != 1:
         yield f"  thrashing: {scenario.thrashing}"
+    if scenario.network is not None:
+        links = {name: getattr(scenario.network, name) for name in ("node_mb_s", "rack_mb_s")}
+        yield f"  network: {_flow(links)}"
     if any(scenario.minimum):
         yield f"  minimum: {_flow(dict(zip(types[:2], scenario.minimum, strict=False)))}"
     if types[2:]:
@@ -69,7 +72,8 @@ def _application(one: ScenarioApplication, types: Sequence[str]) -> Iterator[str
     if one.am is not None:
         facts["am"] = _size(types, one.am)
     if one.kind == "mapreduce":
-        facts |= {"slowstart": one.slowstart, "shuffle": {"ms_per_map": one.ms_per_map}}
+        shuffle = {name: getattr(one, name) for name in ("ms_per_map", "map_output_mb", "copies")}
+        facts |= {"slowstart": one.slowstart, "shuffle": shuffle, "reduce_asks": one.reduce_asks}
     if one.executors is not None:
         held = one.executors
         facts["executors"] = {"count": held.count, **_size(types, held.size)}
@@ -90,6 +94,8 @@ def _stage(stage: Stage, one: ScenarioApplication, types: Sequence[str]) -> dict
     if any(stage.nodes):
         alike = all(hosts == stage.nodes[0] for hosts in stage.nodes)
         facts["nodes"] = stage.nodes[0] if alike else stage.nodes
+    if stage.remote_factor != 1:
+        facts["remote_factor"] = stage.remote_factor
     if stage.fails_ms:
         facts["fails_ms"] = {str(task): runs for task, runs in sorted(stage.fails_ms.items())}
     facts["duration_ms"] = times[0] if len(set(times)) == 1 else times

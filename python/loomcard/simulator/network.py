@@ -1,0 +1,168 @@
+"""Links of shared bandwidth: what is copied at the same time makes each copy slower.
+
+The model: a flow goes over its source's link out, its target's link in and, between racks, over a
+link of each rack. A link's bandwidth is divided equally among its flows, and a flow is as fast as
+the slowest of its parts; what it leaves of the others' is not given to anybody. On one node copying
+takes no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, inf
+
+from loomcard.simulator.clock import Clock
+
+LEAST_MB = 1e-9
+"""So little is nothing: what rounding leaves of a flow."""
+
+
+class Link:
+    """One direction of a link, in MB a ms."""
+
+    __slots__ = ("bandwidth", "flows")
+
+    def __init__(self, bandwidth: float) -> None:
+        self.bandwidth = bandwidth
+        self.flows: dict[Flow, None] = {}
+
+
+class Flow:
+    """One copy that is under way."""
+
+    __slots__ = ("done", "left_mb", "links", "rate", "since_ms", "version")
+
+    def __init__(self, links: list[Link], mb: float, done: Callable[[], None], now_ms: int) -> None:
+        self.links = links
+        self.left_mb = mb
+        self.done = done
+        self.rate = 0.0  # MB a ms
+        self.since_ms = now_ms
+        self.version = 0  # of its rate: the end that was scheduled by an older one is void
+
+
+class Network:
+    """All links of a cluster, in MB/s; ``rack_mb_s`` 0: racks' links are never full."""
+
+    def __init__(
+        self, clock: Clock, rack_of: Callable[[str], str], node_mb_s: float, rack_mb_s: float = 0.0
+    ) -> None:
+        self._clock = clock
+        self._rack_of = rack_of
+        self._node_mb_ms, self._rack_mb_ms = node_mb_s / 1000, rack_mb_s / 1000
+        self._links: dict[tuple[str, str], Link] = {}
+
+    def start(self, source: str, target: str, mb: float, done: Callable[[], None]) -> Flow:
+        """Copy so much from host to host; ``done`` is called at its end, never at once."""
+        links = [] if source == target else self._path(source, target)
+        flow = Flow(links, mb, done, self._clock.now)
+        if not links or mb <= LEAST_MB:
+            flow.links = []
+            self._clock.at(self._clock.now, self._ended, flow, flow.version)
+            return flow
+        for link in links:
+            link.flows[flow] = None
+        self._share(links)
+        return flow
+
+    def cancel(self, flow: Flow) -> None:
+        """It is copied no further."""
+        flow.version = -1
+        self._leave(flow)
+
+    def _path(self, source: str, target: str) -> list[Link]:
+        near, far = self._rack_of(source), self._rack_of(target)
+        links = [self._link("out", source, self._node_mb_ms)]
+        if near != far and self._rack_mb_ms:
+            links.append(self._link("up", near, self._rack_mb_ms))
+            links.append(self._link("down", far, self._rack_mb_ms))
+        links.append(self._link("in", target, self._node_mb_ms))
+        return links
+
+    def _link(self, way: str, name: str, bandwidth: float) -> Link:
+        key = (way, name)
+        if key not in self._links:
+            self._links[key] = Link(bandwidth)
+        return self._links[key]
+
+    def _leave(self, flow: Flow) -> None:
+        links, flow.links = flow.links, []
+        for link in links:
+            del link.flows[flow]
+        self._share(links)
+
+    def _share(self, links: list[Link]) -> None:
+        """Divide these links anew among their flows."""
+        now = self._clock.now
+        for flow in dict.fromkeys(flow for link in links for flow in link.flows):
+            rate = min((link.bandwidth / len(link.flows) for link in flow.links), default=inf)
+            if rate == flow.rate:
+                continue
+            flow.left_mb = max(0.0, flow.left_mb - flow.rate * (now - flow.since_ms))
+            flow.rate, flow.since_ms = rate, now
+            flow.version += 1
+            ends = now + ceil(round(flow.left_mb / rate, 6))
+            self._clock.at(ends, self._ended, flow, flow.version)
+
+    def _ended(self, flow: Flow, version: int) -> None:
+        if flow.version == version:
+            flow.version = -1
+            self._leave(flow)
+            flow.done()
+
+
+class Copying:
+    """One reduce that copies: what finished maps have left on each host, from so many at a time."""
+
+    def __init__(self, network: Network, host: str, copies: int, done: Callable[[], None]) -> None:
+        self._network = network
+        self._host = host
+        self._copies = copies
+        self._done = done
+        self._waiting: dict[str, float] = {}
+        self._flows: dict[str, Flow] = {}
+        self._begun = False
+        self._open = True  # more may come
+
+    def begin(self) -> None:
+        """It runs now."""
+        self._begun = True
+        self._go_on()
+
+    def add(self, host: str, mb: float) -> None:
+        """So much more is ready on a host."""
+        self._waiting[host] = self._waiting.get(host, 0.0) + mb
+        self._go_on()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._open = False
+        self._go_on()
+
+    def cancel(self) -> None:
+        """The reduce is gone."""
+        self._begun = False
+        self._waiting.clear()
+        flows, self._flows = self._flows, {}
+        for flow in flows.values():
+            self._network.cancel(flow)
+
+    def _go_on(self) -> None:
+        if not self._begun:
+            return
+        for host in [host for host in self._waiting if host not in self._flows]:
+            if len(self._flows) >= self._copies:
+                return
+            mb = self._waiting.pop(host)
+            ended = self._ended_of(host)
+            self._flows[host] = self._network.start(host, self._host, mb, ended)
+        if not self._open and not self._flows:
+            self._begun = False  # said once
+            self._done()
+
+    def _ended_of(self, host: str) -> Callable[[], None]:
+        def ended() -> None:
+            del self._flows[host]
+            self._go_on()
+
+        return ended
