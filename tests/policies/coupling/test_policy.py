@@ -115,6 +115,21 @@ def test_reduces_of_an_unknown_number_wait_for_the_last_map():
     assert reduces([*beat(made, 1), *beat(made, 1)]) == [(1, REDUCE, 1)]
 
 
+def test_maps_are_counted_as_they_were_asked_for():
+    """Without a word of the job: six at first, of which four run and two wait; as they end the
+    total stays.
+    """
+    made = coupling(4)
+    job(made, 1, 6, 0, tags=["reduces=1"])
+    found = []
+    for _ in range(3):
+        beat(made, 1)
+        finish(made, 1, 2)
+        row = state(made)["jobs"][0]
+        found.append((row["maps"], row["finished_maps"], row["pending_maps"]))
+    assert found == [(6, 2, 2), (6, 4, 0), (6, 6, 0)]
+
+
 def test_or_start_at_once_where_the_option_says_so():
     made = coupling(2, 2, unknown_reduces="launch")
     job(made, 1, 9, 0, tags=[])

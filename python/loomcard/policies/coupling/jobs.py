@@ -4,7 +4,7 @@ they are, and where the maps that finished have left their output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from json import loads
 
@@ -231,13 +231,18 @@ class Jobs:
                 self.shapes[shape] = self.shapes.get(shape, 0) + 1
         return job
 
-    def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
-        """Where it stands in fair order, with ``more`` memory than it has."""
-        if self.options.fairness == "memory":
-            used = float(app.used[0] + more)
+    def entry(self, app: Application, more: Sequence[int] = (0, 0)) -> tuple[float, int, int, str]:
+        """Where it stands in fair order, with so many maps ``more`` than it has, and their memory;
+        what is no MapReduce job counts its containers as maps.
+        """
+        if self.options.fairness == "maps":
+            counts = self._running.get(app.id)
+            used = float(more[0] + (len(app.containers) if counts is None else counts[0]))
+        elif self.options.fairness == "memory":
+            used = float(app.used[0] + more[1])
         else:
             whole = self.view.cluster_capacity
-            used = share([app.used[0] + more, *app.used[1:]], whole)
+            used = share([app.used[0] + more[1], *app.used[1:]], whole)
         return used / app.weight, app.submitted_ms, app.number, app.id
 
     def _tasks(self, app: Application, memory: Memory) -> Tasks:
@@ -252,7 +257,7 @@ class Jobs:
         pending = sum(ask.count for ask in asks if is_map(ask.key))
         finished, open_maps = sum(own.finished.values()), pending + running[0]
         own.maps = max(own.maps, finished + open_maps)
-        maps = max(stated_maps, open_maps) or own.maps
+        maps = max(stated_maps, open_maps) if stated_maps else own.maps
         waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)
         launched = own.reduces + running[1]
         return Tasks(maps, reduces, min(finished, maps - open_maps), pending, launched, waiting)

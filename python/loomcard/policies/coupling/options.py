@@ -11,7 +11,7 @@ from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 ReduceRule = Literal["coupled", "greedy"]
 MapRule = Literal["peek", "delay", "any"]
 UnknownReduces = Literal["hold", "launch"]
-Fairness = Literal["memory", "dominant"]
+Fairness = Literal["memory", "dominant", "maps"]
 CHOICES = {
     "reduces": get_args(ReduceRule),
     "maps": get_args(MapRule),
