@@ -14,6 +14,7 @@ from loomcard.cluster import paths
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.example_jobs import Program, ProgramError, program
+from loomcard.cluster.job_profiles import profile_definitions
 from loomcard.cluster.limits import (
     HEADINGS,
     LABEL_HEADINGS,
@@ -41,6 +42,11 @@ Dag = Annotated[
     ),
 ]
 
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", help="Properties that a policy wants of a job, such as coupling."),
+]
+
 
 def submit(
     name: Annotated[str, typer.Argument(help="pi, sleep, teragen, terasort, wordcount or a .jar.")],
@@ -50,6 +56,7 @@ def submit(
     user: User = None,
     define: Definitions = None,
     dag: Dag = None,
+    profile: Profile = None,
     wait: Annotated[
         bool,
         typer.Option(
@@ -65,6 +72,8 @@ def submit(
             raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
     definitions = [*(define or []), *([_hint(dag)] if dag is not None else [])]
     chosen = program(name, arguments or [], Path.cwd() if on is ClusterKind.LOCAL else None)
+    if profile is not None:
+        definitions = profile_definitions(profile, chosen, definitions)
     if on is ClusterKind.DOCKER:
         if as_json or not wait:
             raise ProgramError(

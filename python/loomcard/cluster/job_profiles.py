@@ -1,0 +1,62 @@
+"""Hadoop properties that a policy wants of a job, by the name of a profile: `loomcard submit
+--profile coupling`. What the user defines wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from loomcard.cluster.example_jobs import Program, ProgramError
+
+PROFILES: dict[str, dict[str, str]] = {
+    "coupling": {
+        # The scheduler says when reduces start: the AM asks for them from the beginning.
+        "mapreduce.job.reduce.slowstart.completedmaps": "0",
+        "yarn.app.mapreduce.am.job.reduce.rampup.limit": "1",
+        # It gives none of them up for maps: they were started since their maps are far enough.
+        "mapreduce.job.reducer.unconditional-preempt.delay.sec": "-1",
+        "mapreduce.job.reducer.preempt.delay.sec": "86400",
+    },
+}
+TAGS = "mapreduce.job.tags"
+REDUCES = "mapreduce.job.reduces"
+FIXED = {"pi": 1, "teragen": 0}
+"""Examples that set their number of reduces themselves."""
+USUAL = ("terasort", "wordcount")
+"""Examples that have as many as the property says, MapReduce's default being 1."""
+
+
+def profile_definitions(
+    profile: str, program: Program, definitions: Sequence[str] = ()
+) -> list[str]:
+    """`definitions` (name=value) after those of the profile, with the number of reduces as a tag
+    where it is known. Raises ProgramError for an unknown profile.
+    """
+    found = PROFILES.get(profile)
+    if found is None:
+        raise ProgramError(f"no profile {profile!r}", f"there are {', '.join(sorted(PROFILES))}")
+    own = dict(each.split("=", 1) for each in definitions)
+    reduces = reduces_of(program, own)
+    tags = [tag for tag in own.get(TAGS, "").split(",") if tag]
+    told = any(tag.startswith("reduces=") for tag in tags)
+    if profile == "coupling" and reduces and not told:
+        own[TAGS] = ",".join([*tags, f"reduces={reduces}"])
+    return [f"{name}={value}" for name, value in (found | own).items()]
+
+
+def reduces_of(program: Program, own: dict[str, str]) -> int | None:
+    """How many reduces the job will have; None where that is not known beforehand."""
+    if program.name in FIXED:
+        return FIXED[program.name]
+    if program.name == "sleep":
+        return _number_after("-r", program.arguments)
+    stated = own.get(REDUCES, "1" if program.name in USUAL else "")
+    return int(stated) if stated.isdecimal() else None
+
+
+def _number_after(option: str, arguments: Sequence[str]) -> int | None:
+    for name, value in pairwise(arguments):
+        if name == option and value.isdecimal():
+            return int(value)
+    return None
