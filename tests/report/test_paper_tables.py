@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from loomcard.report.expectation import applications_of, weighted
+from loomcard.report.expectation import applications_of, starvation_ms, weighted
 from loomcard.report.files import write_tables
 from loomcard.report.page import page
 from loomcard.report.paper_tables import PaperComparison, paper_comparisons
@@ -271,3 +271,17 @@ def test_weights_are_repetitions(pairs: list[tuple[int, int]]) -> None:
     assert median is not None
     assert (repeated <= median).mean() >= 0.5
     assert (repeated >= median).mean() >= 0.5
+
+
+def test_starvation_is_of_reduces_that_start_after_the_last_map() -> None:
+    """a: maps end at 5 and 8 s, reduces start at 6, 9 and 12 s: (1 + 4)/2. b has no late reduce, c
+    is not asked after.
+    """
+    rows = [
+        ("a", "map", 0, 5_000), ("a", "map", 1_000, 8_000), ("a", "reduce", 6_000, 9_000),
+        ("a", "reduce", 9_000, 9_500), ("a", "reduce", 12_000, 13_000), ("a", "reduce", None, None),
+        ("b", "map", 0, 3_000), ("b", "reduce", 1_000, 4_000), ("c", "map", 0, 1_000),
+    ]  # fmt: skip
+    names = ["application", "stage", "started_ms", "finished_ms"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    assert sorted(starvation_ms(frame, ["a", "b"])) == [0.0, 2_500.0]

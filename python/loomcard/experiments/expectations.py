@@ -14,7 +14,15 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 Scalar = bool | int | float | str
 Seconds = Annotated[float, Field(ge=0)]
 Measure = Literal[
-    "completion", "waiting", "makespan", "completed", "running", "share", "jain", "speedup"
+    "completion",
+    "waiting",
+    "makespan",
+    "completed",
+    "running",
+    "share",
+    "jain",
+    "speedup",
+    "starvation",
 ]
 Statistic = Literal["mean", "median", "p5", "p25", "p75", "p95", "p98", "max", "min"]
 
@@ -37,8 +45,10 @@ class Expected(BaseModel):
         description="What of our runs is set beside it: times in s; `completed`, how many"
         " applications succeeded; `running`, how many task containers ran at a time while"
         " there was demand; `share`, the dominant share that was held; `jain`, Jain's index of"
-        " each window of 60 s; `speedup`, of each application its completion under `against` over"
-        " that under `policy`. Without it the figure is shown and not judged.",
+        " each window of 60 s; `starvation`, how long a MapReduce job's reduces waited in the mean"
+        " after its last map, those that started later alone; `speedup`, of each application its"
+        " completion under `against` over that under `policy`. Without it the figure is shown and"
+        " not judged.",
         examples=["completion"],
     )
     of: str = Field(

@@ -20,6 +20,7 @@ Intervals = Sequence[tuple[float, float]]
 UNITS = {
     "completion": "s", "waiting": "s", "makespan": "s", "completed": "applications",
     "running": "containers", "share": "", "jain": "", "speedup": "",
+    "starvation": "s",
 }  # fmt: skip
 """Of each measure; a share is a part of 1, as papers print it."""
 _OVER_TIME = ("running", "share")
@@ -66,9 +67,28 @@ def measured(of: Measured, what: Mapping[str, Any]) -> Figure | None:
         return float(ended - min(each["submitted_ms"] for each in good)) / 1000
     if measure in _OVER_TIME:
         return _over_time(of, chosen, what, statistic)
+    if measure == "starvation":
+        late = starvation_ms(of.containers, [each["id"] for each in good])
+        return weighted(late, np.ones(len(late)), statistic, 0.001)
     times = [each[f"{measure}_ms"] for each in good if each[f"{measure}_ms"] is not None]
     values = np.array(times, dtype=float)
     return weighted(values, np.ones(len(values)), statistic, 0.001)
+
+
+def starvation_ms(containers: pl.DataFrame, applications: Sequence[str]) -> Floats:
+    """Of each MapReduce job, for how long its reduces waited after its last map: the mean of start
+    less the last map's end, over the reduces that started after it; 0 where none did.
+    """
+    found = []
+    for rows in containers.filter(pl.col("application").is_in(applications)).partition_by(
+        "application"
+    ):
+        last = rows.filter(pl.col("stage") == "map")["finished_ms"].max()
+        starts = rows.filter(pl.col("stage") == "reduce")["started_ms"].drop_nulls()
+        if last is not None:
+            late = (starts - last).filter(starts > last)
+            found.append(late.mean() if len(late) else 0.0)
+    return np.array(found, dtype=float)
 
 
 def speedup(
