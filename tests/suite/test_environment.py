@@ -53,3 +53,18 @@ def test_what_pip_says_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(PlaceError, match="no/such/pyspark") as said:
         environment.set_up(tmp_path / "made")
     assert "700 MB" in said.value.hint
+
+
+def test_an_environment_that_is_current_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No pip, no network; another version of a package is fetched."""
+    test_a_whole_environment_is_found(tmp_path)
+    (tmp_path / "requirements.txt").write_bytes(environment.REQUIREMENTS.read_bytes())
+    asked: list[list[str]] = []
+    monkeypatch.setattr(environment, "_run", asked.append)
+    assert environment.set_up(tmp_path) == environment.find(tmp_path)
+    assert asked == []
+    (tmp_path / "requirements.txt").write_text("pyspark==3.5.8\n")
+    environment.set_up(tmp_path)
+    assert len(asked) == 2

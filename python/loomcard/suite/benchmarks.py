@@ -36,7 +36,7 @@ from loomcard.suite.data.text import (
 
 Size = Literal["tiny", "small", "large"]
 SIZES: Final[tuple[Size, ...]] = ("tiny", "small", "large")
-_FILES: Final = {"tiny": 2, "small": 4, "large": 16}
+_FILES: Final = {"tiny": 2, "small": 8, "large": 16}
 _REDUCES: Final = {"tiny": 1, "small": 2, "large": 4}
 
 

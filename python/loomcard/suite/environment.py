@@ -13,6 +13,7 @@ from loomcard.config.shipped import PlaceError
 
 REQUIREMENTS: Final = Path(__file__).parent / "requirements.txt"
 PROGRAMS: Final = Path(__file__).parent / "programs"
+_MADE_OF = "requirements.txt"
 _SET_UP = "make one with `loomcard suite setup`"
 
 
@@ -60,11 +61,18 @@ def find(folder: Path) -> SparkEnvironment:
 
 
 def set_up(folder: Path) -> SparkEnvironment:
-    """Makes the environment, or brings it up to date. Raises PlaceError where pip cannot."""
+    """Makes the environment, or brings it up to date; nothing where it is. Raises PlaceError where
+    pip cannot.
+    """
+    mark = folder / _MADE_OF
+    if mark.exists() and mark.read_bytes() == REQUIREMENTS.read_bytes():
+        return find(folder)
     _run([sys.executable, "-m", "venv", str(folder)])
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
     _run([*pip, "--disable-pip-version-check", "--requirement", str(REQUIREMENTS)])
-    return find(folder)
+    found = find(folder)
+    mark.write_bytes(REQUIREMENTS.read_bytes())
+    return found
 
 
 def _run(command: list[str]) -> None:

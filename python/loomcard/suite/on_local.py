@@ -101,8 +101,9 @@ class LocalSuite:
             stock_setup=cell.queues if cell.text is None else None,
             policy_path=self.policy_path,
         )
-        self._cluster = LocalCluster(settings)
-        self._cluster.up()
+        cluster = LocalCluster(settings)
+        cluster.up()  # what did not come up is not there for the next policy either
+        self._cluster = cluster
 
     def _down(self) -> None:
         if self._cluster is not None:

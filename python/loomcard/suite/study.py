@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,11 +26,13 @@ from loomcard.results.fair_share import queue_shares
 from loomcard.results.manifest import manifest
 from loomcard.results.record import RunRecord
 from loomcard.results.run_folder import MANIFEST, read_json, write_run
-from loomcard.suite.cluster import SuiteCluster
+from loomcard.suite.cluster import Journal, SuiteCluster
 from loomcard.suite.environment import REQUIREMENTS
+from loomcard.suite.foretold import NAME, beside, foretell
 from loomcard.suite.mix import Mix, arrivals
 from loomcard.suite.play import Progress, Run, warm_up
 from loomcard.suite.record import amounts, grants, grants_of, problems, record
+from loomcard.wire.journal import JournalError
 
 Notify = Callable[[Cell, Progress], None]
 
@@ -101,7 +103,9 @@ def run_study(
         },
         "failures": finished.problems,
     }
-    finished.runs = gather(out, [cell for cell in study.cells if cell.index in there], made)
+    ran = [cell for cell in study.cells if cell.index in there]
+    # Under the policies that ran stands what the simulator foretold, where it could.
+    finished.runs = gather(out, [*ran, *map(_foretold_cell, ran)], made)
     return finished
 
 
@@ -122,8 +126,10 @@ def _run_cell(
     try:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        found, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
+        found, told, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
         found.seconds = time.monotonic() - began
+        if told is not None:
+            _write_foretold(cell, told, out, made)
         write_run(work, [found], made | {"suite": account})
         put(work, folder)
     except KeyboardInterrupt:
@@ -147,8 +153,10 @@ def _played(
     cluster: SuiteCluster,
     work: Path,
     notify: Callable[[Progress], None],
-) -> tuple[RunRecord, dict[str, Any]]:
-    """The run's record, and what the manifest keeps besides."""
+) -> tuple[RunRecord, RunRecord | None, dict[str, Any]]:
+    """The run's record, the simulator's under a policy of Loomcard's, and what the manifest keeps
+    besides.
+    """
     jobs = arrivals(mix, cell.seed)
     cluster.schedule(cell)
     cluster.provide([each.job for each in jobs])
@@ -168,14 +176,40 @@ def _played(
     found.policy, found.workload, found.seed = cell.policy, cell.workload, cell.seed
     found.engine = cell.engine
     found.queues = queue_shares(cell.setup or cell.queues or {"queues": []})
+    told = _foretold(cell, found, journal, {job.yarn: job.arrival.id for job in run.jobs})
     account = {
         "jobs": run.account(),
         "grants": granted,
         "problems": problems(run, granted),
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
+        "foretold": [] if told is None else beside(found, told),
     }
-    return found, account
+    return found, told, account
+
+
+def _foretold(
+    cell: Cell, found: RunRecord, journal: Journal | None, names: dict[str, str]
+) -> RunRecord | None:
+    """None under a stock scheduler, which the simulator has not, and where a run was stopped."""
+    if journal is None or cell.setup is None or not found.finished:
+        return None
+    try:
+        return foretell(journal.folder, cell.setup, found, names)
+    except JournalError:
+        return None
+
+
+def _foretold_cell(cell: Cell) -> Cell:
+    return replace(cell, policy=NAME.format(cell.policy))
+
+
+def _write_foretold(cell: Cell, told: RunRecord, out: Path, made: dict[str, Any]) -> None:
+    folder = out / CELLS / _foretold_cell(cell).folder
+    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    work.mkdir(parents=True, exist_ok=True)
+    write_run(work, [told], made)
+    put(work, folder)
 
 
 def _cell_manifest(study: Study, cell: Cell, mix: Mix) -> dict[str, Any]:

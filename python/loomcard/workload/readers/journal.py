@@ -121,6 +121,7 @@ class _Past:
             self._queues: list[str] = []
             self._apps: dict[int, _App] = {}
             self._of_attempt: dict[int, _App] = {}
+            self._without_am: set[int] = set()
             self._containers: dict[int, _Container] = {}
             self._plan = r.PlanReply(0)
             self._opened(segment.header.get("mirror"))
@@ -169,9 +170,12 @@ class _Past:
                 self._apps[record.application] = self.applications[record.id] = app
             case r.AttemptAdded():
                 self._of_attempt[record.attempt] = self._apps[record.application]
+                self._without_am.add(record.attempt)
             case r.AskChanged():
                 key = (record.priority, record.allocation_request_id)
                 asks = self._of_attempt[record.attempt].asks
+                if not record.count and key not in asks:
+                    return  # what is left of an ask that was the AM's
                 ask = asks.setdefault(
                     key, _Ask(record.at_ms + self._shift, self._amounts(record.size))
                 )
@@ -199,8 +203,12 @@ class _Past:
     def _place(self, number: int, attempt: int, key: Key, node: int, is_am: bool | None) -> None:
         app = self._of_attempt[attempt]
         ask = app.asks.get(key)
-        # An AM's ask has a key of its own: no application asks for more under priority 0.
-        master = key[0] == 0 if is_am is None else is_am
+        # An AM's ask has priority 0 and comes first; Spark asks for executors under 0 as well.
+        first = key[0] == 0 and attempt in self._without_am
+        master = first if is_am is None else is_am
+        if master:
+            self._without_am.discard(attempt)
+            app.asks.pop(key, None)  # the same key may come again, for something else
         made = _Container(key, ask.size if ask else (), self._hosts[node], master)
         self._containers[number] = made
         app.containers.append(made)

@@ -1,0 +1,66 @@
+"""What the simulator makes of a run's jobs, from the journal that the run left."""
+
+from pathlib import Path
+
+from loomcard.config import compile_setup
+from loomcard.simulator import simulate
+from loomcard.suite.foretold import beside, foretell
+from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
+
+SETUP = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "fifo")
+
+YARN = "application_1700000000000_{:04}"
+"""What the simulator's journal calls its applications, by their number."""
+
+
+def application(name: str, submit_ms: int, priority: int, tasks: int) -> ScenarioApplication:
+    stage = Stage("s", (1000, 1), priority, 0, [20_000] * tasks)
+    return ScenarioApplication(
+        name, submit_ms, "root.default", "alice", "plain", [stage], am=(500, 1)
+    )
+
+
+RAN = Scenario(
+    "mix", 1, ["memory_mb", "vcores"],
+    [ScenarioNode("n1", "/r1", (4096, 8)), ScenarioNode("n2", "/r1", (4096, 8))],
+    [
+        application("first", 0, 20, 2),  # a warm-up, nobody's job
+        application("second", 60_000, 20, 4),
+        application("third", 65_000, 0, 6),  # as Spark asks for its executors
+    ],
+    heartbeat_ms=0, am_heartbeat_ms=1000, am_start_ms=3_000,
+)  # fmt: skip
+
+
+def test_a_run_is_foretold_job_by_job(tmp_path: Path) -> None:
+    """What the simulator ran it foretells: the same jobs, as late as they were and as long. Jobs of
+    others in the journal are left out, and executors under priority 0 are no AMs.
+    """
+    measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
+    names = {YARN.format(2): "1-sort", YARN.format(3): "2-join"}
+    called = {"second": "1-sort", "third": "2-join"}
+    measured.applications = [a for a in measured.applications if a.id in called]
+    measured.containers = [
+        row._replace(application=called[row.application])
+        for row in measured.containers
+        if row.application in called
+    ]
+    for each in measured.applications:
+        each.id = called[each.id]
+    told = foretell(tmp_path / "journal", SETUP, measured, names)
+    assert told.policy == "fifo (foretold)"
+    rows = beside(measured, told)
+    assert [each["id"] for each in rows] == ["1-sort", "2-join"]
+    assert [each["error_percent"] for each in rows] == [0.0, 0.0]
+    assert sum(row.is_am for row in told.containers) == 2
+    assert len(told.containers) == 12
+
+
+def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:
+    """Its completion is not known, and neither is how far off the simulator is."""
+    measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
+    names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
+    told = foretell(tmp_path / "journal", SETUP, measured, names)
+    measured.applications[2].state = ""
+    assert beside(measured, told)[2]["measured_ms"] is None
+    assert beside(measured, told)[2]["error_percent"] is None
