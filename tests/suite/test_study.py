@@ -190,6 +190,18 @@ def test_what_is_not_there_is_named(what: tuple[str, ...], said: str) -> None:
         prepare(Asked(what, "local", ("drf",)))
 
 
+def test_drivers_leave_room_for_executors(tmp_path: Path) -> None:
+    """A policy that is named alone gets half for AMs, and stock Capacity the same; a file says its
+    own.
+    """
+    file = tmp_path / "mine.yml"
+    file.write_text("version: 1\nkind: policy\npolicy: drf\nam_share: 80%\n")
+    found = prepare(Asked(("sort",), "local", ("hdrf", str(file), "stock:capacity"))).cells
+    setups = [cell.setup or cell.queues or {} for cell in found]
+    shares = [setup["queues"][1]["am_share_ppm"] for setup in setups]
+    assert shares == [500_000, 800_000, 500_000]
+
+
 def test_a_policy_must_be_named() -> None:
     with pytest.raises(InputError, match="needs a policy"):
         prepare(Asked(("sort",), "local"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from loomcard.validation.reading import read
 
 DEFAULT_QUEUE = "root.default"
 BASELINE = "stock:capacity"
+AM_SHARE = "am_share: 50%"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def prepare(asked: Asked) -> Study:
     if experiment.vary or experiment.given:
         said = "`vary` and `given` change workloads, and a mix has nothing that they could change"
         raise InputError([f"{experiment.name}: {said} (write a mix for each variant)"])
-    chosen = choices(experiment.policies, beside)
+    chosen = [_with_am_share(each) for each in choices(experiment.policies, beside)]
     grid = Grid(chosen, dict.fromkeys(mixes, Path()), {}, experiment.seeds, asked.engine)
     found = cells(grid)
     _check_queues(found, mixes)
@@ -93,6 +94,16 @@ def _of_one(mix: Mix, asked: Asked) -> Experiment:
         kind="experiment", description=mix.description, vary={}, given={}, seeds=[1], baseline="",
         expect=[],
     )  # fmt: skip
+
+
+def _with_am_share(choice: Choice) -> Choice:
+    """A policy that is named alone gets the part for AMs that stock schedulers get here: without a
+    limit the drivers of several Spark jobs take all the room, and none gets an executor.
+    """
+    if choice.text is None or Path(choice.source).suffix:
+        return choice
+    data = read(choice.text).data
+    return choice if "am_share" in data else replace(choice, text=f"{choice.text}{AM_SHARE}\n")
 
 
 def _baseline(experiment: Experiment, chosen: Sequence[Choice]) -> str:

@@ -172,15 +172,7 @@ class _Past:
                 self._of_attempt[record.attempt] = self._apps[record.application]
                 self._without_am.add(record.attempt)
             case r.AskChanged():
-                key = (record.priority, record.allocation_request_id)
-                asks = self._of_attempt[record.attempt].asks
-                if not record.count and key not in asks:
-                    return  # what is left of an ask that was the AM's
-                ask = asks.setdefault(
-                    key, _Ask(record.at_ms + self._shift, self._amounts(record.size))
-                )
-                ask.hosts.update(record.hosts)
-                ask.label = record.label if record.count else ask.label
+                self._ask(record)
             case r.Outcomes() if record.round == self._plan.round:  # else its plan was lost
                 for granted, number, _ in granted_containers(self._plan.decisions, record):
                     key = (granted.priority, granted.allocation_request_id)
@@ -194,6 +186,16 @@ class _Past:
                 self._containers[record.container].started_ms = record.at_ms + self._shift
             case r.ContainerCompleted():
                 self._end(self._containers[record.container], record, record.at_ms + self._shift)
+
+    def _ask(self, record: r.AskChanged) -> None:
+        key = (record.priority, record.allocation_request_id)
+        asks = self._of_attempt[record.attempt].asks
+        if not record.count and key not in asks:
+            return  # what is left of an ask that was the AM's
+        size = self._amounts(record.size)
+        ask = asks.setdefault(key, _Ask(record.at_ms + self._shift, size))
+        ask.hosts.update(record.hosts)
+        ask.label = record.label if record.count else ask.label
 
     def _amounts(self, amounts: tuple[int, ...]) -> tuple[int, ...]:
         if len(amounts) != len(self.types) or min(amounts, default=0) < 0:
