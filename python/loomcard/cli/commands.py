@@ -30,6 +30,11 @@ COMMANDS: Final = {
         "Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler.",
     ),
     "suite": ("loomcard.cli.suite:suite", "Run benchmarks with checked results."),
+    "hibench": (
+        "loomcard.cli.hibench:hibench",
+        "Drive a HiBench that is already there. It is archived since December 2025: `loomcard"
+        " suite` needs nothing of it.",
+    ),
     "schema": (
         "loomcard.cli.schema:schema",
         "Print the JSON Schema of set-ups, workloads or experiments.",

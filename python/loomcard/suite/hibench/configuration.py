@@ -1,0 +1,131 @@
+"""The configuration of one run of HiBench, in a folder of its own.
+
+HiBench reads `KEY VALUE` lines from every *.conf of HIBENCH_CONF_FOLDER, in the order of their
+names, so that the user's files come first and ours last. It has no key for the queue of a MapReduce
+job: that goes into the run's own mapred-site.xml.
+"""
+
+from __future__ import annotations
+
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import jinja2
+
+from loomcard.cluster.hadoop_config import JVM_OPTIONS
+from loomcard.config.shipped import PlaceError
+from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.hibench.installation import Installation
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where jobs go: Hadoop's configuration, its file system, and hosts to name in reports."""
+
+    conf_dir: Path
+    master: str
+    slaves: tuple[str, ...]
+    java_options: str = ""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """One run's own: `tag` finds its applications in YARN; `more`: keys of the user's choice."""
+
+    folder: Path
+    tag: str
+    scale: str
+    queue: str = ""
+    parallelism: int = 2
+    more: Mapping[str, str] | None = None
+
+
+def file_system(conf_dir: Path) -> str:
+    """What core-site.xml names as the default file system. Raises SuiteError."""
+    try:
+        root = ET.parse(conf_dir / "core-site.xml").getroot()  # noqa: S314 - the user's own
+    except (OSError, ET.ParseError) as error:
+        raise SuiteError(
+            f"{conf_dir} holds no core-site.xml that can be read: {error}",
+            "name the folder of your cluster's configuration with --hadoop-conf",
+        ) from error
+    for each in root.iter("property"):
+        if each.findtext("name") == "fs.defaultFS":
+            return str(each.findtext("value"))
+    raise SuiteError(f"{conf_dir}/core-site.xml names no fs.defaultFS", "add it")
+
+
+def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[str, str]:
+    """Writes the run's configuration and launchers below its folder; returns the environment that
+    HiBench's scripts are run with.
+    """
+    folder = settings.folder.absolute()
+    conf, hadoop, report = folder / "conf", folder / "hadoop-conf", folder / "report"
+    for each in (conf, report):
+        each.mkdir(parents=True, exist_ok=True)
+    for file in sorted((there.home / "conf").glob("*.conf")):
+        shutil.copy(file, conf / file.name)
+    shutil.copytree(cluster.conf_dir, hadoop, dirs_exist_ok=True)
+    _add_to_mapred_site(hadoop / "mapred-site.xml", settings)
+    hadoop_home = there.hadoop_home or _launchers(folder / "hadoop", there, cluster)
+    variables = {
+        "run": settings,
+        "there": there,
+        "cluster": cluster,
+        "hadoop_home": hadoop_home,
+        "hadoop_conf": hadoop,
+        "report": report,
+        "hdfs": file_system(cluster.conf_dir),
+        "more": dict(settings.more or {}),
+    }
+    (conf / "zz-loomcard.conf").write_text(_rendered("zz-loomcard.conf.j2", variables))
+    return {
+        "HIBENCH_HOME": str(there.home),
+        "HIBENCH_CONF_FOLDER": str(conf),
+        "HADOOP_CONF_DIR": str(hadoop),
+        "SPARK_SUBMIT_OPTS": cluster.java_options,
+    }
+
+
+def _add_to_mapred_site(file: Path, settings: RunSettings) -> None:
+    root = ET.parse(file).getroot() if file.exists() else ET.Element("configuration")  # noqa: S314
+    given = {"mapreduce.job.tags": settings.tag}
+    given |= {"mapreduce.job.queuename": settings.queue} if settings.queue else {}
+    for each in list(root.iter("property")):
+        if each.findtext("name") in given:
+            root.remove(each)
+    for name, value in given.items():
+        one = ET.SubElement(root, "property")
+        ET.SubElement(one, "name").text = name
+        ET.SubElement(one, "value").text = value
+    ET.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _launchers(home: Path, there: Installation, cluster: Cluster) -> Path:
+    """bin/hadoop and bin/yarn over the jars, in the place of Hadoop's scripts."""
+    if not any(there.jars.glob("hadoop-common-*.jar")):
+        raise PlaceError(f"no Hadoop jars in {there.jars}", "run `make setup`, which fetches them")
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    variables = {"jars": there.jars, "java_options": f"{JVM_OPTIONS} {cluster.java_options}"}
+    for name in ("hadoop", "yarn"):
+        file = home / "bin" / name
+        file.write_text(_rendered(f"{name}.j2", variables))
+        file.chmod(0o755)
+    return home
+
+
+def _rendered(name: str, variables: Mapping[str, object]) -> str:
+    environment = jinja2.Environment(  # noqa: S701 - neither file is markup
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name).render(variables)

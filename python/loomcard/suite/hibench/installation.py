@@ -1,0 +1,125 @@
+"""What a run of HiBench needs of this machine, and which of it is missing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from loomcard.suite.hibench.workloads import Framework, Workload
+
+PROGRAMS: Final = {
+    "python2": "HiBench's scripts are Python 2: build 2.7 or take it from an older distribution",
+    "bc": "install the package bc: HiBench computes its report with it",
+    "java": "install a JDK 17, or the one of your cluster",
+    "bash": "install bash",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is needed: whether it is there, where, and what to do if not."""
+
+    what: str
+    found: str
+    remedy: str = ""
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is not there."""
+        return not self.found
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where things are. `hadoop_home`: None for launchers of ours over Loomcard's jars; `jars`:
+    where those lie.
+    """
+
+    home: Path
+    jars: Path
+    spark_home: Path | None = None
+    hadoop_home: Path | None = None
+
+    @property
+    def examples_jar(self) -> Path | None:
+        """Hadoop's own examples."""
+        return _newest(self._hadoop_jars(), "hadoop-mapreduce-examples-*.jar")
+
+    @property
+    def examples_test_jar(self) -> Path | None:
+        """Hadoop's tests of its job client, which HiBench asks for by name."""
+        return _newest(self._hadoop_jars(), "hadoop-mapreduce-client-jobclient-*tests.jar")
+
+    @property
+    def sparkbench_jar(self) -> Path | None:
+        """HiBench's Spark programs, if they were built."""
+        return _newest(
+            self.home / "sparkbench" / "assembly" / "target", "sparkbench-assembly-*-dist.jar"
+        )
+
+    def _hadoop_jars(self) -> Path:
+        if self.hadoop_home is None:
+            return self.jars
+        return self.hadoop_home / "share" / "hadoop" / "mapreduce"
+
+    def part(self, name: str) -> Path | None:
+        """A part of HiBench, or of what it brings, by the name that a workload's needs have."""
+        home = self.home
+        found: dict[str, Callable[[], Path | None]] = {
+            "sparkbench": lambda: self.sparkbench_jar,
+            "autogen": lambda: _newest(home / "autogen" / "target", "autogen-*-dependencies.jar"),
+            "mahout": lambda: _newest(home, "hadoopbench/mahout/target/*mahout*/bin/mahout"),
+            "hive": lambda: _newest(home, "hadoopbench/sql/target/*hive*/bin/hive"),
+            "pegasus": lambda: _newest(home, "hadoopbench/pegasus/target/*.jar"),
+            "features": lambda: _newest(
+                home, "sparkbench/graph/src/main/resources/nweight-user-features"
+            ),
+        }
+        return found[name]()
+
+
+_BUILD: Final = {
+    "sparkbench": "build it: mvn -Psparkbench package in HIBENCH_HOME, as its docs say",
+    "autogen": "build it: mvn -pl autogen -am package in HIBENCH_HOME",
+    "mahout": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
+    "hive": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
+    "pegasus": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
+    "features": "fetch the file from HiBench's repository: some checkouts leave it out",
+}
+
+
+def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) -> list[Check]:
+    """Everything that the workloads need on their frameworks, in the order to see to it."""
+    pairs = list(chosen)
+    scripts = there.home / "bin" / "functions" / "load_config.py"
+    remedy = "name the folder of a HiBench checkout with --home, or set HIBENCH_HOME"
+    found = [Check("HIBENCH_HOME", _shown(scripts, there.home), remedy)]
+    found += [Check(name, shutil.which(name) or "", PROGRAMS[name]) for name in PROGRAMS]
+    launcher = None if there.hadoop_home is None else there.hadoop_home / "bin" / "hadoop"
+    said = "ours, over Loomcard's jars" if launcher is None else _shown(launcher, launcher)
+    found.append(Check("hadoop", said, "name a Hadoop with --hadoop-home, or none for ours"))
+    remedy = "run `make setup`, which fetches Hadoop's jars, or name a whole --hadoop-home"
+    found.append(Check("Hadoop's examples", str(there.examples_jar or ""), remedy))
+    found.append(Check("Hadoop's job client tests", str(there.examples_test_jar or ""), remedy))
+    if any(framework == "spark" for _, framework in pairs):
+        submit = there.spark_home / "bin" / "spark-submit" if there.spark_home else None
+        remedy = "name a Spark with --spark-home; `loomcard suite setup` makes one"
+        found.append(Check("spark-submit", _shown(submit, submit), remedy))
+    needed = dict.fromkeys(name for each, on in pairs for name in each.needs(on))
+    found += [Check(name, str(there.part(name) or ""), _BUILD[name]) for name in needed]
+    for each, framework in pairs:
+        script = there.home / "bin" / "workloads" / each.path / framework / "run.sh"
+        remedy = "this HiBench does not have it"
+        found.append(Check(f"{each.name} on {framework}", _shown(script, script), remedy))
+    return found
+
+
+def _shown(file: Path | None, shown: Path | None) -> str:
+    return str(shown) if file is not None and file.exists() else ""
+
+
+def _newest(folder: Path, pattern: str) -> Path | None:
+    return next(iter(sorted(folder.glob(pattern), reverse=True)), None)
