@@ -1,5 +1,6 @@
 """Mixes: what a file may say, what is said of mistakes, and the jobs that come of it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,12 @@ def test_a_mix_of_names() -> None:
 
 def test_the_schema_knows_every_key() -> None:
     assert set(schema()["properties"]) == set(Mix.model_fields)
+
+
+def test_the_page_shows_a_mix_that_can_be_read(tmp_path: Path) -> None:
+    """Whoever copies it from docs/benchmarks.md has a mix."""
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    [text] = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    file = tmp_path / "copied.yml"
+    file.write_text(text)
+    assert len(arrivals(read_mix(file), 1)) == 6

@@ -37,7 +37,7 @@ COMMANDS: Final = {
     ),
     "schema": (
         "loomcard.cli.schema:schema",
-        "Print the JSON Schema of set-ups, workloads or experiments.",
+        "Print the JSON Schema of set-ups, workloads, experiments or mixes.",
     ),
     "simulate": (
         "loomcard.cli.simulate:simulate",

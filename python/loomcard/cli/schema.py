@@ -8,6 +8,7 @@ import typer
 from loomcard.cli.output import print_json
 from loomcard.config import schema as policy_schema
 from loomcard.experiments.schema import schema as experiment_schema
+from loomcard.suite.mix import schema as mix_schema
 from loomcard.workload.schema import schema as workload_schema
 
 
@@ -17,17 +18,19 @@ class Kind(StrEnum):
     POLICY = "policy"
     WORKLOAD = "workload"
     EXPERIMENT = "experiment"
+    MIX = "mix"
 
 
 SCHEMAS = {
     Kind.POLICY: policy_schema,
     Kind.WORKLOAD: workload_schema,
     Kind.EXPERIMENT: experiment_schema,
+    Kind.MIX: mix_schema,
 }
 
 
 def schema(
     kind: Annotated[Kind, typer.Argument(help="What the file is.")] = Kind.POLICY,
 ) -> None:
-    """Print the JSON Schema of set-ups, workloads or experiments."""
+    """Print the JSON Schema of set-ups, workloads, experiments or mixes."""
     print_json(SCHEMAS[kind]())
