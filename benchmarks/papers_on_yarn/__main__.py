@@ -1,6 +1,6 @@
-"""``make papers-reality``: H-DRF and DRESS on the embedded cluster, beside what their papers say.
+"""``make papers-reality``: H-DRF, DRESS and Carbyne on the embedded cluster, beside their papers.
 
-An hour and more of real time with next to no load of its own; run it on a quiet machine. The last
+Two hours and more of real time with next to no load of its own; run it on a quiet machine. The last
 line is JSON; each part is also written to ``--out``.
 """
 
@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers_on_yarn import dress, hdrf, tables
+from benchmarks.papers_on_yarn import carbyne, dress, hdrf, tables
 from loomcard.player.play import measured_rate
 
-PARTS = ("hdrf-shares", "hdrf-churn", "dress")
+CARBYNE = ("carbyne-fig2", "carbyne-fifty", "carbyne-offline", "carbyne-altruism")
+PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -24,9 +25,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--seed", type=int, default=1, help="the first one")
-    parser.add_argument("--seeds", type=int, default=5, help="how many, of dress")
+    parser.add_argument("--seeds", type=int, default=5, help="how many, of dress and carbyne")
     parser.add_argument("--workload", choices=dress.WORKLOADS, help="of dress: only this one")
-    parser.add_argument("--time-divided-by", type=int, default=10, help="of dress")
+    parser.add_argument("--time-divided-by", type=int, help="of dress (10) and carbyne (20)")
     given = parser.parse_args(arguments)
     folder = given.out / "papers-reality"
     document = {}
@@ -40,12 +41,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
+    if part in CARBYNE:
+        return _carbyne(part, folder, given)
     if part == "dress":
         _notify("launch rate")
         held = measured_rate("virtual")
         seeds = range(given.seed, given.seed + given.seeds)
         found = [
-            dress.compare(name, folder, seeds, given.time_divided_by, _notify)
+            dress.compare(name, folder, seeds, given.time_divided_by or 10, _notify)
             for name in ([given.workload] if given.workload else dress.WORKLOADS)
         ]
         return {"held_per_second": round(held, 1), "workloads": found}
@@ -55,6 +58,16 @@ def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         _notify(f"{part}: {policy}")
         document[policy] = run(policy, folder / policy, given.seed)
     return document
+
+
+def _carbyne(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    if part == "carbyne-fig2":
+        return carbyne.fig2(folder, given.seeds, _notify)
+    if part == "carbyne-fifty":
+        return carbyne.fifty(folder, given.seeds, _notify)
+    rows = carbyne.POLICIES if part == "carbyne-offline" else carbyne.ALTRUISM
+    seeds = range(given.seed, given.seed + given.seeds)
+    return carbyne.compare(rows, folder, seeds, given.time_divided_by or 20, _notify)
 
 
 def _notify(what: str) -> None:

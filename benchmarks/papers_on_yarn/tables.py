@@ -46,10 +46,52 @@ def dress(document: dict[str, Any]) -> str:
     return "\n\n".join(_workload(found) for found in document["workloads"])
 
 
+def fig2(document: dict[str, Any]) -> str:
+    """Completions of Figure 2's jobs, in its unit of time."""
+    keys = ("j1", "j2", "mean")
+    rows = [
+        [name, f"{found['paper']:g}", *(_spread(found[key]) for key in keys)]
+        for name, found in document.items()
+    ]
+    return _table(["", "the figure's mean", *keys], rows)
+
+
+def fifty(document: dict[str, Any]) -> str:
+    """Fifty applications at a time: what came of them, and what deciding cost."""
+    told = {
+        "succeeded": "applications that succeeded",
+        "containers": "containers",
+        "fallback": "of them granted by the fallback",
+        "refused_percent": "refused decisions, %",
+        "deciding_percent": "policy process while they run, % of a core",
+        "deciding_percent_whole": "over the whole run, % of a core",
+        "makespan_s": "makespan, s",
+    }
+    rows = [[words, _spread(document[key])] for key, words in told.items()]
+    return _table([f"{document['applications']} applications", "min / median / max"], rows)
+
+
+def compared(document: dict[str, Any]) -> str:
+    """Jobs that come at once: seconds, and parts of drf's, by policy."""
+    keys = ("completion_s", "makespan_s", "completion", "makespan")
+    rows = [[name, *(_spread(row[key]) for key in keys)] for name, row in document["rows"].items()]
+    head = ["mean completion, s", "makespan, s", "mean completion / drf's", "makespan / drf's"]
+    return _table([f"{document['jobs']} jobs", *head], rows)
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Minimum, median and maximum."""
+    return " / ".join(f"{value:g}" if value >= 100 else f"{value:.3g}" for value in values)
+
+
 TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "hdrf-shares": shares,
     "hdrf-churn": churn,
     "dress": dress,
+    "carbyne-fig2": fig2,
+    "carbyne-fifty": fifty,
+    "carbyne-offline": compared,
+    "carbyne-altruism": compared,
 }
 """By part."""
 

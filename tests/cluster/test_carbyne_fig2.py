@@ -7,38 +7,16 @@ from statistics import mean
 
 import pytest
 
+from benchmarks.papers_on_yarn.carbyne import UNIT_MS, gated, gated_ends
 from loomcard.api.marked_asks import DEFAULT_ASKS, unmarked
 from loomcard.player.play import play
-from loomcard.results.record import RunRecord
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds
-from loomcard.workload.loading import load
-from loomcard.workload.scenario import Scenario
 
 pytestmark = pytest.mark.cluster
 
-UNIT_MS = 5_000
-"""The figure's unit of time."""
 LATE_MS = 1_500
 """What heartbeats and a busy machine add to a job's time."""
-
-
-def behind_a_gate(asks: str) -> Scenario:
-    """The figure's two jobs come while an application holds the whole machine, so that the first
-    task of either starts when that ends: their time 0.
-    """
-    vary = {"unit_ms": UNIT_MS, "asks": asks, "gate_ms": 8_000}
-    return load(Path(__file__).with_name("carbyne_fig2.yml"), seed=1, vary=vary)
-
-
-def ends(record: RunRecord) -> list[float]:
-    """When j1 and j2 end, in units of time from the gate's end."""
-    gate, *jobs = record.applications
-    opened_ms = gate.demanding[-1][1]
-    for job in jobs:
-        assert job.state == "SUCCEEDED"
-        assert job.demanding[0][0] < opened_ms, "the machine was too slow: a job came late"
-    return [(job.demanding[-1][1] - opened_ms) / UNIT_MS for job in jobs]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +29,7 @@ def ends(record: RunRecord) -> list[float]:
 )
 def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path: Path) -> None:
     """Mean completions 2.05 and 1.55, whoever plans: the scheduler by the hint, or the AMs."""
-    found = ends(play(behind_a_gate(asks), policy, folder=tmp_path))
+    found = gated_ends(play(gated(asks), policy, folder=tmp_path), UNIT_MS)
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)

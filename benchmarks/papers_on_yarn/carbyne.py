@@ -1,0 +1,201 @@
+"""Carbyne on a real ResourceManager: Figure 2, fifty applications at a time, and thirty jobs of the
+paper's kind that come at once, beside other policies and with less altruism.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from benchmarks.papers_on_yarn.deciding import DecidingObserver
+from benchmarks.papers_on_yarn.dress import scaled, warmed_up, without_warm_up
+from loomcard.player.play import play
+from loomcard.results.metrics import summary
+from loomcard.results.record import RunRecord
+from loomcard.workload.loading import load
+from loomcard.workload.scenario import Scenario
+
+Notify = Callable[[str], None]
+
+UNIT_MS: Final = 5_000
+"""Of Figure 2."""
+FIG2: Final[Mapping[str, tuple[str, str, float]]] = {
+    "strict": ("strict", "unmarked", 2.05),
+    "drf": ("drf", "unmarked", 1.55),
+    "carbyne, by the hint": ("carbyne", "unmarked", 1.55),
+    "carbyne, by the AMs' marks": ("carbyne", "altruistic", 1.55),
+}
+"""Policy, who plans, and the figure's mean completion."""
+
+HEARTBEAT_MS: Final = 100
+JOBS: Final = 30
+SERVERS: Final = 12
+WIDTH: Final = {"width": 4, "widest": 150}
+"""A quarter of the tasks of a stage of ``carbyne-tpcds``, for a cluster of a quarter."""
+POLICIES: Final[Mapping[str, str]] = {"drf": "", "carbyne": "", "tetris": "", "sjf": ""}
+ALTRUISM: Final[Mapping[str, str]] = {
+    "drf": "",
+    "P = 0": "{altruism: 0.0}",
+    "P = 0.5": "{altruism: 0.5}",
+    "P = 1": "{altruism: 1.0}",
+}
+"""By what a row is called, options; it is the policy's name, or carbyne's."""
+
+FIFTY: Final = 50
+FULL: Final = 45
+"""While so many of the fifty run, what deciding costs counts."""
+
+
+def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
+    """Completions of Figure 2's jobs in its unit of time, from the end of the application that
+    holds the machine until both are there. Raises as ``play`` does.
+    """
+    ends: dict[str, list[list[float]]] = {name: [] for name in FIG2}
+    for repeat in range(repeats):
+        for name, (policy, asks, _) in _in_turn(FIG2, repeat):
+            notify(f"fig2, repeat {repeat + 1}: {name}")
+            place = folder / f"{repeat}-{policy}-{asks}"
+            ends[name].append(gated_ends(play(gated(asks), policy, folder=place), UNIT_MS))
+    return {
+        name: {
+            "paper": paper,
+            "j1": spread([one for one, _ in ends[name]]),
+            "j2": spread([two for _, two in ends[name]]),
+            "mean": spread([mean(both) for both in ends[name]]),
+        }
+        for name, (_, _, paper) in FIG2.items()
+    }
+
+
+def gated(asks: str, unit_ms: int = UNIT_MS) -> Scenario:
+    """The figure's two jobs, which come while an application holds the whole machine: the first
+    task of either starts when that ends, their time 0. ``asks``: as of an application.
+    """
+    file = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads" / "carbyne-fig2.yml"
+    return load(file, seed=1, vary={"unit_ms": unit_ms, "asks": asks})
+
+
+def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
+    """When j1 and j2 end, in units of time from the gate's end. Raises ValueError where one failed
+    or came after that.
+    """
+    gate, *jobs = record.applications
+    opened_ms = gate.demanding[-1][1]
+    for job in jobs:
+        if job.state != "SUCCEEDED" or job.demanding[0][0] >= opened_ms:
+            asked = f"{job.id} is {job.state} and asked from {job.demanding[0][0]} ms on"
+            raise ValueError(f"{asked}; the gate ended at {opened_ms} ms: the machine was too slow")
+    return [(job.demanding[-1][1] - opened_ms) / unit_ms for job in jobs]
+
+
+def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
+    """Fifty applications at a time under carbyne, every second of which plans itself: who
+    succeeded, what was refused, and what deciding cost. Raises as ``play`` does.
+    """
+    runs = []
+    for repeat in range(repeats):
+        notify(f"fifty, seed {repeat + 1}")
+        observer = DecidingObserver()
+        record = play(
+            fifty_jobs(repeat + 1), "carbyne", folder=folder / str(repeat + 1),
+            on_progress=observer.look, on_up=observer.meet,
+        )  # fmt: skip
+        runs.append(_fifty_figures(record, observer))
+    keys = [key for key, value in runs[0].items() if isinstance(value, int | float)]
+    return {"applications": FIFTY, "runs": runs} | {
+        key: spread([run[key] for run in runs]) for key in keys
+    }
+
+
+def fifty_jobs(seed: int) -> Scenario:
+    """At once on 25 nodes, a tenth of the workload's times, heartbeats of a second as YARN ships
+    them.
+    """
+    made = _jobs(seed, FIFTY, servers=25, by=10, heartbeat_ms=1_000)
+    applications = [
+        replace(app, asks="altruistic" if number % 2 else "unmarked")
+        for number, app in enumerate(made.applications)
+    ]
+    return replace(made, applications=applications)
+
+
+def _fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, Any]:
+    refused = sum(record.refusals.values())
+    granted = len(record.containers)
+    window = observer.while_running(FULL)
+    return {
+        "succeeded": sum(app.state == "SUCCEEDED" for app in record.applications),
+        "containers": granted,
+        "fallback": observer.fallback,
+        "refused_percent": round(100 * refused / max(1, granted + refused), 2),
+        "deciding_percent": round(100 * observer.cpu_part(window), 2),
+        "deciding_percent_whole": round(100 * observer.cpu_part(observer.samples), 2),
+        "window_s": round((window[-1].at_ms - window[0].at_ms) / 1000, 1),
+        "makespan_s": round(record.ended_ms / 1000, 1),
+        "refusals": record.refusals,
+    }
+
+
+def compare(
+    rows: Mapping[str, str], folder: Path, seeds: Sequence[int], by: int, notify: Notify
+) -> dict[str, Any]:
+    """Thirty jobs at once under each row's policy, in turns that change from seed to seed: mean
+    completion and makespan in seconds, and both divided by drf's of the same seed. Raises as
+    ``play`` does, and ValueError where an application did not end.
+    """
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
+    for number, seed in enumerate(seeds):
+        wanted = warmed_up(_jobs(seed, JOBS, SERVERS, by, HEARTBEAT_MS))
+        for name, options in _in_turn(rows, number):
+            notify(f"seed {seed}: {name}")
+            place = folder / f"{seed}-{name.replace(' ', '')}"
+            place.mkdir(parents=True, exist_ok=True)
+            setup = place / "setup.yml"
+            setup.write_text(_setup(name, options), "utf-8")
+            found[name].append(_figures(play(wanted, setup, folder=place), place))
+    table = {}
+    for name, runs in found.items():
+        base = found["drf"]
+        table[name] = {
+            "completion_s": spread([run[0] for run in runs]),
+            "makespan_s": spread([run[1] for run in runs]),
+            "completion": spread([a[0] / b[0] for a, b in zip(runs, base, strict=True)]),
+            "makespan": spread([a[1] / b[1] for a, b in zip(runs, base, strict=True)]),
+        }
+    return {"jobs": JOBS, "time_divided_by": by, "seeds": list(seeds), "rows": table}
+
+
+def _jobs(seed: int, jobs: int, servers: int, by: int, heartbeat_ms: int) -> Scenario:
+    vary = {"jobs": jobs, "servers": servers, "gap_ms": 0} | WIDTH
+    made = scaled(load(Path("carbyne-tpcds"), seed=seed, vary=vary), by)
+    return replace(made, heartbeat_ms=heartbeat_ms, am_heartbeat_ms=heartbeat_ms)
+
+
+def _setup(name: str, options: str) -> str:
+    policy = f"policy: carbyne\noptions: {options}" if options else f"policy: {name}"
+    return f"version: 1\nkind: policy\n{policy}\n"
+
+
+def _figures(record: RunRecord, folder: Path) -> tuple[float, float]:
+    run = summary(without_warm_up(record))
+    (folder / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
+    times = [row["completion_ms"] for row in run["applications"]]
+    if None in times:
+        raise ValueError(f"{record.workload} under {record.policy}: not every application ended")
+    return mean(times) / 1000, run["makespan_ms"] / 1000
+
+
+def _in_turn(rows: Mapping[str, Any], number: int) -> list[tuple[str, Any]]:
+    """All rows, the other way round every second time."""
+    return list(rows.items())[:: -1 if number % 2 else 1]
+
+
+def spread(values: Sequence[float]) -> list[float]:
+    """Minimum, median and maximum."""
+    return [round(value, 3) for value in (min(values), median(values), max(values))]

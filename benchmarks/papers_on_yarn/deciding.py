@@ -1,0 +1,73 @@
+"""What the policy process of a real cluster costs, and how many applications run meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from loomcard.cluster.embedded import LocalCluster
+from loomcard.cluster.rm_client import ResourceManagerClient, RestError
+from loomcard.simulator import Progress
+
+EVERY_MS: Final = 1_000
+
+
+class Sample(NamedTuple):
+    """``cpu_ms``: CPU time of the policy process so far; ``running``: applications."""
+
+    at_ms: int
+    cpu_ms: float
+    running: int
+
+
+class DecidingObserver:
+    """Looks at the policy process once a second. Give ``meet`` and ``look`` to ``play`` as
+    ``on_up`` and ``on_progress``.
+    """
+
+    def __init__(self) -> None:
+        self.samples: list[Sample] = []
+        self.fallback = 0
+        """Containers that no policy decided on."""
+        self._rest: ResourceManagerClient | None = None
+        self._next_ms = 0
+
+    def meet(self, cluster: LocalCluster) -> None:
+        """The cluster to ask."""
+        self._rest = cluster.rest
+
+    def look(self, progress: Progress) -> None:
+        """A sample, if the last one is a second old. A question without an answer is left out."""
+        if self._rest is None or progress.now_ms < self._next_ms or progress.now_ms <= 0:
+            return
+        self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
+        with contextlib.suppress(RestError, FileNotFoundError):
+            told = self._rest.scheduler()["schedulerInfo"]
+            self.fallback = told["grants"]["fallback"]
+            running = [app for app in self._rest.applications() if app["state"] == "RUNNING"]
+            process = int(told["bridge"]["process"].split()[-1])
+            self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))
+
+    def while_running(self, least: int) -> list[Sample]:
+        """The samples from the first to the last that saw so many applications running. Raises
+        ValueError where there are not two.
+        """
+        places = [place for place, each in enumerate(self.samples) if each.running >= least]
+        if len(places) < 2:
+            raise ValueError(f"{least} applications never ran at a time for two seconds")
+        return self.samples[places[0] : places[-1] + 1]
+
+    @staticmethod
+    def cpu_part(samples: Sequence[Sample]) -> float:
+        """Of one core, between the first and the last of them."""
+        first, last = samples[0], samples[-1]
+        return (last.cpu_ms - first.cpu_ms) / (last.at_ms - first.at_ms)
+
+
+def cpu_ms(process: int) -> float:
+    """CPU time of a process so far, all threads. Raises FileNotFoundError where it is gone."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
