@@ -163,7 +163,7 @@ def main(
     = ",".join(map(str, PENDING)),
     nodes: Annotated[int, typer.Option(min=1)] = NODES,
     repeats: Annotated[int, typer.Option(min=1)] = 5,
-    rounds: Annotated[int, typer.Option(min=2, help="of a repeat")] = 400,
+    rounds: Annotated[int, typer.Option(min=2, help="of a repeat")] = 1_500,
 ) -> None:  # fmt: skip
     """Print a table, and one line of JSON at the end."""
     cells: list[dict[str, Any]] = []

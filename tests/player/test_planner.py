@@ -42,6 +42,7 @@ def test_the_process_answers_line_by_line(tmp_path: Path):
     asked = question() + b"\n" + question(share=[4096, 4]) + b"\n"
     done = subprocess.run(command, input=asked, capture_output=True, check=True, timeout=60)
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"ready": True},
         {"must": [1, 0], "next_ms": 6000},
         {"must": [4, 0], "next_ms": 6000},
     ]

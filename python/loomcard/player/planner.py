@@ -1,8 +1,8 @@
 """The process that plans for the player's AMs whose ``asks`` are altruistic: which of their tasks
 must start now. The simulator's AMs make the same plans.
 
-One JSON object a line: a question on standard input, its decision on standard output. It ends with
-its input.
+One JSON object a line: a question on standard input, its decision on standard output. The first
+line out says that it is ready. It ends with its input.
 """
 
 from __future__ import annotations
@@ -59,9 +59,14 @@ def _plan(scenario: Scenario, app: ScenarioApplication) -> MustStarts:
 def main(file: str) -> None:
     """Answer until the input ends."""
     given = msgspec.json.decode(Path(file).read_bytes(), type=PlayerInput)
+    _say({"ready": True})
     for decision in decisions(given.scenario, sys.stdin.buffer):
-        sys.stdout.buffer.write(msgspec.json.encode(decision._asdict()) + b"\n")
-        sys.stdout.buffer.flush()
+        _say(decision._asdict())
+
+
+def _say(words: dict[str, object]) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(words) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

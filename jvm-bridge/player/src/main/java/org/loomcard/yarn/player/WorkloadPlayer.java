@@ -97,6 +97,7 @@ public final class WorkloadPlayer {
   private void play() throws Exception {
     List<Scenario.Application> applications = new ArrayList<>(input.scenario.applications);
     applications.sort(Comparator.comparingLong(application -> application.submitMs));
+    around.planner().start();
     warmUp(applications);
     CountDownLatch ended = new CountDownLatch(applications.size());
     long zero = System.currentTimeMillis() + LEAD_MS;

@@ -16,7 +16,7 @@ import java.util.List;
 /**
  * Says which tasks of an application must start now, for its application master that plans itself:
  * the process loomcard.player.planner, which the simulator's masters share their plans with. One
- * JSON object a line each way.
+ * JSON object a line each way, after a first line that says that it is ready.
  */
 public class Planner implements Closeable {
   /** No task is known that must start later. */
@@ -58,29 +58,34 @@ public class Planner implements Closeable {
   /**
    * Asks, and waits for the answer.
    *
-   * @throws UncheckedIOException where the process cannot be started, or has ended
+   * @throws UncheckedIOException where the process was not started, or has ended
    */
   public synchronized Decision decide(Question question) {
     try {
       if (process == null) {
-        start();
+        throw new IOException("an application's asks are altruistic, and there is no --planner");
       }
       questions.write(json.writeValueAsString(question));
       questions.newLine();
       questions.flush();
-      String answer = answers.readLine();
-      if (answer == null) {
-        throw new IOException("it has ended; its last words are above in this log");
-      }
-      return json.readValue(answer, Decision.class);
+      return json.readValue(answer(), Decision.class);
     } catch (IOException e) {
       throw new UncheckedIOException("the planner of must-starts: " + e.getMessage(), e);
     }
   }
 
-  private void start() throws IOException {
+  private String answer() throws IOException {
+    String answer = answers.readLine();
+    if (answer == null) {
+      throw new IOException("it has ended; its last words are above in this log");
+    }
+    return answer;
+  }
+
+  /** Starts it, if there is one, and waits until it is ready: no application waits for that. */
+  public synchronized void start() throws IOException {
     if (python == null) {
-      throw new IOException("an application's asks are altruistic, and there is no --planner");
+      return;
     }
     process = new ProcessBuilder(python.getPath(), "-P", "-m", "loomcard.player.planner",
         input.getPath()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
@@ -88,6 +93,7 @@ public class Planner implements Closeable {
         new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
     answers = new BufferedReader(
         new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    answer();
   }
 
   /** The process ends with its input, also where this one is killed. */
