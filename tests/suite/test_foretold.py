@@ -64,3 +64,12 @@ def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:
     measured.applications[2].state = ""
     assert beside(measured, told)[2]["measured_ms"] is None
     assert beside(measured, told)[2]["error_percent"] is None
+
+
+def test_a_policy_that_places_by_heartbeats_is_foretold_too(tmp_path: Path) -> None:
+    """A journal's nodes report at once, and such a policy would place nothing."""
+    measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
+    names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
+    needs = SETUP | {"needs": ["heartbeats"]}
+    told = foretell(tmp_path / "journal", needs, measured, names)
+    assert all(each["foretold_ms"] for each in beside(measured, told))

@@ -11,6 +11,7 @@ from loomcard.experiments.inputs import InputError
 from loomcard.report.runs import read_study
 from loomcard.results.run_folder import read_json
 from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.cluster import Journal
 from loomcard.suite.prepare import Asked, prepare, uses_spark
 from loomcard.suite.study import Finished, Study, run_study
 
@@ -53,6 +54,17 @@ def test_a_run_leaves_what_reports_read(tmp_path: Path) -> None:
     whole = read_json(tmp_path / "out" / "manifest.json")
     assert whole["mixes"]["sorts"]["submitters"] == 2
     assert whole["versions"]["python"]
+
+
+def test_what_cannot_be_foretold_is_measured_all_the_same(tmp_path: Path) -> None:
+    """A journal that is missing says so in the manifest, and the run counts."""
+    cluster = FakeCluster(tmp_path)
+    cluster.journal = lambda *_: Journal(tmp_path / "none", {})
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    assert finished.problems == []
+    account = read_json(tmp_path / "out" / finished.runs[0]["folder"] / "manifest.json")["suite"]
+    assert account["foretold"] == []
+    assert "none" in account["not_foretold"]
 
 
 def test_submitters_are_a_pool(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from loomcard.simulator import simulate
 from loomcard.workload.scenario import Scenario
 
 NAME = "{} (foretold)"
+HEARTBEAT_MS = 1000
+"""Of simulated nodes, for policies that place where a node has just spoken."""
 
 
 def foretell(
@@ -25,9 +27,11 @@ def foretell(
 
     `names`: the measured jobs' ids by their YARN ids; whatever else the journal holds is left out.
     An AM takes the median of what the measured ones took from their start to their first container.
-    Raises JournalError.
+    Raises JournalError and what `simulate` raises.
     """
     scenario = _of_run(as_scenario(journal, measured.seed), measured, names)
+    if "heartbeats" in setup.get("needs", ()):  # such policies place by them
+        scenario = replace(scenario, heartbeat_ms=HEARTBEAT_MS)
     found = simulate(scenario, setup, policy=NAME.format(measured.policy))
     found.workload, found.seed = measured.workload, measured.seed
     found.queues = measured.queues

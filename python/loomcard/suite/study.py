@@ -26,6 +26,8 @@ from loomcard.results.fair_share import queue_shares
 from loomcard.results.manifest import manifest
 from loomcard.results.record import RunRecord
 from loomcard.results.run_folder import MANIFEST, read_json, write_run
+from loomcard.simulator.engine import MismatchError
+from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.suite.cluster import Journal, SuiteCluster
 from loomcard.suite.environment import REQUIREMENTS
 from loomcard.suite.foretold import NAME, beside, foretell
@@ -128,8 +130,7 @@ def _run_cell(
         work.mkdir(parents=True)
         found, told, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
         found.seconds = time.monotonic() - began
-        if told is not None:
-            _write_foretold(cell, told, out, made)
+        _write_foretold(cell, told, out, made)
         write_run(work, [found], made | {"suite": account})
         put(work, folder)
     except KeyboardInterrupt:
@@ -176,7 +177,8 @@ def _played(
     found.policy, found.workload, found.seed = cell.policy, cell.workload, cell.seed
     found.engine = cell.engine
     found.queues = queue_shares(cell.setup or cell.queues or {"queues": []})
-    told = _foretold(cell, found, journal, {job.yarn: job.arrival.id for job in run.jobs})
+    names = {job.yarn: job.arrival.id for job in run.jobs}
+    told, why_not = _foretold(cell, found, journal, names)
     account = {
         "jobs": run.account(),
         "grants": granted,
@@ -184,28 +186,35 @@ def _played(
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
         "foretold": [] if told is None else beside(found, told),
+        "not_foretold": why_not,
     }
     return found, told, account
 
 
 def _foretold(
     cell: Cell, found: RunRecord, journal: Journal | None, names: dict[str, str]
-) -> RunRecord | None:
-    """None under a stock scheduler, which the simulator has not, and where a run was stopped."""
-    if journal is None or cell.setup is None or not found.finished:
-        return None
+) -> tuple[RunRecord | None, str]:
+    """The simulator's record, or why there is none."""
+    if journal is None or cell.setup is None:
+        return None, "a stock scheduler leaves no journal"
+    if not found.finished:
+        return None, "the run was stopped"
     try:
-        return foretell(journal.folder, cell.setup, found, names)
-    except JournalError:
-        return None
+        return foretell(journal.folder, cell.setup, found, names), ""
+    except (JournalError, MismatchError, PolicyFaultError) as error:  # what was measured stands
+        return None, str(error).partition("\n")[0]
 
 
 def _foretold_cell(cell: Cell) -> Cell:
     return replace(cell, policy=NAME.format(cell.policy))
 
 
-def _write_foretold(cell: Cell, told: RunRecord, out: Path, made: dict[str, Any]) -> None:
+def _write_foretold(cell: Cell, told: RunRecord | None, out: Path, made: dict[str, Any]) -> None:
+    """In the place of what was foretold of an earlier run."""
     folder = out / CELLS / _foretold_cell(cell).folder
+    shutil.rmtree(folder, ignore_errors=True)
+    if told is None:
+        return
     work = folder.with_name(f".{folder.name}.{os.getpid()}")
     work.mkdir(parents=True, exist_ok=True)
     write_run(work, [told], made)
