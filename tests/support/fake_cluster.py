@@ -34,6 +34,9 @@ class FakeRest:
     fallback: int = 0
     killed: list[str] = field(default_factory=list)
 
+    def applications(self) -> list[dict[str, Any]]:
+        return [{"id": yarn, **self.application(yarn)} for yarn in self.names]
+
     def application(self, yarn: str) -> dict[str, Any]:
         ended = {"state": "FINISHED", "finalStatus": "SUCCEEDED", "queue": "root.default"}
         return ended | self.of.get(self.names[yarn], {})

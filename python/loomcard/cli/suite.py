@@ -1,5 +1,6 @@
 """``loomcard suite``: ten benchmarks with checked results."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,17 +160,20 @@ def _cluster(
 def _watching(study: Study) -> Iterator[Notify]:
     """A bar of the runs that are done, with the jobs of the one that runs; none in a pipe."""
     with waiting("starting", total=len(study.cells)) as bar:
-        task, begun = bar.task_ids[0], [study.order[0]]
+        task, order = bar.task_ids[0], study.order
+        begun = [(order[0], time.monotonic())]
 
         def notify(cell: Cell, progress: Progress) -> None:
-            if cell is not begun[-1]:
-                begun.append(cell)
-            bar.update(
-                task,
-                completed=len(begun) - 1,
-                description=f"{cell.policy} {cell.seed}: {progress.waiting} jobs wait,"
-                f" {progress.running} run, {progress.done} of {progress.total} done",
-            )
+            if cell is not begun[-1][0]:
+                begun.append((cell, time.monotonic()))
+            done = order.index(cell)
+            left = ""
+            if len(begun) > 1:  # as long as those took that have run, not those that were skipped
+                each_s = (begun[-1][1] - begun[0][1]) / (len(begun) - 1)
+                left = f"; some {each_s * (len(order) - done) / 60:.0f} min left"
+            jobs = f"{progress.waiting} jobs wait, {progress.running} run"
+            said = f"{cell.policy} {cell.seed}: {jobs}, {progress.done} of {progress.total} done"
+            bar.update(task, completed=done, description=said + left)
 
         yield notify
 

@@ -97,7 +97,11 @@ class DockerSuite:
             )
         self._nodes = [each for each in self._rest.nodes() if each["state"] == "RUNNING"]
         self._before = self._rest.policy()
-        self._start_submitter()
+        try:
+            self._start_submitter()
+        except BaseException:  # the block does not begin, and so has no end either
+            self._remove_submitter()
+            raise
         return self
 
     def __exit__(
@@ -111,7 +115,10 @@ class DockerSuite:
                 self._restart("loomcard", None)
             self._rest.apply_policy(str(self._before["yaml"]), str(self._before["source"]))
         finally:
-            self._compose("rm", "--force", "--stop", "submitter")
+            self._remove_submitter()
+
+    def _remove_submitter(self) -> None:
+        self._compose("rm", "--force", "--stop", "submitter")
 
     @property
     def rest(self) -> ResourceManagerClient:

@@ -20,7 +20,7 @@ from loomcard.suite.inputs import Job
 from loomcard.suite.mix import Arrival
 
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
-_LOOK_S = 0.3
+_LOOK_S = 0.5
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 _UNSENT = "was not submitted: its client ended before"
 
@@ -125,9 +125,12 @@ class Run:
                 del self._clients[job.arrival.id]
 
     def _look(self) -> None:
+        if not any(job.yarn and not job.ended for job in self.jobs):
+            return
+        told = {each["id"]: each for each in self.cluster.rest.applications()}
         for job in self.jobs:
-            if job.yarn and not job.ended:
-                job.document = self.cluster.rest.application(job.yarn)
+            if not job.ended:
+                job.document = told.get(job.yarn, job.document)
 
     def _tell(self) -> None:
         done = sum(job.ended for job in self.jobs)
