@@ -4,7 +4,7 @@ they are, and where the maps that finished have left their output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json import loads
 
@@ -122,7 +122,7 @@ class Jobs:
         self.shapes: dict[Shape, int] = {}
         """The shapes of these asks, and how many ask for each."""
         self._changed = view.watch(view.queue)
-        self._running: dict[str, list[int]] = {}  # maps, reduces, all containers
+        self._running: dict[str, list[int]] = {}  # maps, reduces, all, memory of reduces
         self._stated: dict[str, tuple[int, int]] = {}
         self._capacity_version = -1
 
@@ -142,7 +142,7 @@ class Jobs:
 
     def _completed(self, memory: Memory, change: ContainerCompleted) -> None:
         container, app = change.container, change.container.application
-        self._count(app.id, container.ask_key, -1, container.is_am)
+        self._count(app.id, container.ask_key, container.size[0], -1, container.is_am)
         if app.type != "MAPREDUCE" or container.is_am:
             return
         if change.kind != "completed" or change.exit_status != 0:
@@ -167,17 +167,18 @@ class Jobs:
         self._running.pop(job_id, None)
         self._drop(job_id)
 
-    def _count(self, job_id: str, key: AskKey, change: int, is_am: bool) -> None:
-        """One container more or less of a MapReduce job."""
+    def _count(self, job_id: str, key: AskKey, size: int, change: int, is_am: bool) -> None:
+        """One container of so much memory more or less of a MapReduce job."""
         counts = self._running.get(job_id)
         if counts is not None:
             counts[0] += change * (not is_am and is_map(key))
             counts[1] += change * (not is_am and key.priority == REDUCE_PRIORITY)
             counts[2] += change
+            counts[3] += change * size * (not is_am and key.priority == REDUCE_PRIORITY)
 
     def granted(self, ask: Ask) -> None:
         """A container was granted; the application changes at the next ``update``."""
-        self._count(ask.application.id, ask.key, 1, ask.is_am)
+        self._count(ask.application.id, ask.key, ask.size[0], 1, ask.is_am)
 
     def update(self, memory: Memory) -> list[Job]:
         """Look at the applications that changed; returns those that ask for something."""
@@ -231,26 +232,23 @@ class Jobs:
                 self.shapes[shape] = self.shapes.get(shape, 0) + 1
         return job
 
-    def entry(self, app: Application, more: Sequence[int] = (0, 0)) -> tuple[float, int, int, str]:
-        """Where it stands in fair order, with so many maps ``more`` than it has, and their memory;
-        what is no MapReduce job counts its containers as maps.
-        """
-        if self.options.fairness == "maps":
-            counts = self._running.get(app.id)
-            used = float(more[0] + (len(app.containers) if counts is None else counts[0]))
-        elif self.options.fairness == "memory":
-            used = float(app.used[0] + more[1])
+    def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
+        """Where it stands in fair order, with so much ``more`` memory than it has."""
+        held = app.used[0] + more
+        if self.options.fairness == "dominant":
+            used = share([held, *app.used[1:]], self.view.cluster_capacity)
         else:
-            whole = self.view.cluster_capacity
-            used = share([app.used[0] + more[1], *app.used[1:]], whole)
+            used = float(held)
+        if self.options.fairness == "maps" and app.id in self._running:
+            used -= self._running[app.id][3]
         return used / app.weight, app.submitted_ms, app.number, app.id
 
     def _tasks(self, app: Application, memory: Memory) -> Tasks:
         running = self._running.get(app.id)
         if running is None or running[2] != len(app.containers):
-            running = self._running[app.id] = [0, 0, 0]
-            for container in app.containers:
-                self._count(app.id, container.ask_key, 1, container.is_am)
+            running = self._running[app.id] = [0, 0, 0, 0]
+            for each in app.containers:
+                self._count(app.id, each.ask_key, each.size[0], 1, each.is_am)
         own = memory.jobs.setdefault(app.id, JobMemory())
         stated_maps, reduces = self._stated_of(app)
         asks = [ask for ask in app.asks if not ask.is_am]

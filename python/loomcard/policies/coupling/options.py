@@ -11,7 +11,7 @@ from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 ReduceRule = Literal["coupled", "greedy"]
 MapRule = Literal["peek", "delay", "any"]
 UnknownReduces = Literal["hold", "launch"]
-Fairness = Literal["memory", "dominant", "maps"]
+Fairness = Literal["maps", "memory", "dominant"]
 CHOICES = {
     "reduces": get_args(ReduceRule),
     "maps": get_args(MapRule),
@@ -40,7 +40,7 @@ class Options:
     delay_node_ms: int = 15_000
     delay_rack_ms: int = 15_000
     distances: dict[str, dict[str, float]] = field(default_factory=dict)
-    fairness: Fairness = "memory"
+    fairness: Fairness = "maps"
     unknown_reduces: UnknownReduces = "hold"
     give_up_rounds: int = 4
     hold_after_ms: int = HOLD_AFTER_MS

@@ -52,7 +52,7 @@ class Visit:
         self.node = node
         self.counted = self.may = False  # whether Algorithm 2 has heard, and allows a reduce here
         self.heap: list[Entry] | None = None
-        self.more: dict[str, tuple[int, int]] = {}  # maps chosen and not launched, their memory
+        self.more: dict[str, int] = {}  # memory of the maps that were chosen and not launched
         self.reserved = [0] * width  # their room
         self.draws = 0
 
@@ -201,7 +201,7 @@ class Serving:
             if job is not None and self._candidate(visit, job):
                 app_id = job.app.id
                 if app_id in self.jobs.entries:
-                    more = visit.more.get(app_id, (0, 0))
+                    more = visit.more.get(app_id, 0)
                     heappush(visit.heap, self.jobs.entry(job.app, more))
         return True
 
@@ -237,8 +237,7 @@ class Serving:
             self._grant(ask, node)
             return True
         figures.passed += 1
-        maps, memory_mb = visit.more.get(job.app.id, (0, 0))
-        visit.more[job.app.id] = maps + 1, memory_mb + ask.size[0]
+        visit.more[job.app.id] = visit.more.get(job.app.id, 0) + ask.size[0]
         visit.reserved = [held + size for held, size in zip(visit.reserved, ask.size, strict=True)]
         return True
 
