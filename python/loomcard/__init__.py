@@ -5,7 +5,6 @@ What is exported here is what a policy may use; Loomcard's own policies use noth
 
 from loomcard.api import PLAN_API
 from loomcard.api.dag_hint import Dag, DagStage, read_dag, write_dag
-from loomcard.api.earlier_runs import Runs, mean_of_runs, remember_run
 from loomcard.api.entitlement import potential
 from loomcard.api.fill import (
     ALL,
@@ -32,7 +31,6 @@ from loomcard.api.hold import (
     want_room,
 )
 from loomcard.api.lazy_heap import Entry, LazyHeap
-from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.api.orders import by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
@@ -40,10 +38,12 @@ from loomcard.api.plan_checks import PlanError
 from loomcard.api.policy import Policy
 from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
-from loomcard.api.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
 from loomcard.api.report import shown
 from loomcard.api.shape_lines import OpenShapes, ShapeLines
-from loomcard.api.stage_tasks import StageTasks
+from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
+from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
+from loomcard.api.stages.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
+from loomcard.api.stages.stage_tasks import StageTasks
 from loomcard.api.view import (
     NO_FIT,
     NOTHING,

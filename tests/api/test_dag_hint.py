@@ -17,7 +17,7 @@ from loomcard.api.dag_hint import (
     read_dag,
     write_dag,
 )
-from loomcard.api.remaining_work import critical_path_ms, remaining_work
+from loomcard.api.stages.remaining_work import critical_path_ms, remaining_work
 from loomcard.model.objects import AskKey
 from loomcard.policies.clairvoyant import left_ms
 

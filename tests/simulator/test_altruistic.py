@@ -6,7 +6,7 @@ from statistics import mean
 import msgspec
 import pytest
 
-from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
+from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.simulator.engine import Simulation
 from loomcard.simulator.must_starts import MustStarts
 from loomcard.wire import messages as r

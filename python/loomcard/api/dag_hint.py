@@ -16,7 +16,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from loomcard.api.marked_asks import unmarked
+from loomcard.api.stages.marked_asks import unmarked
 from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
 

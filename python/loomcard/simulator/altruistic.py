@@ -4,7 +4,7 @@ as its headroom, and marks its asks DEFAULT and ALTRUISTIC (docs/dag.md, "An AM 
 
 from __future__ import annotations
 
-from loomcard.api.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS
+from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS
 from loomcard.model.objects import AskKey
 from loomcard.model.resource import Resource
 from loomcard.simulator.application_master import Master, SimulationContext

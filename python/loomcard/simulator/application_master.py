@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loomcard.api.marked_asks import unmarked
+from loomcard.api.stages.marked_asks import unmarked
 from loomcard.model import admission
 from loomcard.model.objects import Application, AskKey, Attempt, Container
 from loomcard.model.resource import Resource
@@ -372,9 +372,7 @@ class Master:
         if self._app is None or self.ended:
             return
         for container in list(self._app.containers):
-            self._keep(container, self._running(container), "")
+            running = container.tag if container.is_am else self.live.get(container.number)
+            self._keep(container, running, "")
         if self.record.demanding:
             self.record.demanding = [(self.record.demanding[0][0], self.context.clock.now)]
-
-    def _running(self, container: Container) -> Running | None:
-        return container.tag if container.is_am else self.live.get(container.number)

@@ -69,7 +69,7 @@ def decode(data: Any) -> Any:
 _MOVED = {
     "loomcard.model.cluster": "loomcard.model.objects",
     "loomcard.policies.hdrf.serve": "loomcard.policies.hdrf.placement",
-    "loomcard.policies.remaining": "loomcard.api.remaining_work",
+    "loomcard.policies.remaining": "loomcard.api.stages.remaining_work",
 }
 """Where the classes are that older journals and saved parts name by an earlier module."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any
 
@@ -16,15 +17,13 @@ MOST_ENDS = 10
 """About so many ends of running tasks are told apart in a stage when a job is planned."""
 
 
+@dataclass(slots=True)
 class Due:
     """So many tasks of an ask must start; ``planned``: its schedule or its AM says so."""
 
-    __slots__ = ("planned", "since_ms", "tasks")
-
-    def __init__(self, tasks: int, since_ms: int, planned: bool) -> None:
-        self.tasks = tasks
-        self.since_ms = since_ms
-        self.planned = planned
+    tasks: int
+    since_ms: int
+    planned: bool
 
 
 class Job(StageTasks):

@@ -28,7 +28,11 @@ class Guard:
         """When a job's tasks run, from now, with what size and how many."""
         for container in job.app.containers:
             stage = None if job.dag is None else job.dag.stage_of(container.ask_key)
-            expected = self._mean(job) if stage is None else job.durations[stage]
+            expected = (
+                self._jobs.learnt.estimates.mean_ms(job.app)
+                if stage is None
+                else job.durations[stage]
+            )
             left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
             yield 0.0, left, tuple(container.size), 1
         if job.plan is None or job.dag is None:
@@ -42,12 +46,11 @@ class Guard:
                 size = tuple(job.dag.sizes[stage])
                 yield begin, begin + job.durations[stage], size, left_over
 
-    def _mean(self, job: Job) -> float:
-        return self._jobs.learnt.estimates.mean_ms(job.app)
-
     def _expected(self, job: Job, ask: Ask) -> float:
         stage = None if job.dag is None else job.dag.stage_of(ask.key)
-        return self._mean(job) if stage is None else job.durations[stage]
+        return (
+            self._jobs.learnt.estimates.mean_ms(job.app) if stage is None else job.durations[stage]
+        )
 
     def allows(self, job: Job, ask: Ask) -> bool:
         """One task more, from now to its end, leaves room for all that is planned."""

@@ -49,7 +49,9 @@ def pack(
     """
     sizes = parts([s.size for s in stages], capacity)
     room, ones = parts([envelope(stages, share)], capacity)[0], [1.0] * len(capacity)
-    children, path = children_of(stages), longest_paths(stages)
+    children, path = children_of(stages), [stage.dur for stage in stages]
+    for i in reversed(range(len(stages))):
+        path[i] += max((path[c] for c in children[i]), default=0.0)
     waiting = [s.tasks for s in stages]
     left = [s.tasks + sum(n for _, n in s.running) for s in stages]
     waves = [Wave(0.0, end, i, n, True) for i, s in enumerate(stages) for end, n in s.running]
@@ -83,14 +85,6 @@ def pack(
             if not left[i]:
                 ready += [c for c in children[i] if waiting[c] and not blocked(stages[c], left)]
         ready = [i for i in ready if waiting[i]]
-
-
-def longest_paths(stages: Sequence[Stage]) -> list[float]:
-    """Of each stage, how long the longest path from its start to a sink is."""
-    children, path = children_of(stages), [stage.dur for stage in stages]
-    for i in reversed(range(len(stages))):
-        path[i] += max((path[c] for c in children[i]), default=0.0)
-    return path
 
 
 def right_shift(

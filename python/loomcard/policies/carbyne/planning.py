@@ -39,9 +39,8 @@ def plan(
         return None
     if old is None and _too_long(job):
         return None
-    pause_ms = 0.0 if old is None else old["planned"] + _pause_ms(old)
-    if now_ms < pause_ms:
-        return float(pause_ms)
+    if old is not None and now_ms < old["planned"] + _pause_ms(old):
+        return float(old["planned"] + _pause_ms(old))
     if old is not None and not reset and not off(share, old["share"]):
         if firm:
             return None

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 
 from benchmarks.papers_on_yarn.carbyne import UNIT_MS, gated, gated_ends
-from loomcard.api.marked_asks import DEFAULT_ASKS, unmarked
+from loomcard.api.stages.marked_asks import DEFAULT_ASKS, unmarked
 from loomcard.player.play import play
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds

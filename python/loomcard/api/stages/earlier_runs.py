@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from loomcard.api.dag_hint import Dag
-from loomcard.api.remaining_work import UNKNOWN_STAGE
+from loomcard.api.stages.remaining_work import UNKNOWN_STAGE
 from loomcard.model.objects import Application
 
 STAGES_KEPT = 5_000
