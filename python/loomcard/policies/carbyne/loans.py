@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loomcard import Ask, ClusterView, Container, Node, Plan, why_never
+from loomcard import Ask, AskKey, ClusterView, Container, Node, Plan, why_never
 from loomcard.policies.carbyne.job import Job, left_ms
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.waves import EPS, Profile, Vector, add, holds, parts
@@ -27,12 +27,7 @@ class Guard:
     def _uses(self, job: Job) -> Iterator[tuple[float, float, tuple[float, ...], int]]:
         """When a job's tasks run, from now, with what size and how many."""
         for container in job.app.containers:
-            stage = None if job.dag is None else job.dag.stage_of(container.ask_key)
-            expected = (
-                self._jobs.learnt.estimates.mean_ms(job.app)
-                if stage is None
-                else job.durations[stage]
-            )
+            expected = self._expected(job, container.ask_key)
             left = float("inf") if container.is_am else left_ms(container, expected, self._now_ms)
             yield 0.0, left, tuple(container.size), 1
         if job.plan is None or job.dag is None:
@@ -46,22 +41,21 @@ class Guard:
                 size = tuple(job.dag.sizes[stage])
                 yield begin, begin + job.durations[stage], size, left_over
 
-    def _expected(self, job: Job, ask: Ask) -> float:
-        stage = None if job.dag is None else job.dag.stage_of(ask.key)
-        return (
-            self._jobs.learnt.estimates.mean_ms(job.app) if stage is None else job.durations[stage]
-        )
+    def _expected(self, job: Job, key: AskKey) -> float:
+        stage = job.stage_of(key)
+        mean_ms = self._jobs.learnt.estimates.mean_ms
+        return mean_ms(job.app) if stage is None else job.durations[stage]
 
     def allows(self, job: Job, ask: Ask) -> bool:
         """One task more, from now to its end, leaves room for all that is planned."""
-        size, end = parts([ask.size], self._whole)[0], self._expected(job, ask)
+        size, end = parts([ask.size], self._whole)[0], self._expected(job, ask.key)
         rows = zip(self._profile.at, self._profile.free, strict=True)
         return all(holds(size, free) for at, free in rows if at < end - EPS)
 
     def lent(self, job: Job, ask: Ask) -> None:
         """One task of the ask was started."""
         size = parts([ask.size], self._whole)[0]
-        self._profile.take(0.0, self._expected(job, ask), size, 1)
+        self._profile.take(0.0, self._expected(job, ask.key), size, 1)
 
 
 def reclaim(plan: Plan, jobs: Jobs) -> None:
