@@ -227,6 +227,12 @@ def test_delay_scheduling_waits_for_its_time():
     assert {node for _, _, node in beat(made, 1)} == {1}
 
 
+def test_maps_that_name_no_node_wait_for_none():
+    made = coupling(4, maps="delay")
+    job(made, 1, 2, 0)
+    assert len(beat(made, 1)) == 2
+
+
 def test_a_refused_reduce_goes_on_in_the_next_round():
     made = coupling(4, 4, 4)
     job(made, 1, 1, 1)

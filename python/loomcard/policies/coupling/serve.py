@@ -224,13 +224,13 @@ class Serving:
                 best = reach, ask
         if best is None:
             return False
-        reach, ask = best
+        reach, ask = best if best[1].hosts else (0, best[1])  # without input anywhere is local
         own = self.memory.jobs.setdefault(job.app.id, JobMemory())
         if self.options.maps == "delay" and not self._waited(own, reach):
             return False
         figures = self.memory.figures
         if self.options.maps == "delay" or self._starts(visit, job, ask, reach, own):
-            figures.local += reach == 0
+            figures.local += reach == 0 and bool(ask.hosts)
             figures.remote += reach != 0
             if reach == 0:
                 own.local_ms = self.view.now_ms
@@ -245,7 +245,7 @@ class Serving:
         """Algorithm 3: by a draw of p_j."""
         node, options = visit.node, self.options
         visit.draws += 1
-        if reach == 0 or not ask.hosts:
+        if reach == 0:
             own.p = 1.0
             return True
         salt = f"{job.app.id}/{node.id}/{visit.draws}/{self.view.now_ms}"
