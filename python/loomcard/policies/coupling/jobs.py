@@ -43,6 +43,8 @@ class JobMemory:
     """Maps seen together at most: finished, running and asked for."""
     finished: dict[str, int] = field(default_factory=dict)
     """Maps finished, by host."""
+    version: int = 0
+    """Changes with what has finished, by host."""
     reduces: int = 0
     """Reduces finished."""
     local_ms: int | None = None
@@ -151,6 +153,7 @@ class Jobs:
         if is_map(container.ask_key):
             host = container.node.host
             job.finished[host] = job.finished.get(host, 0) + 1
+            job.version += 1
         elif container.ask_key.priority == REDUCE_PRIORITY:
             job.reduces += 1
 
@@ -158,6 +161,7 @@ class Jobs:
         """The output of the maps that finished there is gone; the AM runs them again."""
         for job_id, job in memory.jobs.items():
             if job.finished.pop(host, 0) and job_id in self.by_id:
+                job.version += 1
                 self._changed[self.by_id[job_id].app] = None
 
     def _forget(self, memory: Memory, job_id: str) -> None:

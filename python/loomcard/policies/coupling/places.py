@@ -4,7 +4,8 @@ ranked lists of a job's reduce.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from heapq import nsmallest
 
 from loomcard import Application, Ask, ClusterView, Node, Shape, draw, fits, pick
 from loomcard.policies.coupling.options import Options
@@ -81,38 +82,49 @@ class Places:
         self._racks: dict[str, str] = {}
         self._inputs: dict[str, tuple[tuple[object, ...], int]] = {}
 
-    def lists(self, ask: Ask, data: Mapping[str, float], salt: str) -> Lists[int]:
+    def lists(
+        self, ask: Ask, data: Callable[[], Mapping[str, float]], version: int, salt: str
+    ) -> Lists[int]:
         """L1, L2 and L3 of a reduce among the nodes with room, by number; ties at random, by
-        ``salt``.
+        ``salt``. ``version`` changes with the ``data``.
         """
-        able, shape = self.rooms.of((ask.size, ask.label)), (ask.size, ask.label)
+        shape = (ask.size, ask.label)
+        able = self.rooms.of(shape)
         stated = (ask.key, salt, shape, ask.attempt.blacklist)
-        key = (stated, self.rooms.versions[shape], tuple(data.items()))
+        key = (stated, self.rooms.versions[shape], version)
         if self._lists[0] != key:
             nodes = [n for n in map(self._view.node, able) if n is not None and suits(ask, n)]
-            rows = [(c, self._tie(salt, n), n.number) for n, c in self._costs(nodes, data)]
-            self._lists = key, ranked(rows, self._options.kept_nodes)
+            prices = self._costs(nodes, data())
+            kept = self._options.kept_nodes
+            most = nsmallest(kept, prices)[-1] if prices else 0.0
+            rows = [
+                (price, self._tie(salt, node), node.number)
+                for node, price in zip(nodes, prices, strict=True)
+                if price <= most  # of the others none is kept
+            ]
+            self._lists = key, ranked(rows, kept)
         return self._lists[1]
 
     def _tie(self, salt: str, node: Node) -> float:
         return draw(self._options.seed, f"{salt}/{node.id}", 0)
 
-    def _costs(self, nodes: Sequence[Node], data: Mapping[str, float]) -> list[tuple[Node, float]]:
-        """Eq 1 of each node; those of one rack without data of their own cost the same."""
-        places = {(host, self.rack_of(host)): amount for host, amount in data.items()}
-        known: dict[str, float] = {}
-        named = bool(self._options.distances)
-        found = []
-        for node in nodes:
-            place = (node.host, node.rack)
-            if named or node.host in data:
-                price = cost(places, self._topology.hop, place)
-            elif node.rack in known:
-                price = known[node.rack]
-            else:
-                price = known[node.rack] = cost(places, self._topology.hop, place)
-            found.append((node, price))
-        return found
+    def _costs(self, nodes: Sequence[Node], data: Mapping[str, float]) -> list[float]:
+        """Eq 1 of each node. Without ``distances`` it is what all data would cost from another
+        rack, less what that in the node's own rack and on the node itself spares
+        (tests/policies/coupling/test_places.py).
+        """
+        if self._options.distances:
+            hop = self._topology.hop
+            places = {(host, self.rack_of(host)): amount for host, amount in data.items()}
+            return [cost(places, hop, (node.host, node.rack)) for node in nodes]
+        in_rack: dict[str, float] = {}
+        for host, amount in data.items():
+            rack = self.rack_of(host)
+            in_rack[rack] = in_rack.get(rack, 0.0) + amount
+        whole, near = HOPS["remote"] * sum(data.values()), HOPS["remote"] - HOPS["rack"]
+        spared = {rack: near * amount for rack, amount in in_rack.items()}
+        own = data.get
+        return [whole - spared.get(n.rack, 0.0) - HOPS["rack"] * own(n.host, 0.0) for n in nodes]
 
     def rack_of(self, host: str) -> str:
         """The rack of a host's first node; "" where it has none now."""

@@ -5,6 +5,7 @@ on the nodes as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from heapq import heapify, heappop, heappush
 
 from loomcard import (
@@ -169,8 +170,12 @@ class Serving:
     def lists(self, job_id: str) -> Lists[Node]:
         """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
         job, chosen = self.jobs.eligible[job_id], self.memory.beats - self.memory.waiting.wait
-        data = self.jobs.data(job.app, self.memory)
-        one, two, rest = self.places.lists(job.reduces[0], data, f"{job_id}/{chosen}")
+        ask, version = job.reduces[0], self.memory.jobs[job_id].version
+        here = self.visits[self._next].node
+        if here.number not in self.places.rooms.of((ask.size, ask.label)):
+            return [], [], []  # it is in none of them
+        data = partial(self.jobs.data, job.app, self.memory)
+        one, two, rest = self.places.lists(ask, data, version, f"{job_id}/{chosen}")
         nodes = [
             [n for n in map(self.view.node, part) if n is not None] for part in (one, two, rest)
         ]

@@ -1,0 +1,38 @@
+"""The ranked lists of a reduce are those of Eq 1, whatever is cached or left out."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupled import REDUCE, SLOT, beat, coupling, job
+from loomcard.policies.coupling import cost
+from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.places import Places, Topology
+
+DATA = st.dictionaries(st.sampled_from([f"n{i}" for i in range(1, 9)]), st.integers(1, 50))
+
+
+@given(DATA, st.lists(st.integers(0, 3), min_size=8, max_size=8), st.sampled_from([1, 3, 7]))
+def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
+    """Nodes of 0 to 3 slots in two racks; those without room are in no list."""
+    made = coupling(*(4,) * 8)
+    job(made, 1, 1, 1)
+    made.ask(1, 1, SLOT, REDUCE)
+    made.add_app(2)
+    for node, free in enumerate(slots, 1):
+        wishes = {"hosts": {f"n{node}": 4 - free}, "racks": {("/a", "/b")[(node - 1) % 2]: 4}}
+        if free < 4:
+            made.ask(2, 4 - free, SLOT, 100 + node, relax=False, **wishes)
+    beat(made)
+    instances = made.session.tree.instances.values()
+    view = next(i.view for i in instances if i.queue.path != "root")
+    places = Places(view, Options(kept_nodes=kept))
+    reduce = next(a for a in view.asks if a.priority == REDUCE)
+    found = places.lists(reduce, lambda: data, 1, "salt")
+    hop, where = Topology({}).hop, {n.number: (n.host, n.rack) for n in view.nodes}
+    held = {(host, where[int(host[1:])][1]): amount for host, amount in data.items()}
+    prices = {number: cost(held, hop, place) for number, place in where.items()}
+    able = [n.number for n in view.nodes if n.free[0] >= SLOT[0]]
+    ranked = [number for part in found for number in part]
+    assert set(ranked) <= set(able)
+    assert len(ranked) == min(kept, len(able))
+    assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
