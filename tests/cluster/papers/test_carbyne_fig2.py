@@ -33,13 +33,13 @@ def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path:
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)
     assert mean(found) == pytest.approx(mean(wanted), abs=late)
-    first = [[(2, 1)], [(1, 1)]] if asks == "altruistic" else []
-    assert default_asks(tmp_path / "cluster") == first
+    first = [[(1, 1)], [(2, 1)]] if asks == "altruistic" else []
+    assert sorted(default_asks(tmp_path / "cluster")) == first  # which AM is first is chance
 
 
 def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
-    """Of each job, in turn, what its AM called DEFAULT at first: (stage from 1, tasks) of each row.
-    One task each: the must-starts of the figure.
+    """Of each job what its AM called DEFAULT at first: (stage from 1, tasks) of each row. One task
+    each: the must-starts of the figure. Only one of both jobs has a stage 2.
     """
     (journal,) = folder.rglob("journal")
     by_time: dict[int, dict[int, list[tuple[int, int]]]] = {}
@@ -51,4 +51,4 @@ def default_asks(folder: Path) -> list[list[tuple[int, int]]]:
                 row = (unmarked(record.allocation_request_id), record.count)
                 times = by_time.setdefault(record.attempt, {})
                 times.setdefault(record.at_ms, []).append(row)
-    return [next(iter(times.values())) for _, times in sorted(by_time.items())]
+    return [next(iter(times.values())) for times in by_time.values()]
