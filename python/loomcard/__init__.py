@@ -35,7 +35,7 @@ from loomcard.api.orders import by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
-from loomcard.api.policy import Policy
+from loomcard.api.policy import ENDED_KEPT, Policy, saved_rows
 from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
 from loomcard.api.report import shown
@@ -99,6 +99,7 @@ __all__ = [
     "ALTRUISTIC_ASKS",
     "AT_ONCE_MS",
     "DEFAULT_ASKS",
+    "ENDED_KEPT",
     "EVERYBODY",
     "HOLDS",
     "HOLD_AFTER_MS",
@@ -185,6 +186,7 @@ __all__ = [
     "remember_run",
     "report_waiting",
     "room_for",
+    "saved_rows",
     "serve_application",
     "serve_holds",
     "share",

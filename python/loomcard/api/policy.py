@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
+
+ENDED_KEPT = 1_000
+"""Of applications that are not there, or not yet, so many saved rows are kept."""
+Row = TypeVar("Row")
 
 
 class Policy(Protocol):
@@ -26,3 +31,20 @@ class Policy(Protocol):
     def decide(self, view: ClusterView, memory: Any) -> tuple[Plan, Any]:
         """The decisions for what the view shows, and the memory for the next call."""
         ...
+
+
+def saved_rows(saved: Mapping[str, Row], view: ClusterView) -> dict[str, Row]:
+    """Of rows by application id that were saved, those to begin with: all of live applications, and
+    the newest ``ENDED_KEPT`` of others. An application may have ended while no policy process
+    looked, and nothing tells of it again; or it may come back after a ResourceManager's restart.
+    """
+    live = {app.id for app in view.applications}
+    others = sorted((id_ for id_ in saved if id_ not in live), key=_age)[-ENDED_KEPT:]
+    kept = live.union(others)
+    return {id_: row for id_, row in saved.items() if id_ in kept}
+
+
+def _age(application: str) -> tuple[list[int], str]:
+    """YARN's ids hold the start of the ResourceManager and the application's number."""
+    parts = application.split("_")
+    return [int(part) for part in parts if part.isdecimal()], application

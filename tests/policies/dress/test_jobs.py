@@ -99,7 +99,8 @@ def test_a_start_that_is_reported_with_a_new_memory_is_a_start():
     granted = cluster.round()
     begin(cluster, granted[:1])
     cluster.round(SECOND)
-    cluster.session.tree.instances[1].memory = Dress().initial(None, None)
+    instance = cluster.session.tree.instances[1]
+    instance.memory = Dress().initial(instance.view, None)
     begin(cluster, granted[1:])
     cluster.round(SECOND)
     [phase] = memory(cluster).jobs[1].tracker.phases

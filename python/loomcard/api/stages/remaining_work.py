@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from loomcard.api.dag_hint import Dag, read_dag
+from loomcard.api.policy import saved_rows
 from loomcard.api.view import ClusterView
 from loomcard.model.events import ApplicationRemoved, ContainerCompleted
 from loomcard.model.objects import Application, Ask, AskKey
@@ -177,9 +178,9 @@ def _unfinished(dag: Dag, key: AskKey, done: Mapping[str, Sequence[int]]) -> str
 class WeighsWork:
     """The memory of a policy that weighs work: which tasks have finished. It is saved whole."""
 
-    def initial(self, _view: ClusterView, saved: Finished | None) -> Finished:
+    def initial(self, view: ClusterView, saved: Finished | None) -> Finished:
         """What was saved, or nothing."""
-        return _copy(saved or {})
+        return _copy(saved_rows(saved or {}, view))
 
     def save(self, memory: Finished) -> Finished:
         """All of it, as it is now."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf
 
-from loomcard import ClusterView, Plan
+from loomcard import ClusterView, Plan, saved_rows
 from loomcard.policies.carbyne.asks import send_shares
 from loomcard.policies.carbyne.estimates import Memory, fresh
 from loomcard.policies.carbyne.jobs import Jobs
@@ -23,9 +23,11 @@ class Carbyne(Options):
     leaf_only = True
     asks_again = True  # what the queue is entitled to depends on other queues
 
-    def initial(self, _view: ClusterView, saved: Memory | None) -> Memory:
+    def initial(self, view: ClusterView, saved: Memory | None) -> Memory:
         """How long tasks took, of running applications and of earlier ones."""
-        return fresh(saved)
+        memory = fresh(saved)
+        memory["finished"] = saved_rows(memory["finished"], view)
+        return memory
 
     def save(self, memory: Memory) -> Memory:
         """The same; plans are made anew."""

@@ -14,6 +14,7 @@ from loomcard import (
     NodeHeartbeat,
     Plan,
     Refused,
+    saved_rows,
 )
 from loomcard.policies.coupling.jobs import JobMemory, Jobs, Memory
 from loomcard.policies.coupling.options import Options
@@ -30,9 +31,9 @@ class Coupling(Options):
     leaf_only = True
     needs = frozenset({"heartbeats"})
 
-    def initial(self, _view: ClusterView, saved: dict[str, Any] | None) -> Memory:
+    def initial(self, view: ClusterView, saved: dict[str, Any] | None) -> Memory:
         """What had finished; who waits is chosen anew."""
-        jobs = (saved or {}).get("jobs", {})
+        jobs = saved_rows((saved or {}).get("jobs", {}), view)
         return Memory(jobs={job_id: JobMemory(**facts) for job_id, facts in jobs.items()})
 
     def save(self, memory: Memory) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loomcard import ClusterView, Plan
+from loomcard import ClusterView, Plan, saved_rows
 from loomcard.policies.dress.grant import Grant, report_headroom
 from loomcard.policies.dress.jobs import Memory, tasks_held
 from loomcard.policies.dress.options import Options
@@ -21,9 +21,6 @@ does not see, and would reserve nothing for those to come: so a small job's firs
 tick forward.
 """
 
-LARGE_KEPT = 1_000
-"""Of so many names are large applications read back, the last; for some have ended unseen."""
-
 
 @dataclass(frozen=True)
 class Dress(Options):
@@ -32,7 +29,7 @@ class Dress(Options):
     leaf_only = True
     asks_again = True  # what other queues leave is divided anew at the next tick
 
-    def initial(self, _view: ClusterView, saved: Any) -> Memory:
+    def initial(self, view: ClusterView, saved: Any) -> Memory:
         """delta as it was saved, unless the options say another than they did then, or bounds that
         it is beyond; and who was large. Everything else is seen again.
         """
@@ -40,7 +37,7 @@ class Dress(Options):
         same = saved.get("option", self.delta) == self.delta
         delta = saved.get("delta", self.delta) if same else self.delta
         delta = min(max(delta, self.dmin), self.dmax or 1.0)
-        return Memory(delta, dict.fromkeys(saved.get("large", ())[-LARGE_KEPT:]))
+        return Memory(delta, saved_rows(dict.fromkeys(saved.get("large", ())), view))
 
     def save(self, memory: Memory) -> dict[str, Any]:
         """delta and the option that it began with, and which applications are large: none becomes
