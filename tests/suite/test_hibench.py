@@ -6,18 +6,23 @@ line is appended to hibench.report by run.sh alone.
 """
 
 import json
+import socket
 import subprocess
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from loomcard.cli.app import run as command
+from loomcard.cluster.compose import ComposeError, Service
 from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.hibench import places
 from loomcard.suite.hibench.configuration import Cluster, RunSettings, file_system, write
 from loomcard.suite.hibench.drive import Wanted, drive
 from loomcard.suite.hibench.installation import PROGRAMS, Installation, checks
+from loomcard.suite.hibench.places import Compose, Told, policies
 from loomcard.suite.hibench.workloads import WORKLOADS, workload
 
 MANDATORY = (
@@ -59,22 +64,30 @@ MAPRED = (
 
 @dataclass
 class FakeRest:
-    """Two applications carry the tag that is asked for, in the state that is told."""
+    """An application for each call of the stand-in's `hadoop`, in the state that is told; it has
+    ended at the second look.
+    """
 
     state: str = "SUCCEEDED"
     seen: bool = True
-    tags: list[str] = field(default_factory=list)
+    calls: Path = Path()
+    looks: int = 0
 
     def applications(self) -> list[dict[str, Any]]:
-        tags = self.tags if self.seen else ["others"]
+        self.looks += 1
+        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
+        tags = [line.partition("tmp/hibench-")[2].partition("/")[0] for line in lines]
+        state = "FINISHED" if self.looks % 2 else "RUNNING"
         return [
             {
                 "id": f"application_1_{number:04}",
                 "name": "word count",
                 "queue": "root.a",
-                "applicationTags": f"x,{tag}",
-                "finalStatus": self.state,
-                "startedTime": 1000,
+                "state": state,
+                "applicationTags": f"x,{tag}" if self.seen else "others",
+                "finalStatus": self.state if state == "FINISHED" else "UNDEFINED",
+                "startedTime": 1000 * number,
+                "launchTime": 1000 * number + 500,
                 "finishedTime": 9000,
             }
             for number, tag in enumerate(tags)
@@ -119,7 +132,7 @@ def cluster(there: Installation) -> Cluster:
 
 def driven(there: Installation, rest: FakeRest, *names: str, queue: str = "") -> list[Any]:
     wanted = [Wanted(workload(name), "hadoop", f"tag-{name}") for name in names]
-    rest.tags = [each.tag for each in wanted]
+    rest.calls = there.home.parent / "calls"
     out = there.home.parent / "out"
     return drive(
         wanted, there, cluster(there), rest,
@@ -137,7 +150,8 @@ def test_workloads_run_beside_each_other(there: Installation) -> None:
     ran = driven(there, FakeRest(), "wordcount", "sort", queue="root.a")
     assert [each.wrong for each in ran] == ["", ""]
     assert [each.reported["duration_s"] for each in ran] == ["17.5", "17.5"]
-    assert [len(each.applications) for each in ran] == [1, 1]
+    steps = [[app["step"] for app in each.applications] for each in ran]
+    assert steps == [["prepare", "run"], ["prepare", "run"]]
     assert files(there.home) == before
     calls = (there.home.parent / "calls").read_text().splitlines()
     assert len(calls) == 4
@@ -161,6 +175,15 @@ def test_scripts_that_end_well_without_a_report_have_failed(there: Installation)
     (there.home / "silent").touch()
     [ran] = driven(there, FakeRest(), "kmeans")
     assert "HiBench reports nothing" in ran.wrong
+
+
+def test_an_earlier_run_under_the_same_tag_counts_for_nothing(there: Installation) -> None:
+    """Neither its line in the report nor its applications."""
+    driven(there, FakeRest(), "kmeans")
+    (there.home / "silent").touch()
+    [ran] = driven(there, FakeRest(), "kmeans")
+    assert ran.reported == {}
+    assert [app["id"] for app in ran.applications] == ["application_1_0002", "application_1_0003"]
 
 
 def test_yarn_has_the_last_word(there: Installation) -> None:
@@ -215,14 +238,15 @@ def test_the_doctors_exit_status(
     programs = there.home.parent / "programs"
     programs.mkdir()
     for name in PROGRAMS:
-        (programs / name).touch()
+        (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
     assert command([*words, "--json"]) == 0
     assert not any(each["missing"] for each in json.loads(capsys.readouterr().out))
-    (programs / "python2").unlink()
+    # As a version manager's stand-in does for a version that was not chosen.
+    (programs / "python2").write_text("#!/bin/sh\nexit 127\n")
     assert command(words) == 1
-    assert "missing  python2: HiBench's scripts are Python 2" in capsys.readouterr().out
+    assert "missing  python2: none runs, and HiBench's scripts" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -265,3 +289,70 @@ def test_the_launchers_refuse_what_they_cannot(
     done = subprocess.run([launcher, "strange"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"{name}: no command strange here" in done.stderr
+
+
+def test_clients_of_the_compose_cluster_know_its_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every container's address, and this machine's own, where executors call the driver back."""
+    running = [Service("namenode", "p-namenode-1", "running", "", {})]
+    compose = SimpleNamespace(project="p", conf_dir=tmp_path, status=lambda: running)
+    network = {"IPAddress": "172.18.0.3", "Gateway": "172.18.0.1"}
+    inspected = {
+        "Config": {"Hostname": "namenode"},
+        "NetworkSettings": {"Networks": {"other": {"IPAddress": ""}, "cluster": network}},
+    }
+    monkeypatch.setattr(places, "_inspected", lambda names: [inspected for _ in names])
+    rest = SimpleNamespace(
+        nodes=lambda: [
+            {"state": "LOST", "nodeHostName": "n0"},
+            {"state": "RUNNING", "nodeHostName": "n1"},
+        ]
+    )
+    suite: Any = SimpleNamespace(compose=compose, rest=rest)
+    told = Compose(suite, tmp_path).cluster()
+    lines = (tmp_path / "hosts").read_text().splitlines()
+    assert lines == [
+        "127.0.0.1 localhost", f"172.18.0.1 {socket.gethostname()}", "172.18.0.3 namenode",
+    ]  # fmt: skip
+    assert told.java_options == f"-Djdk.net.hosts.file={tmp_path / 'hosts'}"
+    assert (told.slaves, told.spark["spark.driver.host"]) == (("n1",), "172.18.0.1")
+    assert told.variables == {"HADOOP_USER_NAME": "hadoop"}
+    running.clear()
+    with pytest.raises(ComposeError, match="no container of p has an address"):
+        Compose(suite, tmp_path).cluster()
+
+
+def test_spark_on_other_machines_is_found_where_they_have_it(
+    there: Installation, tmp_path: Path
+) -> None:
+    """Executors take Spark's jars from their own machine; the driver runs on this one."""
+    spark = Installation(there.home, Path(), Path("/spark"), there.hadoop_home)
+    nodes = replace(
+        cluster(there),
+        spark={"spark.driver.host": "10.0.0.1"},
+        spark_home=PurePath("/opt/spark"),
+        variables={"HADOOP_USER_NAME": "hadoop"},
+    )
+    variables = write(RunSettings(tmp_path / "one", "t1", "tiny"), spark, nodes)
+    ours = (Path(variables["HIBENCH_CONF_FOLDER"]) / "zz-loomcard.conf").read_text()
+    for wanted in (
+        "hibench.spark.home /spark",
+        "spark.yarn.jars local:/opt/spark/jars/*",
+        "spark.driver.host 10.0.0.1",
+    ):
+        assert f"{wanted}\n" in ours
+    assert variables["HADOOP_USER_NAME"] == "hadoop"
+
+
+def test_a_stock_scheduler_cannot_be_brought_into_a_cluster_that_runs(tmp_path: Path) -> None:
+    """Policies are swapped; a stock scheduler needs another start of the ResourceManager."""
+    applied: list[str] = []
+    rest: Any = SimpleNamespace(apply_policy=lambda _, name: applied.append(name))
+    place = Told(tmp_path, rest)
+    ours, stock = policies(["drf", "stock:capacity"], "local")
+    place.schedule(ours)
+    with pytest.raises(SuiteError, match="stock:capacity cannot be brought into"):
+        place.schedule(stock)
+    assert applied == ["drf"]
+    assert "am_share" in (ours.text or "")

@@ -1,24 +1,39 @@
 """``loomcard hibench``: a HiBench that is already there, driven on a cluster."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from getpass import getuser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import Json, Rm, console, print_json, printable, waiting
+from loomcard.cli.output import (
+    AskingUser,
+    ClusterKind,
+    Json,
+    On,
+    Rm,
+    console,
+    print_json,
+    printable,
+    waiting,
+)
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.rm_client import ResourceManagerClient
-from loomcard.config.source import resolve
+from loomcard.experiments.grid import Cell
 from loomcard.results.run_folder import write_json
 from loomcard.suite import environment
 from loomcard.suite.benchmarks import SuiteError
-from loomcard.suite.hibench.configuration import Cluster, RunSettings
+from loomcard.suite.hibench.configuration import RunSettings
 from loomcard.suite.hibench.drive import Wanted, drive
 from loomcard.suite.hibench.installation import Check, Installation, checks
+from loomcard.suite.hibench.places import Place, Told, on_compose, policies
 from loomcard.suite.hibench.workloads import FRAMEWORKS, WORKLOADS, Framework, Workload, workload
+from loomcard.suite.record import grants, grants_of
 
 hibench = typer.Typer(
     help="Drive a HiBench that is already there. It is archived since December 2025: `loomcard"
@@ -30,7 +45,9 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(help="Workloads, such as micro.sort or just sort. Default: all ten."),
 ]
-On = Annotated[str | None, typer.Option("--framework", help="hadoop or spark. Default: both.")]
+OnFramework = Annotated[
+    str | None, typer.Option("--framework", help="hadoop or spark. Default: both.")
+]
 Home = Annotated[
     Path | None, typer.Option("--home", envvar="HIBENCH_HOME", help="The folder of HiBench.")
 ]
@@ -67,7 +84,7 @@ Defined = Annotated[
 @hibench.command()
 def doctor(
     names: Names = None,
-    framework: On = None,
+    framework: OnFramework = None,
     home: Home = None,
     spark_home: SparkHome = None,
     hadoop_home: HadoopHome = None,
@@ -88,12 +105,14 @@ def doctor(
 @hibench.command()
 def run(
     names: Names = None,
-    framework: On = None,
+    framework: OnFramework = None,
     home: Home = None,
     spark_home: SparkHome = None,
     hadoop_home: HadoopHome = None,
     hadoop_conf: HadoopConf = None,
+    on: On = ClusterKind.LOCAL,
     rm: Rm = None,
+    user: AskingUser = None,
     policy: Policies = None,
     scale: Annotated[str, typer.Option("--scale", help="tiny, small, large, ...")] = "tiny",
     queue: Annotated[str, typer.Option("--queue", help="For all of its jobs.")] = "",
@@ -109,24 +128,53 @@ def run(
         first = missing[0]
         raise SuiteError(f"{first.what} is missing", f"{first.remedy}; see loomcard hibench doctor")
     more = _defined(defined or [])
-    rest = ResourceManagerClient(rm or default_url())
-    cluster = _cluster(hadoop_conf, rest)
+    cells = policies(policy, on.value) if policy else [None]
     folder = (out or paths.run_folder("hibench")).absolute()
     rows: list[dict[str, object]] = []
-    for name in policy or [""]:
-        if name:
-            source = resolve(name)
-            rest.apply_policy(source.text, source.name)
-        wanted = [_wanted(each, on, name) for each, on in chosen]
-        with waiting(name or "running", total=len(wanted)) as bar:
-            ran = drive(
-                wanted, there, cluster, rest,
-                lambda each: RunSettings(folder / each.tag, each.tag, scale, queue, more=more),
-                at_a_time=at_a_time, done=lambda _: bar.advance(bar.task_ids[0]),
-            )  # fmt: skip
-        rows += [{"policy": name, **each.document()} for each in ran]
-        write_json(folder / "hibench.json", rows)
+    with _place(on, hadoop_conf, rm, user, folder) as place:
+        for cell in cells:
+            rows += _under(cell, chosen, there, place, folder, at_a_time, scale, queue, more)
+            write_json(folder / "hibench.json", rows)
     _print(rows, as_json)
+
+
+def _under(
+    cell: Cell | None, chosen: list[tuple[Workload, Framework]], there: Installation, place: Place,
+    folder: Path, at_a_time: int, scale: str, queue: str, more: dict[str, str],
+) -> list[dict[str, object]]:  # fmt: skip
+    name = "" if cell is None else cell.policy
+    if cell is not None:
+        place.schedule(cell)
+    wanted = [_wanted(each, on, name) for each, on in chosen]
+    before = grants(place.rest.scheduler())
+    with waiting(name or "running", total=len(wanted)) as bar:
+        ran = drive(
+            wanted, there, place.cluster(), place.rest,
+            lambda each: RunSettings(folder / each.tag, each.tag, scale, queue, more=more),
+            at_a_time=at_a_time, done=lambda _: bar.advance(bar.task_ids[0]),
+        )  # fmt: skip
+    by = grants_of(before, grants(place.rest.scheduler()))
+    return [{"policy": name, **each.document(), "granted": by} for each in ran]
+
+
+@contextmanager
+def _place(
+    on: ClusterKind, conf: Path | None, rm: str | None, user: str | None, folder: Path
+) -> Iterator[Place]:
+    if on is ClusterKind.DOCKER:
+        if conf or rm:
+            raise SuiteError(
+                "--on docker names the compose cluster of this source tree",
+                "leave --hadoop-conf and --rm out, or leave --on out",
+            )
+        with on_compose(folder) as place:
+            yield place
+        return
+    options = ""
+    if conf is None:
+        running = LocalCluster.attach(paths.run_folder("local"))
+        conf, options = running.conf_dir, " ".join(running.client_options)
+    yield Told(conf, ResourceManagerClient(rm or default_url(), user or getuser()), options)
 
 
 def _installation(home: Path | None, spark: Path | None, hadoop: Path | None) -> Installation:
@@ -160,15 +208,6 @@ def _wanted(each: Workload, on: Framework, policy: str) -> Wanted:
     return Wanted(each, on, "-".join(words).replace(".", "-").replace("_", "-").lower())
 
 
-def _cluster(conf: Path | None, rest: ResourceManagerClient) -> Cluster:
-    options = ""
-    if conf is None:
-        running = LocalCluster.attach(paths.run_folder("local"))
-        conf, options = running.conf_dir, " ".join(running.client_options)
-    hosts = tuple(sorted(str(each["nodeHostName"]) for each in rest.nodes()))
-    return Cluster(conf.absolute(), "localhost", hosts or ("localhost",), options)
-
-
 def _defined(words: list[str]) -> dict[str, str]:
     for each in words:
         if not each.partition("=")[0] or "=" not in each:
@@ -189,18 +228,45 @@ def _print(rows: list[dict[str, object]], as_json: bool) -> None:
         print_json(rows)
     else:
         console().print(_table(rows))
-    if any(each["wrong"] for each in rows):
+    fallen = {str(each["policy"]) for each in rows if _by_fallback(each)}
+    for name in sorted(fallen):
+        typer.echo(f"error: under {name or 'the policy'} the fallback granted containers", err=True)
+    if fallen or any(each["wrong"] for each in rows):
         raise typer.Exit(1)
 
 
+def _by_fallback(row: dict[str, object]) -> bool:
+    granted = row["granted"]
+    assert isinstance(granted, dict)
+    return bool(granted.get("fallback"))
+
+
 def _table(rows: list[dict[str, object]]) -> Table:
-    table = Table("policy", "workload", "framework", "applications", "HiBench s", "YARN s", "wrong")
+    table = Table(
+        "policy", "workload", "framework", "prepare: YARN s", "run: HiBench s", "run: YARN s",
+        "of it waiting", "wrong",
+    )  # fmt: skip
     for row in rows:
-        applications, reported = row["applications"], row["hibench"]
-        assert isinstance(applications, list)
+        reported = row["hibench"]
         assert isinstance(reported, dict)
-        took = sum(max(0, app["finished_ms"] - app["submitted_ms"]) for app in applications)
         words = [str(row[name]) for name in ("policy", "workload", "framework")]
-        told = [str(len(applications)), reported.get("duration_s", "-"), f"{took / 1000:.1f}"]
+        prepared, _ = _seconds(row, "prepare")
+        took, waited = _seconds(row, "run")
+        told = [prepared, reported.get("duration_s", "-"), took, waited]
         table.add_row(*map(printable, (*words, *told, str(row["wrong"]))))
     return table
+
+
+def _seconds(row: dict[str, object], step: str) -> tuple[str, str]:
+    """How long the step's applications took by YARN's clock, and how long of it their AMs were
+    waited for, all of them added up; - where there was none.
+    """
+    found = row["applications"]
+    assert isinstance(found, list)
+    ended = [app for app in found if app["step"] == step and app["finished_ms"]]
+    if not ended:
+        return "-", "-"
+    took = sum(app["finished_ms"] - app["submitted_ms"] for app in ended)
+    started = [app for app in ended if app["launched_ms"]]
+    waited = sum(app["launched_ms"] - app["submitted_ms"] for app in started)
+    return f"{took / 1000:.1f}", f"{waited / 1000:.1f}"

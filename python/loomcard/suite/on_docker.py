@@ -38,12 +38,12 @@ from loomcard.suite.inputs import Job, made
 from loomcard.suite.mix import Arrival
 
 _ENVIRONMENT = PurePosixPath("/opt/pyspark")
-_HOME = _ENVIRONMENT / "lib/python3.11/site-packages/pyspark"
+SPARK_HOME = _ENVIRONMENT / "lib/python3.11/site-packages/pyspark"
 _PYTHON = _ENVIRONMENT / "bin/python"
 _PLACE = PurePosixPath("/tmp/suite")  # noqa: S108 - in the submitter's container
 _DATA, _OUTPUT = "hdfs://namenode:8020/suite/data", "hdfs://namenode:8020/suite/output"
 _CLASSES = "/etc/hadoop:/opt/loomcard/lib/*:/opt/hadoop/lib/*"
-_USER = "hadoop"
+USER = "hadoop"
 _BACK_S, _LOOK_S = 300.0, 1.0
 _AM = re.compile(r"_0*1$")
 # The job's client ends when its standard input does: killing `docker exec` would leave it there.
@@ -203,13 +203,13 @@ class DockerSuite:
         where = Where(f"{_DATA}/{arrival.job.input_name}", f"{_OUTPUT}/{arrival.id}")
         submitted = Submitted(arrival.id, arrival.queue)
         if arrival.job.benchmark.framework == "spark":
-            properties = on_yarn(_HOME, _PYTHON, arrival.queue)
+            properties = on_yarn(SPARK_HOME, _PYTHON, arrival.queue)
             words = spark(arrival.job, where, submitted, _PLACE / PROGRAMS.name, properties)
-            command = [str(_HOME / "bin" / "spark-submit"), *words]
+            command = [str(SPARK_HOME / "bin" / "spark-submit"), *words]
         else:
             java = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
             command = [*java, "-cp", _CLASSES, *mapreduce(arrival.job, where, submitted)]
-        user = arrival.user or _USER
+        user = arrival.user or USER
         variables = {"HADOOP_USER_NAME": user, "PYSPARK_PYTHON": str(_PYTHON)}
         given = [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         log = folder / f"{arrival.id}.log"
@@ -263,7 +263,7 @@ class DockerSuite:
         shell = " && ".join(f"hadoop-role fs {command}" for command in commands)
         self._inside("bash", "-c", shell)
 
-    def _inside(self, *command: str, user: str = _USER) -> None:
+    def _inside(self, *command: str, user: str = USER) -> None:
         _run(["docker", "exec", "--user", user, self._container, *command])
 
     def _copy(self, source: str, target: str) -> None:

@@ -49,7 +49,7 @@ def prepare(asked: Asked) -> Study:
     if experiment.vary or experiment.given:
         said = "`vary` and `given` change workloads, and a mix has nothing that they could change"
         raise InputError([f"{experiment.name}: {said} (write a mix for each variant)"])
-    chosen = [_with_am_share(each) for each in choices(experiment.policies, beside)]
+    chosen = [with_am_share(each) for each in choices(experiment.policies, beside)]
     grid = Grid(chosen, dict.fromkeys(mixes, Path()), {}, experiment.seeds, asked.engine)
     found = cells(grid)
     _check_queues(found, mixes)
@@ -96,7 +96,7 @@ def _of_one(mix: Mix, asked: Asked) -> Experiment:
     )  # fmt: skip
 
 
-def _with_am_share(choice: Choice) -> Choice:
+def with_am_share(choice: Choice) -> Choice:
     """A policy that is named alone gets the part for AMs that stock schedulers get here: without a
     limit the drivers of several Spark jobs take all the room, and none gets an executor.
     """

@@ -10,8 +10,8 @@ from __future__ import annotations
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
 from typing import Final
 
 import jinja2
@@ -26,12 +26,18 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where jobs go: Hadoop's configuration, its file system, and hosts to name in reports."""
+    """Where jobs go: Hadoop's configuration, and hosts to name in reports. `java_options` are for
+    clients, `variables` their environment, `spark` Spark's properties there. `spark_home`: where
+    the nodes have Spark, if not where this machine has it.
+    """
 
     conf_dir: Path
     master: str
     slaves: tuple[str, ...]
     java_options: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    spark: Mapping[str, str] = field(default_factory=dict)
+    spark_home: PurePath | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,7 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         "hadoop_conf": hadoop,
         "report": report,
         "hdfs": file_system(cluster.conf_dir),
+        "spark_on_nodes": cluster.spark_home or there.spark_home,
         "more": dict(settings.more or {}),
     }
     (conf / "zz-loomcard.conf").write_text(_rendered("zz-loomcard.conf.j2", variables))
@@ -89,7 +96,9 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         "HIBENCH_HOME": str(there.home),
         "HIBENCH_CONF_FOLDER": str(conf),
         "HADOOP_CONF_DIR": str(hadoop),
+        "HADOOP_CLIENT_OPTS": cluster.java_options,  # for a Hadoop of the user's
         "SPARK_SUBMIT_OPTS": cluster.java_options,
+        **cluster.variables,
     }
 
 

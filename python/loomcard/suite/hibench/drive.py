@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from loomcard.cluster.paths import java_home
 from loomcard.cluster.rm_client import ResourceManagerClient
@@ -16,7 +18,9 @@ from loomcard.suite.hibench.configuration import Cluster, RunSettings, write
 from loomcard.suite.hibench.installation import Installation
 from loomcard.suite.hibench.workloads import Framework, Workload
 
-_COLUMNS = ("type", "date", "time", "input_bytes", "duration_s", "throughput", "per_node")
+_ENDED_S, _LOOK_S = 60.0, 0.5
+_ENDED: Final = ("FINISHED", "FAILED", "KILLED")
+_COLUMNS: Final = ("type", "date", "time", "input_bytes", "duration_s", "throughput", "per_node")
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Wanted:
 
 @dataclass
 class Ran:
-    """What became of it. `reported`: HiBench's own line; `applications`: YARN's, submission first.
-    `wrong`: why it failed, or "".
+    """What became of it. `reported`: HiBench's own line; `applications`: YARN's, submission first,
+    each with its `step`, prepare or run. `wrong`: why it failed, or "".
     """
 
     wanted: Wanted
@@ -66,12 +70,12 @@ def drive(
     """Prepares and runs every workload, so many at a time; a failure is part of its result."""
 
     def one(each: Wanted) -> Ran:
-        ran = _drive(each, there, cluster, settings(each))
-        ran.applications = _applications(rest, each.tag)
+        ran = _drive(each, there, cluster, rest, settings(each))
         failed = [app for app in ran.applications if app["final_status"] != "SUCCEEDED"]
         if failed and not ran.wrong:
             ran.wrong = f"{failed[0]['id']} {failed[0]['final_status']}"
-        if not ran.applications and not ran.wrong:
+        seen = {app["step"] for app in ran.applications}
+        if not ran.wrong and "run" not in seen:
             ran.wrong = "no application of it was seen: its jobs did not run on this cluster"
         done(ran)
         return ran
@@ -80,12 +84,22 @@ def drive(
         return list(pool.map(one, wanted))
 
 
-def _drive(each: Wanted, there: Installation, cluster: Cluster, settings: RunSettings) -> Ran:
+def _drive(
+    each: Wanted,
+    there: Installation,
+    cluster: Cluster,
+    rest: ResourceManagerClient,
+    settings: RunSettings,
+) -> Ran:
     ran = Ran(each, settings.folder)
+    shutil.rmtree(settings.folder, ignore_errors=True)  # an earlier run's report would be taken
     variables = write(settings, there, cluster)
     scripts = there.home / "bin" / "workloads" / each.workload.path
+    # A tag may be an earlier run's too.
+    before = {app["id"] for app in _tagged(rest, each.tag)}
     for step in ("prepare/prepare.sh", f"{each.framework}/run.sh"):
-        log = settings.folder / f"{step.partition('/')[0]}.log"
+        kind = "prepare" if step.startswith("prepare") else "run"
+        log = settings.folder / f"{kind}.log"
         with log.open("wb") as out:
             done = subprocess.run(  # noqa: S603 - the user's own HiBench
                 ["bash", str(scripts / step)],  # noqa: S607 - theirs is on the path
@@ -96,6 +110,8 @@ def _drive(each: Wanted, there: Installation, cluster: Cluster, settings: RunSet
                 stderr=subprocess.STDOUT,
                 check=False,
             )
+        known = before | {app["id"] for app in ran.applications}
+        ran.applications += _ended(rest, each.tag, known, kind)
         if done.returncode:
             ran.wrong = f"{step} ended with status {done.returncode}: {_last(log)} (see {log})"
             return ran
@@ -119,12 +135,27 @@ def _reported(file: Path) -> dict[str, str]:
     return dict(zip(_COLUMNS, whole[-1], strict=True)) if whole else {}
 
 
-def _applications(rest: ResourceManagerClient, tag: str) -> list[dict[str, Any]]:
-    """YARN's times of what carries the tag: HiBench's own duration counts its client too."""
+def _tagged(rest: ResourceManagerClient, tag: str) -> list[dict[str, Any]]:
     found = [app for app in rest.applications() if tag in str(app["applicationTags"]).split(",")]
+    return sorted(found, key=lambda app: (int(app["startedTime"]), str(app["id"])))
+
+
+def _ended(
+    rest: ResourceManagerClient, tag: str, known: set[str], step: str
+) -> list[dict[str, Any]]:
+    """YARN's times of what carries the tag and is not known yet, when it has ended: a client may
+    end before YARN has written down that its application did.
+    """
+    deadline = time.monotonic() + _ENDED_S
+    while True:
+        found = [app for app in _tagged(rest, tag) if app["id"] not in known]
+        if all(app["state"] in _ENDED for app in found) or time.monotonic() > deadline:
+            break
+        time.sleep(_LOOK_S)
     return [
         {
             "id": app["id"],
+            "step": step,
             "name": app["name"],
             "queue": app["queue"],
             "final_status": app["finalStatus"],

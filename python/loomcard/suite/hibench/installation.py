@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Final
 from loomcard.suite.hibench.workloads import Framework, Workload
 
 PROGRAMS: Final = {
-    "python2": "HiBench's scripts are Python 2: build 2.7 or take it from an older distribution",
+    "python2": "none runs, and HiBench's scripts are Python 2: build 2.7, take it from an older"
+    " distribution, or choose it in your version manager",
     "bc": "install the package bc: HiBench computes its report with it",
     "java": "install a JDK 17, or the one of your cluster",
     "bash": "install bash",
@@ -97,7 +99,7 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
     scripts = there.home / "bin" / "functions" / "load_config.py"
     remedy = "name the folder of a HiBench checkout with --home, or set HIBENCH_HOME"
     found = [Check("HIBENCH_HOME", _shown(scripts, there.home), remedy)]
-    found += [Check(name, shutil.which(name) or "", PROGRAMS[name]) for name in PROGRAMS]
+    found += [Check(name, _program(name), remedy) for name, remedy in PROGRAMS.items()]
     launcher = None if there.hadoop_home is None else there.hadoop_home / "bin" / "hadoop"
     said = "ours, over Loomcard's jars" if launcher is None else _shown(launcher, launcher)
     found.append(Check("hadoop", said, "name a Hadoop with --hadoop-home, or none for ours"))
@@ -115,6 +117,21 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
         remedy = "this HiBench does not have it"
         found.append(Check(f"{each.name} on {framework}", _shown(script, script), remedy))
     return found
+
+
+def _program(name: str) -> str:
+    """Where it is, or "" where it is not, or does not run: a version manager's stand-in for a
+    python2 that was not chosen is found too, and ends with an error.
+    """
+    found = shutil.which(name)
+    if found is None or name != "python2":
+        return found or ""
+    try:
+        command = [found, "-c", "print(2)"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return found if done.returncode == 0 else ""
 
 
 def _shown(file: Path | None, shown: Path | None) -> str:
