@@ -40,7 +40,7 @@ def test_a_spark_job_on_yarn() -> None:
         WHERE,
         Submitted("p1"),
         PurePosixPath("/programs"),
-        on_yarn(home, python, "root.b"),
+        on_yarn(home, python, "root.b", 5),
     )
     settings = dict(
         each.split("=", 1) for each in said[1 : said.index("/programs/pagerank.py") : 2]
@@ -48,5 +48,6 @@ def test_a_spark_job_on_yarn() -> None:
     assert settings["spark.yarn.jars"] == "local:/env/pyspark/jars/*"
     assert settings["spark.yarn.queue"] == "root.b"
     assert settings["spark.app.name"] == "p1"
+    assert settings["spark.executor.instances"] == "5"
     assert settings["spark.yarn.appMasterEnv.PYSPARK_PYTHON"] == "/env/bin/python"
     assert said[-5:] == ["/programs/pagerank.py", "hdfs:///in", "hdfs:///out", "3", "0.85"]

@@ -64,6 +64,16 @@ def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
     assert "did you mean 'wordcount'?" in said.value.findings[1].hint
 
 
+def test_executors_are_for_spark_jobs(tmp_path: Path) -> None:
+    """Two each, unless the mix says how many; a MapReduce job has none."""
+    spark = mix(tmp_path, "jobs:\n- {benchmark: lr}\n- {benchmark: join, executors: 6}\n")
+    assert [each.executors for each in arrivals(spark, 1)] == [2, 6]
+    with pytest.raises(FindingsError) as said:
+        mix(tmp_path, "jobs: [{benchmark: sort, executors: 6}]\n")
+    assert said.value.findings[0].path == "jobs[0].executors"
+    assert "MapReduce" in said.value.findings[0].message
+
+
 def test_mixes_that_ship_can_be_read() -> None:
     """The ten of the paper are in one of them; its mixed set-up has 20 jobs, 30 % of them small."""
     for name in shipped():

@@ -18,7 +18,8 @@ EXECUTOR_MB, EXECUTOR_OVERHEAD_MB, EXECUTORS = 512, 128, 2
 DRIVER_MB: Final = EXECUTOR_MB + EXECUTOR_OVERHEAD_MB
 """Of a container, with its overhead: driver and executors alike."""
 MAPREDUCE_AM_MB, TASK_MB = 384, 256
-_SMALL_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SMALL_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Options of every JVM: jobs are short, and many start at a time on few cores."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def spark(
         "spark.app.name": submitted.name,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": str(2 * numbers["reduces"]),
-        "spark.driver.defaultJavaOptions": _SMALL_JVM,
-        "spark.executor.defaultJavaOptions": _SMALL_JVM,
+        "spark.driver.defaultJavaOptions": SMALL_JVM,
+        "spark.executor.defaultJavaOptions": SMALL_JVM,
         **properties,
         **submitted.definitions,
     }
@@ -73,7 +74,9 @@ def spark(
     return [*said, program, where.source, where.target, *job.benchmark.arguments(numbers)]
 
 
-def on_yarn(home: PurePath, python: PurePath, queue: str = "") -> dict[str, str]:
+def on_yarn(
+    home: PurePath, python: PurePath, queue: str = "", executors: int = EXECUTORS
+) -> dict[str, str]:
     """Spark's properties where YARN runs driver and executors, both from an environment that every
     node has.
     """
@@ -87,7 +90,7 @@ def on_yarn(home: PurePath, python: PurePath, queue: str = "") -> dict[str, str]
         "spark.driver.memoryOverhead": f"{EXECUTOR_OVERHEAD_MB}m",
         "spark.executor.memory": f"{EXECUTOR_MB}m",
         "spark.executor.memoryOverhead": f"{EXECUTOR_OVERHEAD_MB}m",
-        "spark.executor.instances": str(EXECUTORS),
+        "spark.executor.instances": str(executors),
         "spark.yarn.appMasterEnv.PYSPARK_PYTHON": str(python),
         "spark.executorEnv.PYSPARK_PYTHON": str(python),
         "spark.yarn.submit.waitAppCompletion": "true",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic_core import ErrorDetails
 
 from loomcard.suite.benchmarks import BENCHMARKS, SuiteError, benchmark
+from loomcard.suite.commands import EXECUTORS
 from loomcard.suite.inputs import Job
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.json_schema import published
@@ -36,6 +37,9 @@ class MixJob(_Model):
         [], description="Reports tell classes apart by tags. Its size and its name are tags always."
     )
     count: int = Field(1, ge=1, le=1000, description="How often it comes.")
+    executors: int | None = Field(
+        None, ge=1, le=1000, description="How many a Spark job asks for. Default: 2."
+    )
     at_s: float | None = Field(
         None, ge=0, description="When it (first) comes. Default: `every_s` after the job before."
     )
@@ -85,6 +89,7 @@ class Arrival:
     queue: str = ""
     user: str = ""
     tags: tuple[str, ...] = ()
+    executors: int = EXECUTORS
 
 
 def schema() -> dict[str, Any]:
@@ -150,6 +155,7 @@ def arrivals(mix: Mix, repetition: int) -> list[Arrival]:
             queue=entry.queue or "",
             user=entry.user or "",
             tags=tuple(dict.fromkeys([*entry.tags, entry.size, entry.benchmark])),
+            executors=entry.executors or EXECUTORS,
         )
         for number, (entry, at_s) in enumerate(zip(listed, times, strict=True), 1)
     ]
@@ -162,6 +168,10 @@ def _check_benchmarks(mix: Mix, document: Document) -> None:
             message = f"no benchmark {entry.benchmark!r}"
             place = ("jobs", index, "benchmark")
             document.report(place, message, nearest(entry.benchmark, BENCHMARKS))
+        elif entry.executors and BENCHMARKS[entry.benchmark].framework != "spark":
+            message = f"{entry.benchmark} is a MapReduce job, and has no executors"
+            hint = "leave the key out; a MapReduce job has as many maps as its size has files"
+            document.report(("jobs", index, "executors"), message, hint, at_key=True)
     for index, name in enumerate(mix.warm_up):
         if name not in BENCHMARKS:
             hint = nearest(name, BENCHMARKS)

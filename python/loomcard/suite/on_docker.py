@@ -32,7 +32,7 @@ from loomcard.player.container_ids import container_key
 from loomcard.player.node_logs import runs_in
 from loomcard.player.play_compose import granted_since, running
 from loomcard.suite.cluster import Client, Journal
-from loomcard.suite.commands import Submitted, Where, mapreduce, on_yarn, spark
+from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS
 from loomcard.suite.inputs import Job, made
 from loomcard.suite.mix import Arrival
@@ -203,14 +203,19 @@ class DockerSuite:
         where = Where(f"{_DATA}/{arrival.job.input_name}", f"{_OUTPUT}/{arrival.id}")
         submitted = Submitted(arrival.id, arrival.queue)
         if arrival.job.benchmark.framework == "spark":
-            properties = on_yarn(SPARK_HOME, _PYTHON, arrival.queue)
+            properties = on_yarn(SPARK_HOME, _PYTHON, arrival.queue, arrival.executors)
             words = spark(arrival.job, where, submitted, _PLACE / PROGRAMS.name, properties)
             command = [str(SPARK_HOME / "bin" / "spark-submit"), *words]
         else:
-            java = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+            java = ["java", "-Xmx192m", *SMALL_JVM.split()]
             command = [*java, "-cp", _CLASSES, *mapreduce(arrival.job, where, submitted)]
         user = arrival.user or USER
-        variables = {"HADOOP_USER_NAME": user, "PYSPARK_PYTHON": str(_PYTHON)}
+        variables = {
+            "HADOOP_USER_NAME": user,
+            "PYSPARK_PYTHON": str(_PYTHON),
+            "SPARK_LAUNCHER_OPTS": SMALL_JVM,
+            "SPARK_SUBMIT_OPTS": SMALL_JVM,
+        }
         given = [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         log = folder / f"{arrival.id}.log"
         with log.open("wb") as out:

@@ -19,7 +19,7 @@ from loomcard.experiments.grid import Cell
 from loomcard.player.journal_grants import granted_ms
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.cluster import Client, Journal
-from loomcard.suite.commands import Submitted, Where, mapreduce, on_yarn, spark
+from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS, SparkEnvironment
 from loomcard.suite.inputs import Job, made
 from loomcard.suite.mix import Arrival, ClusterSize
@@ -131,7 +131,7 @@ class LocalSuite:
         submitted = Submitted(arrival.id, arrival.queue)
         log = folder / f"{arrival.id}.log"
         is_spark = arrival.job.benchmark.framework == "spark"
-        command = (self._spark if is_spark else self._mapreduce)(arrival.job, where, submitted)
+        command = (self._spark if is_spark else self._mapreduce)(arrival, where, submitted)
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603 - our own command line
                 command,
@@ -142,19 +142,20 @@ class LocalSuite:
             )
         return ClientProcess(process, log)
 
-    def _mapreduce(self, job: Job, where: Where, submitted: Submitted) -> list[str]:
+    def _mapreduce(self, arrival: Arrival, where: Where, submitted: Submitted) -> list[str]:
         java = str(paths.java_home() / "bin" / "java")
-        options = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        options = ["-Xmx192m", *SMALL_JVM.split()]
         classes = f"{self.cluster.conf_dir}:{paths.jars()}/*"
-        words = mapreduce(job, where, submitted)
+        words = mapreduce(arrival.job, where, submitted)
         return [java, *options, *self.cluster.client_options, "-cp", classes, *words]
 
-    def _spark(self, job: Job, where: Where, submitted: Submitted) -> list[str]:
+    def _spark(self, arrival: Arrival, where: Where, submitted: Submitted) -> list[str]:
         assert self.environment is not None, "Spark jobs need their environment"
-        properties = on_yarn(
-            self.environment.spark_home, self.environment.python, submitted.queue
-        ) | {"spark.yarn.stagingDir": f"file://{self.cluster.run_dir}/staging"}
-        words = spark(job, where, submitted, PROGRAMS, properties)
+        home, python = self.environment.spark_home, self.environment.python
+        properties = on_yarn(home, python, arrival.queue, arrival.executors) | {
+            "spark.yarn.stagingDir": f"file://{self.cluster.run_dir}/staging"
+        }
+        words = spark(arrival.job, where, submitted, PROGRAMS, properties)
         return [str(self.environment.submit), *words]
 
     def _variables(self) -> dict[str, str]:
@@ -162,7 +163,8 @@ class LocalSuite:
         return spark | {
             "JAVA_HOME": str(paths.java_home()),
             "HADOOP_CONF_DIR": str(self.cluster.conf_dir),
-            "SPARK_SUBMIT_OPTS": " ".join(self.cluster.client_options),
+            "SPARK_LAUNCHER_OPTS": SMALL_JVM,
+            "SPARK_SUBMIT_OPTS": " ".join([SMALL_JVM, *self.cluster.client_options]),
         }
 
     @property

@@ -167,7 +167,9 @@ def _played(
         cluster, jobs, work / "clients",
         submitters=mix.submitters, limit_s=mix.limit_s, notify=notify,
     )  # fmt: skip
+    load = [os.getloadavg()[0]]
     run.play()
+    load.append(os.getloadavg()[0])
     granted = grants_of(grants(before), grants(cluster.rest.scheduler()))
     if run.finished:
         run.check()
@@ -185,6 +187,7 @@ def _played(
         "problems": problems(run, granted),
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
+        "load": [round(each, 1) for each in load],  # of this machine: who else was at work
         "foretold": [] if told is None else beside(found, told),
         "not_foretold": why_not,
     }
