@@ -35,3 +35,17 @@ def test_spark_needs_its_environment(tmp_path: Path, capsys: pytest.CaptureFixtu
     """It is asked for before anything runs."""
     assert run(["suite", "try", "kmeans", "--environment", str(tmp_path / "none")]) == 1
     assert "make one with `loomcard suite setup`" in capsys.readouterr().err
+
+
+def test_run_takes_mixes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever names a mix, or an experiment of mixes, has the suite run it: on a real cluster."""
+    (tmp_path / "e.yml").write_text(
+        "version: 1\nkind: experiment\npolicies: [drf]\nworkloads: [slice]\n"
+    )
+    for what in ("slice", str(tmp_path / "e.yml")):
+        assert run(["run", what, "--policy", "drf", "--seed", "2"]) == 2
+        said = capsys.readouterr().err
+        assert "--seed is not for mixes" in said
+        assert "add --on local or --on docker" in said
+    assert run(["run", "slice", "--on", "local"]) == 2
+    assert "the suite needs a policy to run under" in capsys.readouterr().err

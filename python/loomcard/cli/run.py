@@ -1,26 +1,24 @@
 """``loomcard run``: a workload or an experiment, on the simulator or on a real cluster."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from loomcard.cli.output import Json, command_line, console, print_json
+from loomcard.cli.output import Json, command_line, print_json
+from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
+from loomcard.cli.suite import run_mixes
 from loomcard.cluster import paths
 from loomcard.experiments import run as experiments
 from loomcard.experiments.cell import Outcome
+from loomcard.experiments.inputs import InputError
 from loomcard.experiments.run_cells import Watch
-from loomcard.report.runs import read_study
-from loomcard.report.terminal import numbers, tables
-
-INTERRUPTED = 130
-DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
+from loomcard.suite.prepare import Asked, has_mixes
 
 
 class Engine(StrEnum):
@@ -32,24 +30,16 @@ class Engine(StrEnum):
 
 
 What = Annotated[
-    str, typer.Argument(help="A workload or an experiment: a file, or a name that ships with it.")
+    str,
+    typer.Argument(
+        help="A workload, an experiment or a mix of real programs: a file, or a name that ships."
+    ),
 ]
 On = Annotated[
     Engine, typer.Option("--on", help="The simulator, the embedded or the compose cluster.")
 ]
-Policies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--policy",
-        help="A set-up's file, a policy's name, or stock:capacity|fair|fifo on a real cluster;"
-        " repeatable. In place of an experiment's.",
-    ),
-]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The (first) seed. Default: 1.")]
 Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="How many, one after another.")]
-Out = Annotated[
-    Path | None, typer.Option("--out", help="The run folder. Default: run/NAME of what is run.")
-]
 Processes = Annotated[
     int | None, typer.Option("--processes", min=1, help="Cells at a time. Default: all cores.")
 ]
@@ -58,9 +48,6 @@ Journal = Annotated[
     typer.Option(
         "--journal/--no-journal", help="Keep each run's journal. Default: of a workload's runs."
     ),
-]
-ReplayedRun = Annotated[
-    bool, typer.Option("--again", help="Run cells again that have run, inputs unchanged.")
 ]
 
 
@@ -76,7 +63,17 @@ def run(
     again: ReplayedRun = False,
     as_json: Json = False,
 ) -> None:
-    """Run a workload or an experiment; go on where an earlier run of it was stopped."""
+    """Run a workload, an experiment or a mix; go on where an earlier run of it was stopped."""
+    if has_mixes(what):
+        asked = _of_mixes(
+            what,
+            on,
+            policy,
+            seeds,
+            {"--seed": seed, "--processes": processes, "--journal": journal},
+        )
+        run_mixes(asked, out, again=again, as_json=as_json)
+        return
     prepared = experiments.prepare(
         experiments.Request(
             what,
@@ -104,17 +101,34 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
+def _of_mixes(
+    what: str,
+    on: Engine,
+    policies: list[str] | None,
+    seeds: int | None,
+    others: dict[str, object],
+) -> Asked:
+    """What `loomcard suite run` would be asked for. Raises InputError for what mixes lack."""
+    wrong = [
+        f"{name} is not for mixes (leave it out)"
+        for name, said in others.items()
+        if said is not None
+    ]
+    if on is Engine.SIMULATOR:
+        wrong.append(
+            f"{what} runs real programs, which the simulator cannot (add --on local or --on docker)"
+        )
+    if wrong:
+        raise InputError(wrong)
+    return Asked((what,), on.value, tuple(policies or ()), seeds, command=command_line())
+
+
 def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
     """None stated: the experiment's own."""
     if first is None and count is None:
         return ()
     begin = 1 if first is None else first
     return tuple(range(begin, begin + (count or 1)))
-
-
-def shown(runs: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """What `--json` prints of a run folder's results."""
-    return [{name: value for name, value in run.items() if name not in DETAILS} for run in runs]
 
 
 @contextmanager
@@ -143,12 +157,3 @@ def _watching(cells: int) -> Iterator[Watch]:
             bar.update(task, description=f"cells ({hours:.1f} simulated hours)")
 
         yield watch
-
-
-def print_results(folder: Path, runs: Sequence[dict[str, object]]) -> None:
-    """The tables of a run folder, and what it holds."""
-    out = console(markup=True)
-    if any(each["finished"] for each in runs):
-        for table in tables(numbers(read_study([folder]))):
-            out.print(table)
-    out.print(f"{folder}: results.json, cells.csv, cells.parquet; see `loomcard report`")

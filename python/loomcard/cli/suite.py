@@ -18,7 +18,7 @@ from loomcard.cli.output import (
     print_json,
     waiting,
 )
-from loomcard.cli.run import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
+from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
 from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.submit import SubmissionError
@@ -122,12 +122,22 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run benchmarks under policies on a real cluster; go on where an earlier run was stopped."""
-    engine = on.value
-    study = prepare(
-        Asked(tuple(what), engine, tuple(policy or ()), repeats, _size(size), command_line())
-    )
+    asked = Asked(tuple(what), on.value, tuple(policy or ()), repeats, _size(size), command_line())
+    run_mixes(asked, out, folder, again=again, as_json=as_json)
+
+
+def run_mixes(
+    asked: Asked,
+    out: Path | None,
+    folder: Path | None = None,
+    *,
+    again: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Runs what was asked for, and prints it; `folder`: the environment with pyspark."""
+    study = prepare(asked)
     target = out or paths.run_folder("suite") / study.experiment.name
-    needed = uses_spark(study) and on is ClusterKind.LOCAL  # the image has one of its own
+    needed = uses_spark(study) and asked.engine == ClusterKind.LOCAL  # the image has one of its own
     found = environment.find(folder or environment.default_folder()) if needed else None
     with _cluster(study, target, found) as cluster, _watching(study) as notify:
         finished = run_study(study, cluster, target, notify, again=again)

@@ -13,7 +13,7 @@ from loomcard.experiments.schema import Experiment, read_experiment
 from loomcard.suite.benchmarks import BENCHMARKS, Size, SuiteError
 from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, shipped
 from loomcard.suite.study import Study
-from loomcard.validation.findings import nearest
+from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.reading import read
 
 DEFAULT_QUEUE = "root.default"
@@ -55,6 +55,23 @@ def prepare(asked: Asked) -> Study:
     _check_queues(found, mixes)
     experiment = experiment.model_copy(update={"baseline": _baseline(experiment, chosen)})
     return Study(experiment, mixes, found, asked.engine, asked.command)
+
+
+def has_mixes(what: str) -> bool:
+    """Whether it is a mix, or an experiment whose workloads are mixes, as a file or by name: the
+    suite runs such, and the simulator and the player everything else.
+    """
+    try:
+        file = find(what)
+        data = read(file.read_bytes().decode("utf-8-sig")).data
+    except (SuiteError, FindingsError, UnicodeDecodeError):  # for whom it is to say what is wrong
+        return False
+    if not isinstance(data, dict) or data.get("kind") != "experiment":
+        return isinstance(data, dict) and data.get("kind") == "mix"
+    named = data.get("workloads")
+    return isinstance(named, list) and any(
+        has_mixes(str(file.parent / str(each))) or str(each) in shipped() for each in named
+    )
 
 
 def uses_spark(study: Study) -> bool:
