@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from compiled import flat
@@ -51,3 +52,29 @@ def state(made: Cluster) -> dict[str, Any]:
     """What the queue shows, as soon as it is due."""
     assert made.round(2_000) == []
     return made.reports["root.default"]
+
+
+def exhausted(made: Cluster, *apps: int) -> None:
+    """Jobs whose one map each has finished; they ask for nothing yet."""
+    for app in apps:
+        job(made, app, 1, 1)
+        beat(made, *made.nodes)
+        finish(made, app)
+
+
+def reduces(granted: Iterable[tuple[int, int, int]]) -> list[int]:
+    """The applications of the reduces that were granted."""
+    return [app for app, priority, _ in granted if priority == REDUCE]
+
+
+def rounds_till(
+    made: Cluster, app: int, most: int, each: Callable[[int], None] = lambda _: None
+) -> int:
+    """In which round of heartbeats of all nodes the application gets its first reduce; ``each`` is
+    called before every round with its number. Raises AssertionError after ``most``.
+    """
+    for number in range(most):
+        each(number)
+        if app in reduces(beat(made, *made.nodes)):
+            return number
+    raise AssertionError(f"application {app} got no reduce in {most} rounds")

@@ -17,6 +17,7 @@ from loomcard import (
     Container,
     ContainerAdded,
     ContainerCompleted,
+    ContainerStarted,
     Event,
     NodeRemoved,
     Refused,
@@ -30,7 +31,8 @@ from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
 MAP_PRIORITIES = frozenset({5, 19, 20})
 """Of MapReduce's AM: failed maps, opportunistic maps, maps."""
 REDUCE_PRIORITY = 10
-MOST_TASKS = 10**9
+MOST_DOUBLED = 8
+"""So often is the time doubled in which others go before a job that gave up."""
 OUTPUT_HINT = "loomcard.map_output_bytes"
 """JSON, host to bytes: what one finished map leaves on a node of that host."""
 
@@ -73,10 +75,20 @@ class Memory:
     waiting: Waiting[str] = field(default_factory=Waiting)
     beats: int = 0
     """Heartbeats so far."""
-    excluded: dict[str, int] = field(default_factory=dict)
-    """Who gave up, till so many heartbeats were seen."""
+    excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Who gave up: how often since a reduce of it started, and till so many heartbeats were seen
+    others go first.
+    """
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
+
+    def let_others_first(self, job_id: str, heartbeats: int) -> None:
+        """For so many heartbeats, each time twice as long: else a few jobs that nobody can serve
+        would have all the turns.
+        """
+        often = self.excluded.get(job_id, (0, 0))[0]
+        until = self.beats + heartbeats * 2 ** min(often, MOST_DOUBLED)
+        self.excluded[job_id] = often + 1, until
 
 
 @dataclass(slots=True)
@@ -126,6 +138,7 @@ class Jobs:
         self._changed = view.watch(view.queue)
         self._running: dict[str, list[int]] = {}  # maps, reduces, all, memory of reduces
         self._stated: dict[str, tuple[int, int]] = {}
+        self._bytes: dict[str, dict[str, float]] = {}
         self._capacity_version = -1
 
     def note(self, memory: Memory, changes: Iterable[Event]) -> None:
@@ -137,6 +150,9 @@ class Jobs:
                 self._lost(memory, change.node.host)
             elif isinstance(change, ApplicationRemoved):
                 self._forget(memory, change.application.id)
+            elif isinstance(change, ContainerStarted):
+                if is_reduce(change.container):
+                    memory.excluded.pop(change.container.application.id, None)
             elif isinstance(change, ContainerAdded):
                 self._running.pop(change.container.application.id, None)
             elif isinstance(change, Refused) and change.ask is not None:
@@ -168,6 +184,7 @@ class Jobs:
         memory.jobs.pop(job_id, None)
         memory.excluded.pop(job_id, None)
         self._stated.pop(job_id, None)
+        self._bytes.pop(job_id, None)
         self._running.pop(job_id, None)
         self._drop(job_id)
 
@@ -282,8 +299,9 @@ class Jobs:
         finished maps.
         """
         finished = memory.jobs[app.id].finished
-        told = app.hints.get(OUTPUT_HINT)
-        each = bytes_of(told) if told is not None else {}
+        if OUTPUT_HINT in app.hints and app.id not in self._bytes:
+            self._bytes[app.id] = bytes_of(app.hints[OUTPUT_HINT])
+        each = self._bytes.get(app.id, {})
         known = [amount for amount in each.values() if amount > 0]
         usual = sum(known) / len(known) if known else 1.0
         return {host: count * each.get(host, usual) for host, count in finished.items()}

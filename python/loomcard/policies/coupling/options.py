@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal, get_args
 
 from loomcard import HOLD_AFTER_MS
@@ -61,8 +62,8 @@ class Options:
         ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is at least 0")
-        if any(not hops >= 0 for row in self.distances.values() for hops in row.values()):
-            raise ValueError("distances: hops are at least 0")
+        if any(not 0 <= hops < inf for row in self.distances.values() for hops in row.values()):
+            raise ValueError("distances: hops are finite and at least 0")
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}")

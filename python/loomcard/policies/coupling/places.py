@@ -23,6 +23,7 @@ class Rooms:
         self._view = view
         self._changed = view.watch_nodes()
         self._of: dict[Shape, set[int]] = {}
+        self._version = 0
         self.versions: dict[Shape, int] = {}
         """Changes with the set of a shape."""
 
@@ -32,10 +33,11 @@ class Rooms:
         found = self._of.get(shape)
         if found is None:
             if len(self._of) >= SHAPES_KEPT:
-                del self._of[next(iter(self._of))]
+                oldest = next(iter(self._of))
+                del self._of[oldest], self.versions[oldest]
             nodes = self._view.nodes
             found = self._of[shape] = {n.number for n in nodes if self._fits(shape, n)}
-            self.versions[shape] = self.versions.get(shape, 0) + 1
+            self._count(shape)
         return found
 
     def _update(self) -> None:
@@ -45,8 +47,13 @@ class Rooms:
                 has = alive and self._fits(shape, node)
                 if has != (node.number in numbers):
                     (numbers.add if has else numbers.discard)(node.number)
-                    self.versions[shape] += 1
+                    self._count(shape)
         self._changed.clear()
+
+    def _count(self, shape: Shape) -> None:
+        """No version comes twice, so that a shape may be forgotten and come again."""
+        self._version += 1
+        self.versions[shape] = self._version
 
     def _fits(self, shape: Shape, node: Node) -> bool:
         return node.takes(shape[1]) and fits(shape[0], node.room)

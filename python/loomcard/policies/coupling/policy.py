@@ -4,7 +4,7 @@ worth starting and near their data; remote maps start with a probability, in pla
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from loomcard import (
@@ -34,7 +34,13 @@ class Coupling(Options):
     def initial(self, view: ClusterView, saved: dict[str, Any] | None) -> Memory:
         """What had finished; who waits is chosen anew."""
         jobs = saved_rows((saved or {}).get("jobs", {}), view)
-        return Memory(jobs={job_id: JobMemory(**facts) for job_id, facts in jobs.items()})
+        known = {each.name for each in fields(JobMemory)}
+        return Memory(
+            jobs={
+                job_id: JobMemory(**{name: facts[name] for name in facts if name in known})
+                for job_id, facts in jobs.items()
+            }
+        )
 
     def save(self, memory: Memory) -> dict[str, Any]:
         """How far jobs are, for the ResourceManager does not tell it again."""
@@ -58,18 +64,23 @@ class Coupling(Options):
             elif isinstance(change, ApplicationRemoved):
                 places.forget(change.application)
             elif isinstance(change, Refused):
-                refused(change, memory, view.node_count)
+                self.refused(change, memory, view)
         plan.go_on = serving.run
         serving.run()
         if plan.report_due:
             plan.report(view.queue, state_of(jobs, memory, view.node_count))
         return plan, memory
 
-
-def refused(change: Refused, memory: Memory, nodes: int) -> None:
-    """A node would not take a reduce: its job waits on, in the next round (Algorithm 2)."""
-    waiting, tag = memory.waiting, change.tag
-    ours = isinstance(tag, list) and tag[:1] == [REDUCE]
-    if ours and change.ask is not None and waiting.candidate is None:
-        waiting.candidate, waiting.wait = change.ask.application.id, tag[1]
-        attempted(waiting, max(1, nodes), launched=False)
+    def refused(self, change: Refused, memory: Memory, view: ClusterView) -> None:
+        """A node would not take a reduce: its job waits on, in the next round (Algorithm 2). Where
+        another has been chosen meanwhile, it comes after the others, as one that gave up.
+        """
+        waiting, tag = memory.waiting, change.tag
+        if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:
+            return
+        app = change.ask.application
+        if waiting.candidate is None:
+            waiting.candidate, waiting.wait = app.id, tag[1]
+            attempted(waiting, max(1, view.node_count), launched=False)
+        elif app.number in view.queue.applications:
+            memory.let_others_first(app.id, self.give_up_rounds * view.node_count)

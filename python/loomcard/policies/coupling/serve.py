@@ -118,9 +118,9 @@ class Serving:
             memory.beats += 1
             job_id, gave_up = waiting.candidate, waiting.wait >= 4 * n
             visit.may = on_heartbeat(waiting, node, n, self)
-            if job_id is not None and gave_up and waiting.candidate is None:
+            if gave_up and waiting.candidate is None and job_id in self.jobs.eligible:
                 memory.figures.gave_up += 1
-                memory.excluded[job_id] = memory.beats + self.options.give_up_rounds * n
+                memory.let_others_first(job_id, self.options.give_up_rounds * n)
         if visit.may and waiting.candidate in self.jobs.eligible:
             job = self.jobs.eligible[waiting.candidate]
             if not self._maps(visit, self.jobs.entry(job.app)):
@@ -154,23 +154,38 @@ class Serving:
         """The largest mismatch, ties at random. Who gave up lately, or has no node with room, comes
         after all others (8).
         """
-        best: tuple[bool, bool, float, float] | None = None
-        found, beats = None, self.memory.beats
+        best: tuple[bool, bool, float] | None = None
+        found: list[str] = []
+        beats, excluded = self.memory.beats, self.memory.excluded
+        able: dict[Shape, bool] = {}
         for job_id, job in self.jobs.eligible.items():
+            gave_up = job_id in excluded and excluded[job_id][1] > beats
+            if best is not None and (not gave_up, True, job.mismatch) < best:
+                continue
+            rank = (not gave_up, any(self._able(ask, able) for ask in job.reduces), job.mismatch)
+            if best is not None and rank < best:
+                continue
             if all(self.plan.limited(ask) is not None for ask in job.reduces):
                 continue
-            gave_up = self.memory.excluded.get(job_id, 0) > beats
-            able = any(self.places.rooms.of((ask.size, ask.label)) for ask in job.reduces)
-            tie = draw(self.options.seed, job_id, beats)
-            rank = (not gave_up, able, job.mismatch, tie)
-            if best is None or rank > best:
-                best, found = rank, job_id
-        return found
+            if rank != best:
+                best, found = rank, []
+            found.append(job_id)
+        return max(found, key=lambda each: draw(self.options.seed, each, beats), default=None)
+
+    def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:
+        """Whether any node could take one now."""
+        if ask.attempt.blacklist or ask.racks or not ask.relax_locality:
+            return self.plan.place(ask) is not None
+        shape = (ask.size, ask.label)
+        if shape not in known:
+            known[shape] = self.view.first_fit(*shape) is not None
+        return known[shape]
 
     def lists(self, job_id: str) -> Lists[Node]:
         """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
         job, chosen = self.jobs.eligible[job_id], self.memory.beats - self.memory.waiting.wait
-        ask, version = job.reduces[0], self.memory.jobs[job_id].version
+        version = self.memory.jobs[job_id].version
+        ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
         here = self.visits[self._next].node
         if here.number not in self.places.rooms.of((ask.size, ask.label)):
             return [], [], []  # it is in none of them

@@ -1,0 +1,333 @@
+"""Attacks on coupling: jobs that lie, fail for ever, ask for what no node has or are refused for
+ever must hold nobody else up, raise nothing and leave nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from math import isfinite
+from unittest.mock import patch
+
+import pytest
+
+from compiled import flat
+from coupled import (
+    MAP,
+    REDUCE,
+    SLOT,
+    beat,
+    coupling,
+    exhausted,
+    finish,
+    job,
+    reduces,
+    rounds_till,
+    state,
+)
+from loomcard.policies.coupling import jobs as jobs_module
+from loomcard.policies.coupling.jobs import JobMemory
+from loomcard.testing.cluster import Cluster
+from loomcard.wire import messages as r
+
+FAILED = 5
+LARGE = (99_999, 1)
+
+
+# Jobs that nobody can serve
+
+
+def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
+    made = coupling(2, 2)
+    job(made, 1, 2, 1)
+    job(made, 2, 2, 1)
+    for app in (1, 2):
+        made.ask(app, 1, SLOT, REDUCE)
+    found = []
+    for _ in range(12):
+        found += beat(made, 1, 2)
+        for number, each in sorted(made.containers.items()):
+            if each.attempt == 1:
+                made.send(r.ContainerCompleted(made.now, number, "completed", 1))
+                made.ask(1, 2, SLOT, FAILED)
+            elif each.ask[1] == MAP:
+                made.complete(number)
+    assert reduces(found) == [2]
+    assert state(made)["jobs"][0]["finished_maps"] == 0
+
+
+HOPELESS = {
+    "too large": {"size": LARGE},
+    "a host that is not there": {"hosts": {"n99": 1}, "racks": {"/z": 1}, "relax": False},
+    "a label that no node has": {"label": "gpu"},
+}
+
+
+@pytest.mark.parametrize("why", [*HOPELESS, "all nodes blacklisted"])
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_jobs_whose_reduces_may_go_nowhere_hold_nobody_up(why, count):
+    """However many there are, and though their mismatch is the largest: each is the candidate once
+    before the one that can be served, four rounds at most.
+    """
+    made = coupling(2, 2)
+    hopeless = range(1, count + 1)
+    exhausted(made, 9, *hopeless)
+    for app in hopeless:
+        made.ask(app, 1, priority=REDUCE, **HOPELESS.get(why, {}))
+        if why == "all nodes blacklisted":
+            made.blacklist(app, "n1", "n2")
+    beat(made, 1)
+    made.ask(9, 2, SLOT, REDUCE)
+    assert rounds_till(made, 9, 5 * (count + 1)) <= 4 * (count + 1) + 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_on_a_full_cluster_too(count):
+    """Room comes one container at a time and is gone at the next heartbeat: who waits when it comes
+    has it. The others' turns get fewer.
+    """
+    made = coupling(1, 1, 1, 1, hold_after_ms=0)
+    hopeless = range(1, count + 1)
+    exhausted(made, 9, *hopeless)
+    job(made, 8, 9_999, 0)
+    beat(made, 1, 2, 3, 4)
+    for app in hopeless:
+        made.ask(app, 1, LARGE, REDUCE)
+    made.ask(9, 2, SLOT, REDUCE)
+
+    def ends(number):
+        if number % 3 == 0:
+            finish(made, 8, node=number // 3 % 4 + 1)
+
+    assert rounds_till(made, 9, 300, ends) < 150
+
+
+def test_who_is_refused_for_ever_holds_nobody_up():
+    made = coupling(2, 2)
+    exhausted(made, 1, 2, 3)
+    for app in (1, 2, 3):
+        made.ask(app, 1 if app < 3 else 2, SLOT, REDUCE)
+    made.refuse = lambda decision: None if decision.attempt == 3 else "NODE_FULL"
+    for _ in range(60):
+        beat(made, 1, 2)
+    assert [c.attempt for c in made.containers.values()] == [3, 3]
+
+
+def test_at_a_users_limit_others_go_on():
+    """The user of jobs 1 and 2 may have no container more."""
+    made = Cluster(flat("coupling"))
+    made.compiled["queues"][1]["user_limit_ppm"] = 250_000
+    made = Cluster(made.compiled)
+    for node in (1, 2):
+        made.add_node(node, 2048, 2)
+    for app, user in ((1, "alice"), (2, "alice"), (3, "bob")):
+        made.add_app(app, user=user, type="MAPREDUCE", tags=["maps=1", "reduces=1"])
+        made.ask(app, 1, SLOT, MAP)
+        beat(made, 1, 2)
+        finish(made, app)
+    made.add_app(4, user="alice")
+    made.ask(4, 1)
+    beat(made, 1)
+    for app in (1, 2, 3):
+        made.ask(app, 1, SLOT, REDUCE)
+    assert rounds_till(made, 3, 4) <= 1
+
+
+# Jobs that lie
+
+
+def test_a_job_of_reduces_alone_is_served():
+    """Nothing says that maps will come."""
+    made = coupling(3, 3)
+    made.add_app(1, type="MAPREDUCE")
+    made.ask(1, 4, SLOT, REDUCE)
+    found = [each for _ in range(20) for each in reduces(beat(made, 1, 2))]
+    assert found == [1] * 4
+
+
+@pytest.mark.parametrize("priority", [MAP, FAILED, REDUCE])
+def test_an_application_that_asks_for_all_at_one_priority_is_served(priority):
+    """It says that it is of type MAPREDUCE; an honest job beside it is served as well."""
+    made = coupling(8, 8)
+    made.add_app(1, type="MAPREDUCE")
+    made.ask(1, 9, SLOT, priority)
+    exhausted(made, 2)
+    made.ask(2, 2, SLOT, REDUCE)
+    for _ in range(40):
+        beat(made, 1, 2)
+    assert Counter(c.attempt for c in made.containers.values()) == {1: 9, 2: 2}
+
+
+def test_a_mapreduce_application_that_is_none_is_served_at_once():
+    """No ask of it has a priority of MapReduce's: no heartbeat matters."""
+    made = coupling(4)
+    made.add_app(1, type="MAPREDUCE")
+    made.ask(1, 3, SLOT, 1)
+    made.ask(1, 1, SLOT, 0, is_am=True)
+    assert len(made.round()) == 4
+
+
+@pytest.mark.parametrize("priority", [MAP, REDUCE])
+def test_an_am_is_no_task_whatever_its_priority(priority):
+    made = coupling(2)
+    made.add_app(1, type="MAPREDUCE")
+    made.ask(1, 1, SLOT, priority, is_am=True)
+    assert len(made.round()) == 1
+    row = state(made)["jobs"][0]
+    assert (row["maps"], row["launched_reduces"]) == (0, 0)
+
+
+TAGS = [
+    [], ["maps=0", "reduces=0"], ["maps=1", "reduces=1"], ["maps=999999999", "reduces=999999999"],
+    ["maps=1", "reduces=999999999"], ["maps=-1", "reduces=1e9"], ["maps=", "reduces"],
+    ["maps=7", "maps=3", "reduces=2"], ["maps=\u0663", "reduces=2"], ["maps=" + "9" * 5_000],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tags", TAGS)
+def test_tags_that_lie_harm_nobody(tags):
+    """Twelve maps and three reduces, whatever was said of them: both jobs end."""
+    made = coupling(4, 4)
+    job(made, 1, 12, 3, tags=tags)
+    job(made, 2, 12, 3)
+    for app in (1, 2):
+        made.ask(app, 3, SLOT, REDUCE)
+    found: Counter[int] = Counter()
+    for _ in range(60):
+        for app, _, _ in beat(made, 1, 2):
+            found[app] += 1
+        for row in state(made)["jobs"]:
+            assert 0 <= row["finished_maps"] <= row["maps"]
+            assert isfinite(row["mismatch"])
+            assert row["mismatch"] <= 5
+        for number in sorted(made.containers)[:4]:
+            made.complete(number)
+    assert found == {1: 15, 2: 15}
+
+
+def test_counts_that_go_backwards():
+    """The AM takes maps back, finishes more than it asked for, and asks for all once more."""
+    made = coupling(4, 4)
+    job(made, 1, 20, 2, tags=["maps=4", "reduces=2"])
+    made.ask(1, 2, SLOT, REDUCE)
+    for count in (20, 3, 0, 30, 1, 0):
+        made.ask(1, count, SLOT, MAP)
+        beat(made, 1, 2)
+        for number, each in sorted(made.containers.items()):
+            if each.ask[1] == MAP:
+                made.complete(number)
+        row = state(made)["jobs"][0]
+        assert 0 <= row["finished_maps"] <= row["maps"]
+    found = [each for _ in range(12) for each in beat(made, 1, 2)]
+    assert len(reduces(found)) + sum(c.ask[1] == REDUCE for c in made.containers.values()) >= 2
+
+
+def test_a_large_hint_is_read_once():
+    """It names a thousand hosts, and the ranked lists are made anew at each heartbeat."""
+    hint = "{" + ", ".join(f'"h{n}": {n}' for n in range(1_000)) + "}"
+    made = coupling(*(2,) * 6, kept_nodes=1)
+    made.add_app(1, type="MAPREDUCE", hints={"loomcard.map_output_bytes": hint})
+    made.ask(1, 2, SLOT, MAP)
+    beat(made, 6)
+    finish(made, 1, 2)
+    made.add_app(2)
+    made.ask(1, 1, SLOT, REDUCE)
+    with patch.object(jobs_module, "loads", wraps=jobs_module.loads) as loads:
+        for _ in range(5):
+            beat(made, 1)
+            made.ask(2, 1)
+            made.round()
+    assert loads.call_count == 1
+
+
+# Crowds, and what is left behind
+
+
+def test_five_hundred_jobs_with_one_reduce_each_are_all_served():
+    """At least two heartbeats each; who asked is never passed over twice."""
+    made = coupling(8, 8, 8, 8)
+    for app in range(1, 501):
+        job(made, app, 1, 1)
+    served: Counter[int] = Counter()
+    for _ in range(60):
+        for app, _, _ in beat(made, 1, 2, 3, 4):
+            served[app] += 1
+        for number, each in sorted(made.containers.items()):
+            made.complete(number)
+            if each.ask[1] == MAP:
+                made.ask(each.attempt, 1, SLOT, REDUCE)
+        if all(count == 2 for count in served.values()) and len(served) == 500:
+            break
+    for _ in range(600):
+        for app, _, _ in beat(made, 1, 2, 3, 4):
+            served[app] += 1
+        for number in sorted(made.containers):
+            made.complete(number)
+        if not made.asks:
+            break
+    assert served == dict.fromkeys(range(1, 501), 2)
+
+
+def test_nothing_is_left_of_jobs_that_ended():
+    """Sixty jobs, of every kind, come and go; some while their reduce is waited for, some after a
+    wait was given up. What is kept of shapes is bounded.
+    """
+    made = coupling(4, 4, peeked_nodes=1)
+    for app in range(1, 61):
+        exhausted(made, app)
+        made.ask(app, 1, LARGE if app % 3 else (1024 + app, 1), REDUCE)
+        for _ in range(3):
+            beat(made, 1, 2)
+        made.end_app(app)
+        beat(made, 1, 2)
+    exhausted(made, 61)
+    for size in range(1, 200):
+        made.ask(61, 1, (1024 + size, 1), REDUCE)
+        beat(made, 1, 2)
+        finish(made, 61, sum(c.ask[1] == REDUCE for c in made.containers.values()), REDUCE)
+    made.end_app(61)
+    beat(made, 1, 2)
+    memory = made.memory()
+    assert (memory.jobs, memory.excluded, memory.waiting.candidate) == ({}, {}, None)
+    view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
+    found = view.cache("jobs", lambda: None)
+    for name in ("by_id", "eligible", "entries", "shapes", "_running", "_stated"):
+        assert not getattr(found, name), name
+    places = view.cache("places", lambda: None)
+    assert places._inputs == {}
+    assert len(places.rooms.versions) == len(places.rooms._of) <= 64
+
+
+def test_who_ends_while_a_wait_of_four_rounds_is_over_leaves_nothing():
+    made = coupling(2, 2, hold_after_ms=0)
+    exhausted(made, 1)
+    made.ask(1, 1, LARGE, REDUCE)
+    while made.memory().waiting.wait < 8:
+        beat(made, 1)
+    made.end_app(1)
+    beat(made, 1)
+    assert made.memory().excluded == {}
+    assert state(made)["gave_up"] == 0
+
+
+SAVED = [
+    None, {}, {"jobs": {}}, {"jobs": {"application_1700000000000_0001": {}}},
+    {"jobs": {"application_1700000000000_0001": {"maps": 3, "of a later version": [1]}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("saved", SAVED)
+def test_what_another_version_saved_is_read(saved):
+    made = Cluster(flat("coupling"), saved={"root.default:coupling": saved}, nodes=[(4096, 4)])
+    job(made, 1, 2, 1)
+    assert len(beat(made, 1)) == 2
+
+
+def test_what_is_saved_is_all_of_a_job():
+    names = {each.name for each in fields(JobMemory)}
+    made = coupling(2)
+    job(made, 1, 1, 1)
+    beat(made, 1)
+    made.round(2_000)
+    (saved,) = made.saved.values()
+    assert set(saved["jobs"]["application_1700000000000_0001"]) == names

@@ -1,0 +1,192 @@
+"""Wait Scheduling in whole lives of a cluster: lost nodes, refusals, swaps and restarts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, precondition, rule
+
+from coupled import MAP, REDUCE, SLOT
+from loomcard.policies.coupling import unit
+from loomcard.policies.coupling.jobs import MAP_PRIORITIES
+from loomcard.policies.coupling.policy import Coupling
+from loomcard.testing import PolicyMachine
+from loomcard.testing.policy_setups import compiled
+from loomcard.wire import messages as r
+
+OUTCOMES = st.sampled_from([("completed", 0), ("completed", 1), ("killed", 137)])
+TRUTH, NOTHING, LIE = 0, 1, 2
+
+
+class Life(PolicyMachine):
+    """MapReduce jobs beside the applications of every policy's machine. What is launched is judged
+    by what the machine itself has seen: it counts no more maps than the policy may know of, and
+    no more reduces. In the end every ask is served, and the journal replays (PolicyMachine).
+    """
+
+    a_round = a_round_with_refusals = None  # in place of these, heartbeat by heartbeat, each judged
+    application_comes = None
+
+    @classmethod
+    def compiled(cls, draw: Any) -> dict[str, Any]:
+        """One queue; the peek sees all nodes or two. Nothing but Wait Scheduling launches reduces:
+        no room is held.
+        """
+        peeked = draw(st.sampled_from([0, 2]))
+        return compiled(Coupling(peeked_nodes=peeked, hold_after_ms=0))
+
+    @initialize(data=st.data())
+    def begin(self, data: Any) -> None:
+        """A few nodes, and a job with three reduces."""
+        super().begin(data=data)
+        self.honest: dict[int, tuple[int, int]] = {}  # maps and reduces, where the tags are true
+        self.finished: dict[tuple[int, str], int] = {}  # maps, by application and host
+        self.version = 1
+        for count in data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)):
+            self.node_joins(1024 * count, count, "/a")
+        self.job_comes(data.draw(st.integers(3, 9)), 3, TRUTH)
+
+    def end(self, number: int, kind: str, status: int) -> None:
+        """A container ends."""
+        container = self.cluster.state.containers[number]
+        if (kind, status) == ("completed", 0) and container.ask_key.priority in MAP_PRIORITIES:
+            key = container.application.number, container.node.host
+            self.finished[key] = self.finished.get(key, 0) + 1
+        self.cluster.send(r.ContainerCompleted(self.cluster.now, number, kind, status))
+
+    @precondition(lambda self: self.cluster.nodes)
+    @rule(pick=st.integers(0))
+    def node_is_lost(self, pick: int) -> None:
+        """With all that runs on it, and with what maps left there."""
+        host, _, _ = self.cluster.place(number := nth(self.cluster.nodes, pick))
+        self.finished = {key: n for key, n in self.finished.items() if key[1] != host}
+        self.cluster.lose_node(number)
+
+    @rule(maps=st.integers(0, 6), reduces=st.integers(0, 4), tags=st.integers(TRUTH, LIE))
+    def job_comes(self, maps: int, reduces: int, tags: int) -> None:
+        """It asks for all its tasks, and says how large it is: the truth, nothing, or a lie."""
+        self.apps += 1
+        said = [[f"maps={maps}", f"reduces={reduces}"], [], ["maps=2", "reduces=9"]][tags]
+        self.cluster.add_app(self.apps, 1, type="MAPREDUCE", tags=said)
+        if tags == TRUTH:
+            self.honest[self.apps] = maps, reduces
+        for count, priority in ((maps, MAP), (reduces, REDUCE)):
+            if count:
+                self.cluster.ask(self.apps, count, SLOT, priority)
+
+    @precondition(lambda self: self.cluster.applications)
+    @rule(app=st.integers(0), count=st.integers(0, 4), priority=st.sampled_from([5, 10, 20]))
+    def job_asks(self, app: int, count: int, priority: int) -> None:
+        """For more, for less, for maps that failed: from now on nobody knows how large it is."""
+        number = nth(self.cluster.applications, app)
+        if count or (number, priority, 0) in self.cluster.asks:
+            self.honest.pop(number, None)
+            self.cluster.ask(number, count, SLOT, priority)
+
+    @precondition(lambda self: self.cluster.containers)
+    @rule(pick=st.integers(0), outcome=OUTCOMES)
+    def container_exits(self, pick: int, outcome: tuple[str, int]) -> None:
+        """Well, in vain, or killed."""
+        self.end(nth(self.cluster.containers, pick), *outcome)
+
+    @precondition(lambda self: self.cluster.nodes)
+    @rule(picks=st.lists(st.integers(0, 9), min_size=3, max_size=12), ends=st.integers(0, 3))
+    def nodes_beat(self, picks: list[int], ends: int) -> None:
+        """One after the other, each in a round of its own; so many containers end well before."""
+        for number in sorted(self.cluster.containers)[:ends]:
+            self.end(number, "completed", 0)
+        for pick in picks:
+            self.a_node_beats(pick, refuse=False, late=False)
+
+    @precondition(lambda self: self.cluster.nodes)
+    @rule(picks=st.lists(st.integers(0, 9), min_size=3, max_size=12))
+    def nodes_beat_after_a_map(self, picks: list[int]) -> None:
+        """The oldest container and what was granted since end well, over and over."""
+        for pick in picks:
+            if self.cluster.containers:
+                self.end(min(self.cluster.containers), "completed", 0)
+            self.a_node_beats(pick, refuse=False, late=False)
+
+    @precondition(lambda self: self.cluster.nodes)
+    @rule(pick=st.integers(0), refuse=st.booleans(), late=st.booleans())
+    def a_node_beats(self, pick: int, refuse: bool, late: bool) -> None:
+        """One heartbeat; a reduce may be refused, or the whole plan may come too late."""
+        made, node = self.cluster, nth(self.cluster.nodes, pick)
+        waiting = made.memory().waiting if self.governs() else None
+        before = None if waiting is None else (waiting.candidate, waiting.wait)
+        made.send(r.NodeHeartbeat(made.now, node))
+        plan = made.exchange()
+        assert not plan.faults
+        self.judge(plan.decisions, before, node)
+        made.refuse = lambda one: "NODE_FULL" if refuse and one.priority == REDUCE else None
+        made.commit(plan, late)
+        made.refuse = lambda _: None
+
+    def judge(self, decisions: Any, before: tuple[str | None, int] | None, node: int) -> None:
+        """Of the plan of one heartbeat, before it is carried out."""
+        made, launched = self.cluster, []
+        maps: dict[int, int] = {}
+        for each in decisions:
+            app = made.state.attempts[each.attempt].application
+            if app.type != "MAPREDUCE":
+                continue
+            if each.priority in MAP_PRIORITIES:
+                maps[app.number] = maps.get(app.number, 0) + each.count
+            if each.priority == REDUCE:
+                launched += [app] * each.count
+                waits = sum(a.count for a in app.asks if a.priority in MAP_PRIORITIES)
+                if app.number in self.honest and waits > maps.get(app.number, 0):
+                    self.earned(app)
+        assert len(launched) <= 1
+        if not launched or before is None:
+            return
+        (app,), (candidate, wait), n = launched, before, len(made.nodes)
+        assert app.id == candidate
+        assert wait < 4 * n
+        if wait < 3 * n:
+            beside = made.state.nodes[node].containers
+            assert not any(c.application is app and c.ask_key.priority == REDUCE for c in beside)
+
+    def earned(self, app: Any) -> None:
+        """Maps wait: so many have finished as one reduce more needs."""
+        finished = sum(n for (number, _), n in self.finished.items() if number == app.number)
+        running = sum(c.ask_key.priority == REDUCE for c in app.containers)
+        assert finished > (running + 1) * unit(*self.honest[app.number])
+
+    @rule()
+    def a_swap(self) -> None:
+        """Another policy governs for a round, in which it grants what it will."""
+        made, ours = self.cluster, self.cluster.compiled
+        for governs in (compiled("fifo"), ours):
+            self.version += 1
+            made.compiled = governs
+            made.send(r.Setup(made.now, self.version, governs))
+            made.round()
+
+    def governs(self) -> bool:
+        """Coupling has decided something."""
+        tree = self.cluster.session.tree
+        return tree is not None and any(
+            i.queue.leaf and i.queue.policy != "fifo" and i.has_memory
+            for i in tree.instances.values()
+        )
+
+    @invariant()
+    def nobody_waits_longer_than_four_rounds(self) -> None:
+        """Of as many nodes as there ever were; at the next heartbeat who has gives up."""
+        if hasattr(self, "honest") and self.governs():
+            waiting = self.cluster.memory().waiting
+            assert 0 <= waiting.wait <= 4 * max(1, self.node_number)
+            assert waiting.candidate is not None or waiting.wait == 0
+
+
+def nth(numbers: Any, pick: int) -> int:
+    """One of them."""
+    found = sorted(numbers)
+    return int(found[pick % len(found)])
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
