@@ -142,8 +142,8 @@ def _tables(report: Numbers, setting: str) -> Iterator[Table]:
         for p in policies
     ]  # fmt: skip
     caption = (
-        "Times in s. Waiting, completion and slowdown are the median (p95: 95th percentile) of a"
-        f" run's applications; each value is {over}. Utilization in %."
+        "Times in s. Means, medians and p95 (95th percentile of completion) are over a run's"
+        f" applications; each value is {over}. Utilization in %."
     )
     if bound := report.bound(setting):
         caption += f" {bound[0].upper()}{bound[1:]}."

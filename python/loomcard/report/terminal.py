@@ -20,10 +20,11 @@ from loomcard.report.runs import Study
 
 Row = dict[str, Any]
 COLUMNS = (
-    ("waiting", "waiting", "median"),
-    ("comple-\ntion", "completion", "median"),
+    ("median\nwaiting", "waiting", "median"),
+    ("mean\ncomple-\ntion", "completion", "mean"),
+    ("median\ncomple-\ntion", "completion", "median"),
     ("p95", "completion", "p95"),
-    ("slow-\ndown", "slowdown", "median"),
+    ("median\nslow-\ndown", "slowdown", "median"),
     ("make-\nspan", "makespan", "value"),
     ("Jain", "jain", "value"),
 )
