@@ -26,6 +26,7 @@ from loomcard.engine.session import replay
 from loomcard.model.resource import Resource
 from loomcard.policies.carbyne import intra_job, pack
 from loomcard.policies.carbyne.policy import Carbyne
+from loomcard.policies.carbyne.report import CarbyneState
 from loomcard.policies.carbyne.waves import Stage as PaperStage
 from loomcard.policies.carbyne.waves import starts_by
 from loomcard.simulator.engine import Simulation
@@ -94,8 +95,9 @@ def play(wanted: Scenario, compiled: dict[str, Any] | None = None, **options: An
         return decide(self, view, memory)
 
     def kept(self: Plan, about: Any, state: Any) -> None:
-        seen.calls[-1].state = state
-        seen.calls[-1].jobs = {job.id: job for job in state.jobs}
+        if isinstance(state, CarbyneState):
+            seen.calls[-1].state = state
+            seen.calls[-1].jobs = {job.id: job for job in state.jobs}
         report(self, about, state)
 
     largest = {name: Resource((1024, 1)) for name in ("root.a", "root.b") if compiled}
@@ -367,16 +369,17 @@ def test_17_a_deadline_is_kept_when_the_share_grows(apps, shape):
 HALF = {"ppm": 500_000}
 
 
+@pytest.mark.parametrize("above", ["drf", "hdrf", "fair", "capacity"])
 @given(jobs(most=5, width=1), jobs(most=3, width=1), SHAPES)
 @FEW
-def test_18_altruism_takes_nothing_of_another_queues_share(left, right, shape):
-    """Two queues of a half each: while both want more, each has its half but for one task, from
-    the end of the tasks on that ran before.
+def test_18_altruism_takes_nothing_of_another_queues_share(above, left, right, shape):
+    """Two queues of a half each below a policy that shares: while both want more, each has its half
+    but for one task, from the end of the tasks on that ran before.
     """
     apps = [replaced(a, queue="root.a") for a in left]
     apps += [replaced(a, queue="root.b", id=f"r{i}") for i, a in enumerate(right)]
     halves = [queue(f"root.{q}", "carbyne", guaranteed=HALF) for q in "ab"]
-    made = setup(queue("root", "drf"), *halves)
+    made = setup(queue("root", above), *halves)
     seen = play(on(sorted(apps, key=lambda each: each.submit_ms), shape), made)
     assert seen.watch is not None
     broken = Guarantee({"root.a": 0.5, "root.b": 0.5}, 7 * SECOND, most_ms=0)
