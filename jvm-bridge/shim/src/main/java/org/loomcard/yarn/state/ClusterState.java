@@ -16,6 +16,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.amounts.FreeCapacity;
 import org.loomcard.yarn.amounts.SharedLabels;
+import org.loomcard.yarn.facts.HintBudget;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
@@ -45,6 +46,7 @@ public final class ClusterState extends ContainerTable {
   private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
   private final FreeCapacity<LoomcardNode> free = new FreeCapacity<>();
   private final Holds holds = new Holds(this);
+  private final HintBudget hints = new HintBudget();
 
   private final SharedLabels sharedLabels;
 
@@ -136,7 +138,8 @@ public final class ClusterState extends ContainerTable {
       LoomcardQueue queue,
       int priority) {
     LoomcardApplication application =
-        new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority);
+        new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority,
+            hints);
     applications.put(application.number(), application);
     applicationsById.put(id, application);
     long at = events.now();
@@ -179,6 +182,7 @@ public final class ClusterState extends ContainerTable {
   @Override
   void forget(LoomcardApplication application) {
     if (applications.remove(application.number()) != null) {
+      application.giveBackHints(hints);
       long at = events.now();
       events.add(out -> out.applicationRemoved(at, application.number(), application.finalState()));
     }

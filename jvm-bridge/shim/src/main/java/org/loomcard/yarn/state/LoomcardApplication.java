@@ -6,6 +6,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.loomcard.yarn.facts.HintBudget;
 import org.loomcard.yarn.facts.Hints;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Charges;
@@ -24,6 +25,7 @@ public final class LoomcardApplication {
   private final String user;
   private final RMApp app;
   private final Charges charges;
+  private final Map<String, String> hints;
   /** What the wire calls its attempts, by their own numbers. */
   private final Map<Integer, Integer> attemptNumbers = new ConcurrentHashMap<>();
   private volatile LoomcardQueue queue;
@@ -34,7 +36,7 @@ public final class LoomcardApplication {
   private String finalState;
 
   LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue,
-      int priority) {
+      int priority, HintBudget budget) {
     this.number = number;
     this.id = id;
     this.user = user;
@@ -42,6 +44,7 @@ public final class LoomcardApplication {
     this.queue = queue;
     this.charges = new Charges(user, queue);
     this.priority = priority;
+    this.hints = budget.take(user, stated(app));
   }
 
   public int number() {
@@ -130,10 +133,15 @@ public final class LoomcardApplication {
     out.applicationAdded(at, number, new ApplicationRecord(id.toString(), queue.number(), user,
         app.getName(),
         app.getApplicationType(), app.getApplicationTags(), priority,
-        clock.fromWallMs(app.getSubmitTime()), hints()));
+        clock.fromWallMs(app.getSubmitTime()), hints));
   }
 
-  private Map<String, String> hints() {
+  /** It is forgotten, and its hints with it. */
+  void giveBackHints(HintBudget budget) {
+    budget.giveBack(user, hints);
+  }
+
+  private static Map<String, String> stated(RMApp app) {
     ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
     ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
     return Hints.of(am == null ? null : am.getEnvironment(),

@@ -1,0 +1,38 @@
+package org.loomcard.yarn.facts;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * How much the live applications of one user may state together. Each snapshot repeats all hints,
+ * so without a bound a user with many applications could make every snapshot too large to send.
+ */
+public final class HintBudget {
+  /** Characters of all hints of a user's live applications together. */
+  static final int MOST_OF_A_USER = 32 * 1024 * 1024;
+  private final Map<String, Integer> used = new HashMap<>();
+
+  /** These hints, counted for the user; no hints when they would go beyond the bound. */
+  public synchronized Map<String, String> take(String user, Map<String, String> hints) {
+    int total = used.getOrDefault(user, 0) + characters(hints);
+    if (hints.isEmpty() || total > MOST_OF_A_USER) {
+      return Collections.emptyMap();
+    }
+    used.put(user, total);
+    return hints;
+  }
+
+  /** The application that had these hints is gone. */
+  public synchronized void giveBack(String user, Map<String, String> hints) {
+    if (!hints.isEmpty()) {
+      int size = characters(hints);
+      used.computeIfPresent(user, (name, total) -> total > size ? total - size : null);
+    }
+  }
+
+  private static int characters(Map<String, String> hints) {
+    return hints.entrySet().stream()
+        .mapToInt(hint -> hint.getKey().length() + hint.getValue().length()).sum();
+  }
+}
