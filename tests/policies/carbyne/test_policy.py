@@ -87,6 +87,22 @@ def test_what_is_left_over_goes_as_the_function_says():
     check_leftover([(3, 2, 1), (2, 1, 3), (5, 4, 2)], 9, "srtf")
 
 
+@pytest.mark.parametrize(
+    ("most", "others", "expected"),
+    [(0, 20, [12]), (3, 20, [9, 3]), (2, 20, [6, 6]), (3, 1, [9, 1, 1, 1]), (3, 0, [12])],
+)
+def test_the_leftover_goes_first_to_who_has_borrowed_little(most, others, expected):
+    """Four jobs of which nothing must start, each with a share of three of twelve slots; the first
+    has the least work. What the others do not want is its own whatever it has.
+    """
+    made = carbyne(12, most_borrowed=most)
+    for number in range(1, 5):
+        made.add_app(number, hints=dag((100, 1000.0 * number, []), (1, 1e9, [])))
+        made.ask(number, 100 if number == 1 else others, SLOT, priority=1)
+    counts = Counter(granted.attempt for granted in made.round(0))
+    assert [counts[number] for number in sorted(counts)] == expected
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4), st.integers(1, 4)),
              min_size=1, max_size=5, unique_by=lambda row: row[0] * row[1] * row[2]),
@@ -98,7 +114,7 @@ def test_the_leftover_of_the_policy_is_that_of_the_paper(rows, slots, rule):
 
 def check_leftover(rows: list[tuple[int, int, int]], slots: int, rule: str) -> None:
     """Each job a chain of a long stage that is not asked for, so that its first may wait."""
-    made = carbyne(slots, leftover_rule=rule)
+    made = carbyne(slots, leftover_rule=rule, most_borrowed=0)
     wants = []
     for number, (seconds, width, tasks) in enumerate(rows, 1):
         ms = 1000.0 * seconds

@@ -265,7 +265,7 @@ ROWS = st.lists(
 @given(ROWS, st.lists(st.integers(1, 6), min_size=1, max_size=4))
 def test_11_on_several_nodes_no_job_borrows_before_a_shorter_one_that_fits(rows, nodes):
     """Jobs of which nothing must start: a chain of a long stage that is not asked for."""
-    made = Cluster(flat("carbyne"))
+    made = Cluster(flat("carbyne", most_borrowed=0))
     for number, slots in enumerate(nodes, 1):
         made.add_node(number, 1024 * slots, slots)
     left, work = {}, {}

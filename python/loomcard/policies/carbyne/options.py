@@ -32,7 +32,7 @@ class Options:
     tolerance_ms: int = 100
     assumed_ms: float = 30_000.0
     loan: Loan = "free"
-    most_borrowed: float = 0.0
+    most_borrowed: float = 3.0
     learn: bool = True
     error_percent: float = 0.0
     error_part: float = 1.0
