@@ -28,6 +28,7 @@ from loomcard.policies.carbyne.job import Job
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.planning import plan
+from loomcard.policies.carbyne.waves import EPS, parts
 
 WORK_UNIT = 1_000_000
 """Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in whatever
@@ -201,15 +202,33 @@ class Jobs:
             self.timers.pop(app, None)
 
     def _enter(self, job: Job) -> None:
-        """Its places in line: of asks that must start, by since when; of the job, by its work."""
+        """Its places in line: of asks that must start, by since when; of the job as a borrower."""
         app, place = job.app, (job.app.submitted_ms, job.app.number)
         self.due_lines.enter(app, [
             ((ask.size, ask.label), (due.since_ms, job.work, *place, ask.key, ask))
             for ask, due in job.dues.items()
         ])  # fmt: skip
+        self.enter_borrower(job)
+
+    def enter_borrower(self, job: Job) -> None:
+        """Who has borrowed much goes last, then by work; also after each loan."""
+        app, place = job.app, (job.app.submitted_ms, job.app.number)
         asks = [ask for ask in app.asks if ask.count > 0 and not ask.is_am]
         shapes = dict.fromkeys((ask.size, ask.label) for ask in asks)
-        self.asking_lines.enter(app, [(shape, (job.work, *place, app)) for shape in shapes])
+        self.asking_lines.enter(app, [
+            (shape, (self._has_much(job, shape[0]), job.work, *place, app)) for shape in shapes
+        ])  # fmt: skip
+
+    def _has_much(self, job: Job, size: Resource) -> bool:
+        """With one such container more it has over ``most_borrowed`` times its share, and more than
+        that container.
+        """
+        most = self.options.most_borrowed
+        if not most:
+            return False
+        held = [used + more for used, more in zip(job.app.used, size, strict=True)]
+        used, own, one = (max(row) for row in parts([held, job.share, size], self.capacity))
+        return used > max(most * own, one) + EPS
 
     # Shares
 

@@ -21,7 +21,7 @@ from loomcard.policies.carbyne.job import Due, Job
 from loomcard.policies.carbyne.jobs import Jobs
 from loomcard.policies.carbyne.loans import Guard, reclaim
 from loomcard.policies.carbyne.packing import alignment
-from loomcard.policies.carbyne.waves import EPS, add, holds, parts
+from loomcard.policies.carbyne.waves import add, holds
 
 LOAN = "LOAN"
 """The reason of an ask that gets nothing of what is left over, since its lenders need it sooner."""
@@ -127,15 +127,6 @@ class Serving:
         shapes = [shape for shape in self.jobs.asking_lines.shapes() if shape in self.open]
         rooms = self._rooms() if self.options.loan == "preempt" else {}
         guard = Guard(self.jobs, self.view) if shapes and self.options.loan == "guarded" else None
-        most = self.options.most_borrowed
-        if most:
-            self._lend_to(shapes, lambda ask: (
-                self._within(ask, most) and self._lend_one(ask, rooms, guard)
-            ))  # fmt: skip
-        self._lend_to(shapes, lambda ask: self._lend_one(ask, rooms, guard))
-
-    def _lend_to(self, shapes: list[Shape], lend: Callable[[Ask], bool]) -> None:
-        """By ``leftover_rule``, until nothing more is lent."""
         lines = self.jobs.asking_lines
         while not self.plan.spent:
             shape, app = self._next_borrower(lines, shapes)
@@ -144,7 +135,7 @@ class Serving:
             asks = asks_for(app, shape)
             if self.options.loan == "guarded":  # else its early tasks fill its share
                 asks.sort(key=self.jobs.by_app[app].latest_ms)
-            if not any(lend(ask) for ask in asks):
+            if not any(self._lend_one(ask, rooms, guard) for ask in asks):
                 lines.set_aside(shape)
                 shapes = [shape for shape in shapes if shape in self.open]
         lines.put_back()
@@ -152,30 +143,26 @@ class Serving:
     def _next_borrower(
         self, lines: ShapeLines, shapes: list[Shape]
     ) -> tuple[Shape | None, Any]:  # fmt: skip
-        """Of ``srtf`` the job with the least remaining work, and the shape of its best aligned
-        task; of ``pack`` the shape of the best aligned task, and the job with the least work.
+        """Of jobs below ``most_borrowed``, if any: of ``srtf`` the one with the least remaining
+        work, and the shape of its best aligned task; of ``pack`` the shape of the best aligned
+        task, and the job with the least work.
         """
         free = self.view.free
         if self.options.leftover_rule == "pack":
             return self._first(
-                lines, shapes, lambda s, entry: (-alignment(s[0], free, self.whole), *entry[:3])
-            )
+                lines, shapes, lambda s, entry: (
+                    entry[0], -alignment(s[0], free, self.whole), *entry[1:4]
+                )
+            )  # fmt: skip
         best, found = None, []
         for shape in shapes:
             entry = lines.top(shape) if shape in self.open else None
-            if entry is not None and (best is None or entry[:3] <= best[:3]):
-                found = [shape] if best is None or entry[:3] < best[:3] else [*found, shape]
+            if entry is not None and (best is None or entry[:4] <= best[:4]):
+                found = [shape] if best is None or entry[:4] < best[:4] else [*found, shape]
                 best = entry
         if best is None:
             return None, None
         return max(found, key=lambda s: alignment(s[0], free, self.whole)), best[-1]
-
-    def _within(self, ask: Ask, most: float) -> bool:
-        """With one such container more its job has at most so many times its share, or just one."""
-        job = self.jobs.by_app[ask.application]
-        held = [used + size for used, size in zip(job.app.used, ask.size, strict=True)]
-        all_of_it, own, one = (max(row) for row in parts([held, job.share, ask.size], self.whole))
-        return all_of_it <= max(most * own, one) + EPS
 
     def _lend_one(self, ask: Ask, rooms: dict[str, list[float]], guard: Guard | None) -> bool:
         room = rooms.get(ask.label)
@@ -196,6 +183,7 @@ class Serving:
         if guard is not None:
             guard.lent(job, ask)
         self.borrowed[job.app] = self.borrowed.get(job.app, 0) + 1
+        self.jobs.enter_borrower(job)
         return True
 
     def _rooms(self) -> dict[str, list[float]]:
