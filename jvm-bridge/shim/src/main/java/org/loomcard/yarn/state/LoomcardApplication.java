@@ -1,5 +1,6 @@
 package org.loomcard.yarn.state;
 
+import java.util.Collections;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -142,6 +143,9 @@ public final class LoomcardApplication {
   }
 
   private static Map<String, String> stated(RMApp app) {
+    if (app == null) { // the ResourceManager has forgotten it already
+      return Collections.emptyMap();
+    }
     ApplicationSubmissionContext context = app.getApplicationSubmissionContext();
     ContainerLaunchContext am = context == null ? null : context.getAMContainerSpec();
     return Hints.of(am == null ? null : am.getEnvironment(),
