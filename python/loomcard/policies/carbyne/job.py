@@ -34,6 +34,7 @@ class Job(StageTasks):
         self.known = known
         self.marked = False  # its AM says what must start
         self.share: Sequence[float] = [0.0] * len(app.used)
+        self.most: Sequence[float] = self.share  # what it may have before it is a borrower of much
         self.sent: Sequence[float] | None = None  # the share that its AM was sent
         self.work = 0  # remaining, in millionths of a ms of the cluster
         self.durations: list[float] = []

@@ -28,7 +28,7 @@ from loomcard.policies.carbyne.job import Job
 from loomcard.policies.carbyne.options import Options
 from loomcard.policies.carbyne.paper import inter_job, water_filling
 from loomcard.policies.carbyne.planning import plan
-from loomcard.policies.carbyne.waves import EPS, parts
+from loomcard.policies.carbyne.waves import holds, parts
 
 WORK_UNIT = 1_000_000
 """Remaining work is an integer, in millionths of a ms of the cluster: sums are the same in whatever
@@ -211,24 +211,17 @@ class Jobs:
         self.enter_borrower(job)
 
     def enter_borrower(self, job: Job) -> None:
-        """Who has borrowed much goes last, then by work; also after each loan."""
+        """Its place among those who may borrow, also after each loan. A job that would then have
+        over ``most_borrowed`` times its share goes last; one container is never too much.
+        """
         app, place = job.app, (job.app.submitted_ms, job.app.number)
         asks = [ask for ask in app.asks if ask.count > 0 and not ask.is_am]
         shapes = dict.fromkeys((ask.size, ask.label) for ask in asks)
+        left = [most - used for most, used in zip(job.most, app.used, strict=True)]
         self.asking_lines.enter(app, [
-            (shape, (self._has_much(job, shape[0]), job.work, *place, app)) for shape in shapes
+            (shape, (any(app.used) and not holds(shape[0], left), job.work, *place, app))
+            for shape in shapes
         ])  # fmt: skip
-
-    def _has_much(self, job: Job, size: Resource) -> bool:
-        """With one such container more it has over ``most_borrowed`` times its share, and more than
-        that container.
-        """
-        most = self.options.most_borrowed
-        if not most:
-            return False
-        held = [used + more for used, more in zip(job.app.used, size, strict=True)]
-        used, own, one = (max(row) for row in parts([held, job.share, size], self.capacity))
-        return used > max(most * own, one) + EPS
 
     # Shares
 
@@ -253,6 +246,13 @@ class Jobs:
             job.share = [0.0] * len(whole)
         for job, share in zip(self.active, shares, strict=True):
             job.share = share
+        for job in order:
+            job.most = self._most(job)
+
+    def _most(self, job: Job) -> list[float]:
+        """What it may have before it goes last: of each type as much as of its dominant one."""
+        part = max(parts([job.share], self.capacity)[0], default=0.0) * self.options.most_borrowed
+        return [part * c if self.options.most_borrowed else inf for c in self.capacity]
 
     def _entitled(self, view: ClusterView) -> bool:
         """See what the jobs share: what the queue is entitled to, or without siblings all that it
