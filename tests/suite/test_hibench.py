@@ -6,23 +6,18 @@ line is appended to hibench.report by run.sh alone.
 """
 
 import json
-import socket
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from loomcard.cli.app import run as command
-from loomcard.cluster.compose import ComposeError, Service
 from loomcard.suite.benchmarks import SuiteError
-from loomcard.suite.hibench import places
 from loomcard.suite.hibench.configuration import Cluster, RunSettings, file_system, write
 from loomcard.suite.hibench.drive import Wanted, drive
 from loomcard.suite.hibench.installation import PROGRAMS, Installation, checks
-from loomcard.suite.hibench.places import Compose, Told, policies
 from loomcard.suite.hibench.workloads import WORKLOADS, workload
 
 MANDATORY = (
@@ -53,7 +48,10 @@ printf "%-12s %-10s %-8s %-20s %-20s %-20s %-20s\n" "$framework$workload" 2026-1
   32768 17.5 1872 936 >> "${conf[hibench.report.dir]}/${conf[hibench.report.name]}"
 """
 HADOOP = r"""#!/bin/bash
-echo "$* queue=$(grep -A1 queuename "$2"/mapred-site.xml | tr -d '\n')" >> "$HIBENCH_HOME/../calls"
+site=$(tr -d '\n' < "$2"/mapred-site.xml)
+tag=${site#*job.tags</name><value>}
+queue=$(grep -A1 queuename "$2"/mapred-site.xml | tr -d '\n')
+echo "$* queue=$queue tag=${tag%%<*}" >> "$HIBENCH_HOME/../calls"
 """
 CORE = "<configuration><property><name>fs.defaultFS</name><value>file:///</value></property>"
 MAPRED = (
@@ -76,7 +74,7 @@ class FakeRest:
     def applications(self) -> list[dict[str, Any]]:
         self.looks += 1
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
-        tags = [line.partition("tmp/hibench-")[2].partition("/")[0] for line in lines]
+        tags = [line.partition("tag=")[2] for line in lines]
         state = "FINISHED" if self.looks % 2 else "RUNNING"
         return [
             {
@@ -156,7 +154,7 @@ def test_workloads_run_beside_each_other(there: Installation) -> None:
     calls = (there.home.parent / "calls").read_text().splitlines()
     assert len(calls) == 4
     assert all("<value>root.a</value>" in each for each in calls)
-    assert len({each.split()[-2] for each in calls}) == 2
+    assert len({each.split(" jar ")[1].split()[2] for each in calls}) == 2
     conf = there.home.parent / "out" / "tag-sort" / "conf"
     assert "kept.by.user yes" in (conf / "hibench.conf").read_text()
     assert sorted(p.name for p in conf.iterdir())[-1] == "zz-loomcard.conf"
@@ -168,6 +166,32 @@ def test_a_step_that_fails_is_named(there: Installation) -> None:
     [ran] = driven(there, FakeRest(), "terasort")
     assert "prepare/prepare.sh ended with status 3: prepare: out of room" in ran.wrong
     assert not (there.home.parent / "calls").exists()
+
+
+def test_a_prepared_input_is_taken_again(there: Installation, tmp_path: Path) -> None:
+    """HiBench's generators know no seed, so policies are compared on one input."""
+    first = Wanted(workload("sort"), "hadoop", "under-drf")
+    second = replace(first, tag="under-dress", prepared=True)
+    ran = drive(
+        [first, second], there, cluster(there), FakeRest(calls=there.home.parent / "calls"),
+        lambda each: RunSettings(tmp_path / each.tag, each.tag, "tiny", data="sort"),
+    )  # fmt: skip
+    assert [each.wrong for each in ran] == ["", ""]
+    calls = (there.home.parent / "calls").read_text().splitlines()
+    assert [line.split(" jar ")[1].split()[1] for line in calls] == ["prepare", "hadoop", "hadoop"]
+    assert all("hibench-sort/" in line for line in calls)
+
+
+def test_the_error_is_told_not_the_last_line(there: Installation) -> None:
+    """After a job that failed, HiBench shows a log that is written on terminals alone."""
+    said = "Error: java.lang.NullPointerException: no dictionary"
+    tail = "tail: cannot open bench.log"
+    script = there.home / "bin/workloads/micro/sort/prepare/prepare.sh"
+    script.write_text(
+        f"echo -e '\\033[1;31mERROR\\033[0m: job failed'; echo '{said}'; echo {tail}; exit 1"
+    )
+    [ran] = driven(there, FakeRest(), "sort")
+    assert said in ran.wrong
 
 
 def test_scripts_that_end_well_without_a_report_have_failed(there: Installation) -> None:
@@ -204,6 +228,8 @@ def test_the_mapreduce_queue_and_tag_are_in_the_runs_own_site_file(
     for wanted in ("root.b", "t1", "kept"):
         assert wanted in text
     assert "old" not in text
+    # Else a generator would not find what the distributed cache has linked beside it.
+    assert "<name>mapreduce.job.working.dir</name><value>.</value>" in text
     ours = (Path(variables["HIBENCH_CONF_FOLDER"]) / "zz-loomcard.conf").read_text()
     assert "hibench.scale.profile small\n" in ours
     assert ours.endswith("spark.x 1\n")
@@ -242,6 +268,9 @@ def test_the_doctors_exit_status(
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
     assert command([*words, "--json"]) == 0
+    words[2:5] = ["sort:hadoop"]
+    capsys.readouterr()
+    assert command([*words, "--json"]) == 0
     assert not any(each["missing"] for each in json.loads(capsys.readouterr().out))
     # As a version manager's stand-in does for a version that was not chosen.
     (programs / "python2").write_text("#!/bin/sh\nexit 127\n")
@@ -255,6 +284,8 @@ def test_the_doctors_exit_status(
         (["doctor", "grep"], "no workload 'grep' of HiBench (there are micro.wordcount, "),
         (["doctor", "lr", "--framework", "hadoop"], "ml.lr does not run on hadoop"),
         (["doctor", "sort", "--framework", "storm"], "no framework 'storm'"),
+        (["doctor", "sort:storm"], "no framework 'storm'"),
+        (["doctor", "sort", "lr:hadoop"], "ml.lr does not run on hadoop"),
         (["run", "sort", "--set", "x"], "python2 is missing"),
     ],
 )
@@ -291,38 +322,6 @@ def test_the_launchers_refuse_what_they_cannot(
     assert f"{name}: no command strange here" in done.stderr
 
 
-def test_clients_of_the_compose_cluster_know_its_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every container's address, and this machine's own, where executors call the driver back."""
-    running = [Service("namenode", "p-namenode-1", "running", "", {})]
-    compose = SimpleNamespace(project="p", conf_dir=tmp_path, status=lambda: running)
-    network = {"IPAddress": "172.18.0.3", "Gateway": "172.18.0.1"}
-    inspected = {
-        "Config": {"Hostname": "namenode"},
-        "NetworkSettings": {"Networks": {"other": {"IPAddress": ""}, "cluster": network}},
-    }
-    monkeypatch.setattr(places, "_inspected", lambda names: [inspected for _ in names])
-    rest = SimpleNamespace(
-        nodes=lambda: [
-            {"state": "LOST", "nodeHostName": "n0"},
-            {"state": "RUNNING", "nodeHostName": "n1"},
-        ]
-    )
-    suite: Any = SimpleNamespace(compose=compose, rest=rest)
-    told = Compose(suite, tmp_path).cluster()
-    lines = (tmp_path / "hosts").read_text().splitlines()
-    assert lines == [
-        "127.0.0.1 localhost", f"172.18.0.1 {socket.gethostname()}", "172.18.0.3 namenode",
-    ]  # fmt: skip
-    assert told.java_options == f"-Djdk.net.hosts.file={tmp_path / 'hosts'}"
-    assert (told.slaves, told.spark["spark.driver.host"]) == (("n1",), "172.18.0.1")
-    assert told.variables == {"HADOOP_USER_NAME": "hadoop"}
-    running.clear()
-    with pytest.raises(ComposeError, match="no container of p has an address"):
-        Compose(suite, tmp_path).cluster()
-
-
 def test_spark_on_other_machines_is_found_where_they_have_it(
     there: Installation, tmp_path: Path
 ) -> None:
@@ -343,16 +342,3 @@ def test_spark_on_other_machines_is_found_where_they_have_it(
     ):
         assert f"{wanted}\n" in ours
     assert variables["HADOOP_USER_NAME"] == "hadoop"
-
-
-def test_a_stock_scheduler_cannot_be_brought_into_a_cluster_that_runs(tmp_path: Path) -> None:
-    """Policies are swapped; a stock scheduler needs another start of the ResourceManager."""
-    applied: list[str] = []
-    rest: Any = SimpleNamespace(apply_policy=lambda _, name: applied.append(name))
-    place = Told(tmp_path, rest)
-    ours, stock = policies(["drf", "stock:capacity"], "local")
-    place.schedule(ours)
-    with pytest.raises(SuiteError, match="stock:capacity cannot be brought into"):
-        place.schedule(stock)
-    assert applied == ["drf"]
-    assert "am_share" in (ours.text or "")

@@ -1,8 +1,10 @@
 """``loomcard hibench``: a HiBench that is already there, driven on a cluster."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated
@@ -43,7 +45,10 @@ hibench = typer.Typer(
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(help="Workloads, such as micro.sort or just sort. Default: all ten."),
+    typer.Argument(
+        help="Workloads, such as micro.sort or just sort, or on one framework, such as sort:hadoop."
+        " Default: all ten."
+    ),
 ]
 OnFramework = Annotated[
     str | None, typer.Option("--framework", help="hadoop or spark. Default: both.")
@@ -131,9 +136,12 @@ def run(
     cells = policies(policy, on.value) if policy else [None]
     folder = (out or paths.run_folder("hibench")).absolute()
     rows: list[dict[str, object]] = []
+    prepared: set[str] = set()  # HiBench's generators know no seed: all policies get one input
     with _place(on, hadoop_conf, rm, user, folder) as place:
         for cell in cells:
-            rows += _under(cell, chosen, there, place, folder, at_a_time, scale, queue, more)
+            rows += _under(
+                cell, chosen, there, place, folder, at_a_time, scale, queue, more, prepared
+            )
             write_json(folder / "hibench.json", rows)
     _print(rows, as_json)
 
@@ -141,19 +149,23 @@ def run(
 def _under(
     cell: Cell | None, chosen: list[tuple[Workload, Framework]], there: Installation, place: Place,
     folder: Path, at_a_time: int, scale: str, queue: str, more: dict[str, str],
+    prepared: set[str],
 ) -> list[dict[str, object]]:  # fmt: skip
     name = "" if cell is None else cell.policy
     if cell is not None:
         place.schedule(cell)
-    wanted = [_wanted(each, on, name) for each, on in chosen]
+    wanted = [_wanted(each, on, name, prepared) for each, on in chosen]
     before = grants(place.rest.scheduler())
     with waiting(name or "running", total=len(wanted)) as bar:
         ran = drive(
             wanted, there, place.cluster(), place.rest,
-            lambda each: RunSettings(folder / each.tag, each.tag, scale, queue, more=more),
+            lambda each: RunSettings(
+                folder / each.tag, each.tag, scale, queue, more=more, data=_data(each)
+            ),
             at_a_time=at_a_time, done=lambda _: bar.advance(bar.task_ids[0]),
         )  # fmt: skip
     by = grants_of(before, grants(place.rest.scheduler()))
+    prepared.update(_data(each.wanted) for each in ran if not each.wrong)
     return [{"policy": name, **each.document(), "granted": by} for each in ran]
 
 
@@ -194,18 +206,30 @@ def _installation(home: Path | None, spark: Path | None, hadoop: Path | None) ->
 
 
 def _chosen(names: list[str] | None, framework: str | None) -> list[tuple[Workload, Framework]]:
-    if framework not in (None, *FRAMEWORKS):
-        raise SuiteError(f"no framework {framework!r}", f"there are {', '.join(FRAMEWORKS)}")
-    found = [workload(name) for name in names or WORKLOADS]
-    pairs = [(each, on) for each in found for on in each.frameworks if framework in (None, on)]
-    if not pairs:
-        raise SuiteError(f"{found[0].name} does not run on {framework}", "leave --framework out")
-    return pairs
+    """Each workload on the frameworks that it has, or on its own (`sort:hadoop`), or on all's."""
+    pairs: list[tuple[Workload, Framework]] = []
+    for name in names or WORKLOADS:
+        called, _, own = name.partition(":")
+        each, wanted = workload(called), own or framework
+        if wanted not in (None, *FRAMEWORKS):
+            raise SuiteError(f"no framework {wanted!r}", f"there are {', '.join(FRAMEWORKS)}")
+        found: list[tuple[Workload, Framework]] = [
+            (each, on) for on in each.frameworks if wanted in (None, on)
+        ]
+        if names and not found:
+            raise SuiteError(f"{each.name} does not run on {wanted}", "leave the framework out")
+        pairs += found
+    return list(dict.fromkeys(pairs))
 
 
-def _wanted(each: Workload, on: Framework, policy: str) -> Wanted:
+def _wanted(each: Workload, on: Framework, policy: str, prepared: set[str]) -> Wanted:
     words = ["loomcard", *([Path(policy).stem] if policy else []), each.name, on]
-    return Wanted(each, on, "-".join(words).replace(".", "-").replace("_", "-").lower())
+    wanted = Wanted(each, on, re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()))
+    return replace(wanted, prepared=_data(wanted) in prepared)
+
+
+def _data(wanted: Wanted) -> str:
+    return f"{wanted.workload.name.replace('.', '-')}-{wanted.framework}"
 
 
 def _defined(words: list[str]) -> dict[str, str]:

@@ -42,7 +42,9 @@ class Cluster:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """One run's own: `tag` finds its applications in YARN; `more`: keys of the user's choice."""
+    """One run's own: `tag` finds its applications in YARN; `data` is the name of its folder in
+    HDFS, its tag's if none is given; `more`: keys of the user's choice.
+    """
 
     folder: Path
     tag: str
@@ -50,6 +52,7 @@ class RunSettings:
     queue: str = ""
     parallelism: int = 2
     more: Mapping[str, str] | None = None
+    data: str = ""
 
 
 def file_system(conf_dir: Path) -> str:
@@ -78,7 +81,8 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
     for file in sorted((there.home / "conf").glob("*.conf")):
         shutil.copy(file, conf / file.name)
     shutil.copytree(cluster.conf_dir, hadoop, dirs_exist_ok=True)
-    _add_to_mapred_site(hadoop / "mapred-site.xml", settings)
+    on_files = file_system(cluster.conf_dir).startswith("file:")
+    _add_to_mapred_site(hadoop / "mapred-site.xml", settings, on_files=on_files)
     hadoop_home = there.hadoop_home or _launchers(folder / "hadoop", there, cluster)
     variables = {
         "run": settings,
@@ -102,10 +106,13 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
     }
 
 
-def _add_to_mapred_site(file: Path, settings: RunSettings) -> None:
+def _add_to_mapred_site(file: Path, settings: RunSettings, *, on_files: bool) -> None:
     root = ET.parse(file).getroot() if file.exists() else ET.Element("configuration")  # noqa: S314
     given = {"mapreduce.job.tags": settings.tag}
     given |= {"mapreduce.job.queuename": settings.queue} if settings.queue else {}
+    # HiBench's generators read what the distributed cache has linked into their folder by its bare
+    # name. Where files are the file system, that would be looked up in the client's folder.
+    given |= {"mapreduce.job.working.dir": "."} if on_files else {}
     for each in list(root.iter("property")):
         if each.findtext("name") in given:
             root.remove(each)

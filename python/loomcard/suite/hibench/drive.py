@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -20,16 +21,20 @@ from loomcard.suite.hibench.workloads import Framework, Workload
 
 _ENDED_S, _LOOK_S = 60.0, 0.5
 _ENDED: Final = ("FINISHED", "FAILED", "KILLED")
+_COLOUR, _ERROR = re.compile(r"\x1b\[[0-9;]*m"), re.compile(r"(\S+ )?(Error|ERROR|\S+Exception):")
 _COLUMNS: Final = ("type", "date", "time", "input_bytes", "duration_s", "throughput", "per_node")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A workload on a framework, under a tag that no other run has."""
+    """A workload on a framework, under a tag that no other run has. `prepared`: its input is there,
+    an earlier run's with the same data.
+    """
 
     workload: Workload
     framework: Framework
     tag: str
+    prepared: bool = False
 
 
 @dataclass
@@ -97,7 +102,8 @@ def _drive(
     scripts = there.home / "bin" / "workloads" / each.workload.path
     # A tag may be an earlier run's too.
     before = {app["id"] for app in _tagged(rest, each.tag)}
-    for step in ("prepare/prepare.sh", f"{each.framework}/run.sh"):
+    steps = ("prepare/prepare.sh", f"{each.framework}/run.sh")
+    for step in steps[each.prepared :]:
         kind = "prepare" if step.startswith("prepare") else "run"
         log = settings.folder / f"{kind}.log"
         with log.open("wb") as out:
@@ -122,8 +128,13 @@ def _drive(
 
 
 def _last(log: Path) -> str:
-    said = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return (said or ["it said nothing"])[-1][:200]
+    """The last error that it names, else its last line: after a job that failed, HiBench shows the
+    end of a log that is written on terminals alone.
+    """
+    text = _COLOUR.sub("", log.read_text(errors="replace"))
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in said if _ERROR.match(line)]
+    return (errors or said or ["it said nothing"])[-1][:200]
 
 
 def _reported(file: Path) -> dict[str, str]:
