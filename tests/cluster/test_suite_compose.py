@@ -62,6 +62,8 @@ def test_a_policy_and_a_stock_scheduler_run_users_jobs(folder: Path) -> None:
     the cluster is as it was, and nothing of the suite is left on it.
     """
     (folder / "mine.yml").write_text(MIX)
+    compose = ComposeCluster.here()
+    before = running(compose)[1].policy()["yaml"]
     policies = ("--policy", "drf", "--policy", "stock:capacity")
     loomcard("suite", "run", "mine.yml", "--on", "docker", *policies, "--out", "out")
     found = accounts(folder / "out")
@@ -73,9 +75,8 @@ def test_a_policy_and_a_stock_scheduler_run_users_jobs(folder: Path) -> None:
     assert found["drf"]["grants"]["policy"] >= 6
     assert all(each["foretold_ms"] for each in found["drf"]["foretold"])
     assert found["stock:capacity"]["grants"] == {}
-    compose = ComposeCluster.here()
     _, rest = running(compose)
-    assert rest.policy()["source"] == "fifo"
+    assert rest.policy()["yaml"] == before
     users = {each["name"]: each["user"] for each in rest.applications()}
     assert set(users.values()) == {"alice", "bob"}
     assert "submitter" not in {each.service for each in compose.status()}
