@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -45,7 +45,7 @@ _DATA, _OUTPUT = "hdfs://namenode:8020/suite/data", "hdfs://namenode:8020/suite/
 _CLASSES = "/etc/hadoop:/opt/loomcard/lib/*:/opt/hadoop/lib/*"
 USER = "hadoop"
 _BACK_S, _LOOK_S = 300.0, 1.0
-_AM = re.compile(r"_0*1$")
+_CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_\d+_\d+")
 # The job's client ends when its standard input does: killing `docker exec` would leave it there.
 _UNTIL_CLOSED = (
     'exec 3<&0; "$@" </dev/null & child=$!;'
@@ -240,15 +240,13 @@ class DockerSuite:
         return {job: folder / job for job in jobs if (folder / job).is_dir()}
 
     def container_runs(self, since_ms: int) -> list[ContainerRun]:
-        """By the NodeManagers' logs, where every AM's container is the first of its attempt."""
+        """By the NodeManagers' logs."""
         since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         log = self.compose.compose(
             ["logs", "--no-color", "--since", since, "nodemanager"], capture=True
         )
-        lines = log.splitlines()
-        every = set(re.findall(r"container_(?:e\d+_)?\d+_\d+_\d+_\d+", log))
-        tasks = {name for name in every if container_key(name) and not _AM.search(name)}
-        return [each for each in runs_in(lines, self._hosts, tasks) if each.started_ms >= since_ms]
+        runs = runs_in(log.splitlines(), self._hosts, task_containers(_CONTAINER.findall(log)))
+        return [each for each in runs if each.started_ms >= since_ms]
 
     def journal(self, folder: Path, since_ms: int) -> Journal | None:
         """Copied from the ResourceManager's container."""
@@ -273,6 +271,19 @@ class DockerSuite:
 
     def _copy(self, source: str, target: str) -> None:
         _run(["docker", "cp", source, target])
+
+
+def task_containers(names: Iterable[str]) -> set[str]:
+    """Those of an application's containers that are not its AM's: all but the first of an attempt.
+
+    The first need not be number 1: CapacityScheduler also counts containers that it then does not
+    allocate.
+    """
+    attempts: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    for name in set(names):
+        application, attempt, number = container_key(name)
+        attempts.setdefault((application, attempt), []).append((number, name))
+    return {name for numbered in attempts.values() for _, name in sorted(numbered)[1:]}
 
 
 def _run(command: list[str]) -> None:
