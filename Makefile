@@ -18,7 +18,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne chaos compiled clean
+.PHONY: help setup environment demo test lint docs unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -121,6 +121,9 @@ bench-hdrf: setup  ## microseconds a decision of hdrf by the size of the tree; s
 
 bench-carbyne: setup  ## CPU time of a decision of carbyne beside tetris, 10,000 and 50,000 tasks waiting; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.carbyne
+
+bench-coupling: setup  ## CPU time of coupling beside fair where 5,000 nodes beat once a second; some minutes; the last line is JSON
+	@$(BIN)/python -m benchmarks.speed.coupling
 
 chaos: setup  ## 500 overlapping faults on the real shim, and what must hold after them; an hour; the last line is JSON
 	@$(BIN)/python -m benchmarks.chaos

@@ -1,4 +1,4 @@
-"""``make papers-reality``: H-DRF, DRESS and Carbyne on the embedded cluster, beside their papers.
+"""``make papers-reality``: four papers' policies on the embedded cluster, beside their papers.
 
 Two hours and more of real time with next to no load of its own; run it on a quiet machine. The last
 line is JSON; each part is also written to ``--out``.
@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers_on_yarn import carbyne, dress, hdrf, tables
+from benchmarks.papers_on_yarn import carbyne, coupling, dress, hdrf, tables
 from loomcard.player.play import measured_rate
 
 CARBYNE = ("carbyne-fig2", "carbyne-fifty", "carbyne-offline", "carbyne-altruism")
-PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE)
+PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE, "coupling-fifty")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -41,6 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
+    if part == "coupling-fifty":
+        return coupling.fifty(folder, given.seeds, _notify)
     if part in CARBYNE:
         return _carbyne(part, folder, given)
     if part == "dress":

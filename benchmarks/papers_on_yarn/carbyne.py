@@ -106,7 +106,7 @@ def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
             fifty_jobs(repeat + 1), "carbyne", folder=folder / str(repeat + 1),
             on_progress=observer.look, on_up=observer.meet,
         )  # fmt: skip
-        runs.append(_fifty_figures(record, observer))
+        runs.append(fifty_figures(record, observer))
     keys = [key for key, value in runs[0].items() if isinstance(value, int | float)]
     return {"applications": FIFTY, "runs": runs} | {
         key: spread([run[key] for run in runs]) for key in keys
@@ -125,7 +125,10 @@ def fifty_jobs(seed: int) -> Scenario:
     return replace(made, applications=applications)
 
 
-def _fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, Any]:
+def fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, Any]:
+    """What came of fifty applications, and what deciding cost while ``FULL`` of them ran. Raises
+    ValueError where so many never ran at a time.
+    """
     refused = sum(record.refusals.values())
     granted = len(record.containers)
     window = observer.while_running(FULL)

@@ -63,11 +63,12 @@ def fifty(document: dict[str, Any]) -> str:
         "containers": "containers",
         "fallback": "of them granted by the fallback",
         "refused_percent": "refused decisions, %",
+        "taken_back": "containers that were preempted, killed or lost",
         "deciding_percent": "policy process while they run, % of a core",
         "deciding_percent_whole": "over the whole run, % of a core",
         "makespan_s": "makespan, s",
     }
-    rows = [[words, _spread(document[key])] for key, words in told.items()]
+    rows = [[words, _spread(document[key])] for key, words in told.items() if key in document]
     return _table([f"{document['applications']} applications", "min / median / max"], rows)
 
 
@@ -90,6 +91,7 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "dress": dress,
     "carbyne-fig2": fig2,
     "carbyne-fifty": fifty,
+    "coupling-fifty": fifty,
     "carbyne-offline": compared,
     "carbyne-altruism": compared,
 }

@@ -57,17 +57,17 @@ class Load:
 
     def __init__(self, policy: str, nodes: int, pending: int, warm_ms: int = WARM_MS) -> None:
         self.policy, self.pending = policy, pending
-        self.simulation: Any = Simulation(scenario(nodes, pending), _setup("drf"))
+        self.simulation: Any = Simulation(scenario(nodes, pending), policy_setup("drf"))
         self.rm = self.simulation.rm
         self.coming = iter(self.simulation.masters)
         self.decide_ms: list[float] = []
         self.answer_ms: list[float] = []
         while self.simulation.clock.now < warm_ms:
             self.step()
-        self.rm.apply(_setup(policy))
+        self.rm.apply(policy_setup(policy))
         self.rm.round()
-        _timed(self.rm.session.tree, "run", self.decide_ms)
-        _timed(self.rm.session, "answer", self.answer_ms)
+        timed(self.rm.session.tree, "run", self.decide_ms)
+        timed(self.rm.session, "answer", self.answer_ms)
 
     def step(self) -> None:
         """The next millisecond at which anything happens."""
@@ -95,21 +95,22 @@ class Load:
         }
 
 
-def _setup(policy: str) -> dict[str, Any]:
+def policy_setup(policy: str) -> dict[str, Any]:
+    """A policy configuration with one queue under ``policy``."""
     return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 
-def _timed(holder: Any, name: str, spent_ms: list[float]) -> None:
+def timed(holder: Any, name: str, spent_ms: list[float]) -> None:
     """Note the CPU time of each call of a method."""
     method = getattr(holder, name)
 
-    def timed(*given: Any) -> Any:
+    def measured(*given: Any) -> Any:
         began = process_time()
         found = method(*given)
         spent_ms.append((process_time() - began) * 1000)
         return found
 
-    setattr(holder, name, timed)
+    setattr(holder, name, measured)
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -76,19 +76,19 @@ class Memory:
     beats: int = 0
     """Heartbeats so far."""
     excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Who gave up: how often since a reduce of it started, and till so many heartbeats were seen
-    others go first.
+    """Who gave up: how often in vain since a reduce of it started, and till so many heartbeats were
+    seen others go first.
     """
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
 
-    def let_others_first(self, job_id: str, heartbeats: int) -> None:
-        """For so many heartbeats, each time twice as long: else a few jobs that nobody can serve
-        would have all the turns.
+    def let_others_first(self, job_id: str, heartbeats: int, vainly: bool) -> None:
+        """For so many heartbeats; where it waited ``vainly``, for others could have been served,
+        each time twice as long: else a few jobs that nobody can serve would have all the turns.
         """
         often = self.excluded.get(job_id, (0, 0))[0]
-        until = self.beats + heartbeats * 2 ** min(often, MOST_DOUBLED)
-        self.excluded[job_id] = often + 1, until
+        longer = 2 ** min(often, MOST_DOUBLED) if vainly else 1
+        self.excluded[job_id] = often + vainly, self.beats + heartbeats * longer
 
 
 @dataclass(slots=True)

@@ -83,4 +83,4 @@ class Coupling(Options):
             waiting.candidate, waiting.wait = app.id, tag[1]
             attempted(waiting, max(1, view.node_count), launched=False)
         elif app.number in view.queue.applications:
-            memory.let_others_first(app.id, self.give_up_rounds * view.node_count)
+            memory.let_others_first(app.id, self.give_up_rounds * view.node_count, vainly=True)

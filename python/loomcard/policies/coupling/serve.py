@@ -120,7 +120,9 @@ class Serving:
             visit.may = on_heartbeat(waiting, node, n, self)
             if gave_up and waiting.candidate is None and job_id in self.jobs.eligible:
                 memory.figures.gave_up += 1
-                memory.let_others_first(job_id, self.options.give_up_rounds * n)
+                memory.let_others_first(
+                    job_id, self.options.give_up_rounds * n, self._in_vain(job_id)
+                )
         if visit.may and waiting.candidate in self.jobs.eligible:
             job = self.jobs.eligible[waiting.candidate]
             if not self._maps(visit, self.jobs.entry(job.app)):
@@ -132,6 +134,14 @@ class Serving:
                 self._launch(ask, node)
         visit.may = False
         return self._maps(visit, None)
+
+    def _in_vain(self, job_id: str) -> bool:
+        """No node could take a reduce of the job now, while another job's would find one."""
+        known: dict[Shape, bool] = {}
+        eligible = self.jobs.eligible
+        if any(self._able(ask, known) for ask in eligible[job_id].reduces):
+            return False
+        return any(self._able(ask, known) for job in eligible.values() for ask in job.reduces)
 
     def _launch(self, ask: Ask, node: Node) -> None:
         waiting, n = self.memory.waiting, self.view.node_count
