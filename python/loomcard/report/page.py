@@ -229,7 +229,11 @@ def _ratio(cell: Row | None) -> Cell:
     if cell["ratio"] is None:
         low, high = cell["difference_low"], cell["difference_high"]
         return [short(cell["difference"], "+"), *_interval(low, high), counts]
-    return [f"{cell['ratio']:.3g} x", *_interval(cell["ratio_low"], cell["ratio_high"]), counts]
+    return [
+        f"{cell['ratio']:.3g}\u00a0x",
+        *_interval(cell["ratio_low"], cell["ratio_high"]),
+        counts,
+    ]
 
 
 def _interval(low: float | None, high: float | None) -> Cell:
