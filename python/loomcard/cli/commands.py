@@ -53,7 +53,7 @@ COMMANDS: Final = {
     ),
     "run": (
         "loomcard.cli.run:run",
-        "Run a workload or an experiment; go on where an earlier run of it was stopped.",
+        "Run a workload, an experiment or a mix; go on where an earlier run of it was stopped.",
     ),
     "report": (
         "loomcard.cli.report:report",

@@ -140,9 +140,13 @@ class Jobs:
         self._stated: dict[str, tuple[int, int]] = {}
         self._bytes: dict[str, dict[str, float]] = {}
         self._capacity_version = -1
+        self._memory: Memory | None = None
 
     def note(self, memory: Memory, changes: Iterable[Event]) -> None:
         """Count what has ended."""
+        if memory is not self._memory:  # another one, after a plan that came too late
+            self._memory = memory
+            self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
         for change in changes:
             if isinstance(change, ContainerCompleted):
                 self._completed(memory, change)
