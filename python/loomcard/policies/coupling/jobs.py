@@ -180,9 +180,10 @@ class Jobs:
     def _lost(self, memory: Memory, host: str) -> None:
         """The output of the maps that finished there is gone; the AM runs them again."""
         for job_id, job in memory.jobs.items():
-            if job.finished.pop(host, 0) and job_id in self.by_id:
+            if job.finished.pop(host, 0):
                 job.version += 1
-                self._changed[self.by_id[job_id].app] = None
+                if job_id in self.by_id:  # not in the first call, which looks at all
+                    self._changed[self.by_id[job_id].app] = None
 
     def _forget(self, memory: Memory, job_id: str) -> None:
         memory.jobs.pop(job_id, None)
