@@ -215,8 +215,7 @@ class Jobs:
         over ``most_borrowed`` times its share goes last; one container is never too much.
         """
         app, place = job.app, (job.app.submitted_ms, job.app.number)
-        asks = [ask for ask in app.asks if ask.count > 0 and not ask.is_am]
-        shapes = dict.fromkeys((ask.size, ask.label) for ask in asks)
+        shapes = dict.fromkeys((a.size, a.label) for a in app.asks if a.count > 0 and not a.is_am)
         left = [most - used for most, used in zip(job.most, app.used, strict=True)]
         self.asking_lines.enter(app, [
             (shape, (any(app.used) and not holds(shape[0], left), job.work, *place, app))
@@ -246,13 +245,10 @@ class Jobs:
             job.share = [0.0] * len(whole)
         for job, share in zip(self.active, shares, strict=True):
             job.share = share
-        for job in order:
-            job.most = self._most(job)
-
-    def _most(self, job: Job) -> list[float]:
-        """What it may have before it goes last: of each type as much as of its dominant one."""
-        part = max(parts([job.share], self.capacity)[0], default=0.0) * self.options.most_borrowed
-        return [part * c if self.options.most_borrowed else inf for c in self.capacity]
+        most = self.options.most_borrowed
+        for job in order:  # of each type as much as of its dominant one
+            part = max(parts([job.share], self.capacity)[0], default=0.0)
+            job.most = [most * part * c if most else inf for c in self.capacity]
 
     def _entitled(self, view: ClusterView) -> bool:
         """See what the jobs share: what the queue is entitled to, or without siblings all that it
@@ -264,8 +260,7 @@ class Jobs:
             if kept is not None and not (moved(whole, kept) or moved(kept, whole)):
                 whole = Resource(kept)
             self.memory["capacity"] = list(whole)
-        anew = whole != self.capacity
-        self.capacity = whole
+        anew, self.capacity = whole != self.capacity, whole
         return anew
 
 

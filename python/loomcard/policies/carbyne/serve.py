@@ -140,20 +140,16 @@ class Serving:
                 shapes = [shape for shape in shapes if shape in self.open]
         lines.put_back()
 
-    def _next_borrower(
-        self, lines: ShapeLines, shapes: list[Shape]
-    ) -> tuple[Shape | None, Any]:  # fmt: skip
+    def _next_borrower(self, lines: ShapeLines, shapes: list[Shape]) -> tuple[Shape | None, Any]:
         """Of jobs below ``most_borrowed``, if any: of ``srtf`` the one with the least remaining
         work, and the shape of its best aligned task; of ``pack`` the shape of the best aligned
         task, and the job with the least work.
         """
         free = self.view.free
         if self.options.leftover_rule == "pack":
-            return self._first(
-                lines, shapes, lambda s, entry: (
-                    entry[0], -alignment(s[0], free, self.whole), *entry[1:4]
-                )
-            )  # fmt: skip
+            return self._first(lines, shapes, lambda s, entry: (
+                entry[0], -alignment(s[0], free, self.whole), *entry[1:4]
+            ))  # fmt: skip
         best, found = None, []
         for shape in shapes:
             entry = lines.top(shape) if shape in self.open else None
