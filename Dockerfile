@@ -34,10 +34,10 @@ RUN --mount=type=cache,target=/root/.m2 \
 
 FROM system AS python-build
 RUN python3 -m venv /opt/loomcard/venv
-COPY pyproject.toml /build/
+COPY pyproject.toml requirements.lock /build/
 RUN python3 -c "import tomllib; print(*tomllib.load(open('/build/pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
       > /build/requirements.txt \
- && /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet -r /build/requirements.txt
+ && /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet -c /build/requirements.lock -r /build/requirements.txt
 COPY LICENSE NOTICE README.md /build/
 COPY hadoop-conf /build/hadoop-conf
 COPY policies /build/policies

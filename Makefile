@@ -18,7 +18,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit java lines explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
+.PHONY: help setup environment demo test lint docs unit java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -34,10 +34,10 @@ environment:
 	@command -v mvn >/dev/null || \
 	{ echo "loomcard needs Maven, and there is no mvn on the PATH: install maven" >&2; exit 1; }
 
-$(VENV)/.made: pyproject.toml | environment
+$(VENV)/.made: pyproject.toml requirements.lock | environment
 	@echo "setup: Python packages into $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { echo "no virtual environment: install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[dev]'
 	@touch $@
 
 $(JARS): $(JAVA_SOURCES) | environment
@@ -62,8 +62,8 @@ docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Sche
 	@mkdir -p build
 	@PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
 
-$(VENV)/.docs: pyproject.toml | $(VENV)/.made
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -e '.[docs]'
+$(VENV)/.docs: pyproject.toml requirements.lock | $(VENV)/.made
+	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[docs]'
 	@touch $@
 
 java: setup  ## Java style and tests, and Error Prone
@@ -88,6 +88,9 @@ yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
 
+lock: $(VENV)/.made  ## requirements.lock from pyproject.toml's ranges; UPGRADE=1 takes the newest of everything
+	@$(BIN)/uv pip compile -q --universal --all-extras $(if $(UPGRADE),--upgrade) --no-header -o requirements.lock pyproject.toml
+
 compiled: setup $(COMPILED)  ## .venv-compiled with the wheel whose hot path is compiled to C; needs a C compiler
 
 # Built from the source distribution: in this folder the compiled modules would stay, and hide later changes.
@@ -98,7 +101,8 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.made
 	@$(BIN)/hatchling build -t sdist -d .venv-compiled/dist >/dev/null
 	@HATCH_BUILD_HOOK_ENABLE_MYPYC=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel -q --disable-pip-version-check --no-deps \
 		--no-build-isolation -w .venv-compiled/dist .venv-compiled/dist/*.tar.gz
-	@.venv-compiled/bin/pip install -q --no-input --disable-pip-version-check .venv-compiled/dist/*.whl
+	@.venv-compiled/bin/pip install -q --no-input --disable-pip-version-check -c requirements.lock \
+		"$$(echo .venv-compiled/dist/*.whl)[simulate]"
 	@touch $@
 
 bench: setup $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; at most 20 minutes; the last line is JSON

@@ -161,6 +161,7 @@ def test_the_top_level_holds_the_parts_and_nothing_else() -> None:
     }
     texts = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE", "NOTICE"}
     tools = {"Dockerfile", "Makefile", "docker-compose.yml", "mkdocs.yml", "pyproject.toml"}
+    tools |= {"requirements.lock"}
     found = {name.split("/")[0] for name in tracked()}
     assert {
         n for n in found - rooms - texts - tools if not n.startswith((".git", ".docker"))

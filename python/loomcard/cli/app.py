@@ -44,6 +44,16 @@ FAILURES: Final = {
 }
 """Errors of what was done, exit status 1."""
 
+EXTRAS: Final = {
+    "cramjam": "simulate",
+    "numpy": "simulate",
+    "polars": "simulate",
+    "matplotlib": "report",
+    "dask": "dask",
+    "distributed": "dask",
+}
+"""Packages that an installation may lack, and the extra that brings each."""
+
 _WRONG_PATH: Final = {
     errno.EACCES,
     errno.EEXIST,
@@ -117,6 +127,14 @@ def run(arguments: list[str] | None = None) -> int:
     except UnicodeEncodeError as error:
         print(f"error: {error.object[:80]!a}: no UTF-8 (give another name)", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        if (extra := _extra_of(error)) is None:
+            raise
+        print(
+            f'error: {error.name} is not installed (pip install "loomcard[{extra}]")',
+            file=sys.stderr,
+        )
+        return 2
     except Exception as error:
         if (known := _status_of(error)) is None:
             raise
@@ -133,6 +151,13 @@ def _status_of(error: Exception) -> int | None:
         if name in FAILURES:
             return 1
     return None
+
+
+def _extra_of(error: ModuleNotFoundError) -> str | None:
+    """The extra to install for a package that is not there; None where no extra has it."""
+    extra = EXTRAS.get((error.name or "").partition(".")[0])
+    wanted = sys.argv[1:2]
+    return "report" if extra == "simulate" and wanted == ["report"] else extra
 
 
 def _pipe_closed() -> int:

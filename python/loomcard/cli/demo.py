@@ -1,5 +1,7 @@
 """``loomcard demo``."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -15,16 +17,22 @@ Picture = Annotated[
     Path | None, typer.Option("--picture", help="Where the PNG goes. Default: run/demo.")
 ]
 
+NO_PICTURE = 'none (pip install "loomcard[report]")'
+
 
 def demo(picture_file: Picture = None, as_json: Json = False) -> None:
     """Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler."""
+    if picture_file is not None:
+        import_module("matplotlib")  # or its error, before half a minute has gone
     sizes = Sizes()
     folder = paths.run_folder("demo")
     with waiting("starting", total=sizes.steps) as bar:
         task = bar.task_ids[0]
         result = run_demo(folder, sizes, lambda done: bar.update(task, advance=1, description=done))
-    file = picture_file or folder / "containers.png"
-    plot.png(result.phases, file)
+    file = None
+    if find_spec("matplotlib") is not None:
+        file = picture_file or folder / "containers.png"
+        plot.png(result.phases, file)
     if as_json:
         print_json(result.document())
     else:
@@ -34,7 +42,7 @@ def demo(picture_file: Picture = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _print(result: DemoResult, file: Path) -> None:
+def _print(result: DemoResult, file: Path | None) -> None:
     out = console()
     table = Table("job", title="waiting / completion time in seconds")
     for phase in result.phases:
@@ -56,7 +64,7 @@ def _print(result: DemoResult, file: Path) -> None:
     )
     same = "every plan came out identical" if result.replay_identical else "PLANS DIFFER"
     out.print(f"journal replayed: {same}")
-    out.print(f"picture: {file}")
+    out.print(f"picture: {file or NO_PICTURE}")
 
 
 def _seconds(milliseconds: int | None) -> str:
