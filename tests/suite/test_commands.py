@@ -32,6 +32,12 @@ def test_sort_reads_text_and_is_told_its_reduces() -> None:
     assert said[-2:] == ["hdfs:///in", "hdfs:///out"]
 
 
+def test_greps_pattern_follows_input_and_output() -> None:
+    said = mapreduce(Job(BENCHMARKS["grep"], "small"), WHERE, Submitted("g"))
+    assert said[0] == "org.apache.hadoop.examples.Grep"
+    assert said[-3:] == ["hdfs:///in", "hdfs:///out", "word[0-9]*7"]
+
+
 def test_a_spark_job_on_yarn() -> None:
     """Driver and executors run in containers, from an environment that the nodes have."""
     home, python = PurePosixPath("/env/pyspark"), PurePosixPath("/env/bin/python")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from loomcard.cluster.job_profiles import PROFILES
 from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, schema, shipped
 from loomcard.validation.findings import FindingsError
 
@@ -74,6 +75,28 @@ def test_executors_are_for_spark_jobs(tmp_path: Path) -> None:
     assert "MapReduce" in said.value.findings[0].message
 
 
+def test_a_profile_is_the_mixs_or_the_jobs(tmp_path: Path) -> None:
+    """Its properties and the tag of the job's reduces reach every MapReduce job; Spark's know none
+    of them.
+    """
+    jobs = "jobs:\n- {benchmark: sort, size: small}\n- {benchmark: lr}\n"
+    sort, lr = arrivals(mix(tmp_path, f"profile: coupling\n{jobs}"), 1)
+    assert sort.definitions == PROFILES["coupling"] | {"mapreduce.job.tags": "reduces=2"}
+    assert lr.definitions == {}
+    own = "jobs: [{benchmark: sort, profile: coupling}, {benchmark: sort}]\n"
+    first, second = arrivals(mix(tmp_path, own), 1)
+    assert first.definitions["mapreduce.job.tags"] == "reduces=1"
+    assert second.definitions == {}
+
+
+def test_an_unknown_profile_and_a_spark_jobs_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FindingsError) as said:
+        mix(tmp_path, "profile: cupling\njobs: [{benchmark: lr, profile: coupling}]\n")
+    found = {each.path: f"{each.message} {each.hint}" for each in said.value.findings}
+    assert "did you mean 'coupling'?" in found["profile"]
+    assert "lr is a Spark job" in found["jobs[0].profile"]
+
+
 def test_mixes_that_ship_can_be_read() -> None:
     """The ten of the paper are in one of them; its mixed set-up has 20 jobs, 30 % of them small."""
     for name in shipped():
@@ -82,6 +105,13 @@ def test_mixes_that_ship_can_be_read() -> None:
     jobs = arrivals(read_mix(find("dress-mixed")), 1)
     assert len(jobs) == 20
     assert sum("few" in job.tags for job in jobs) == 6
+    coupled = arrivals(read_mix(find("coupling-mapreduce")), 1)
+    assert {job.profile for job in coupled} == {"coupling"}
+    assert {(job.job.benchmark.name, job.job.size) for job in coupled} == {
+        (name, size)
+        for name in ("wordcount", "sort", "terasort", "grep")
+        for size in ("tiny", "small")
+    }
 
 
 def test_a_mix_of_names() -> None:

@@ -67,6 +67,43 @@ def test_what_cannot_be_foretold_is_measured_all_the_same(tmp_path: Path) -> Non
     assert "none" in account["not_foretold"]
 
 
+def grep_and_sort(tmp_path: Path, submitters: int = 4) -> Study:
+    file = tmp_path / "both.yml"
+    jobs = "[{benchmark: grep}, {benchmark: sort}]"
+    file.write_text(f"version: 1\nkind: mix\nsubmitters: {submitters}\njobs: {jobs}\n")
+    return prepare(Asked((str(file),), "local", ("fifo",)))
+
+
+def test_greps_second_job_is_a_job_of_its_own(tmp_path: Path) -> None:
+    """One client submits both, and the second leaves the result. While the client waits for the
+    first one, another client may submit.
+    """
+    cluster = FakeCluster(tmp_path, slow={"1-grep"})
+    finished = run_study(grep_and_sort(tmp_path, 1), cluster, tmp_path / "out", ignored)
+    assert finished.problems == []
+    assert (cluster.submitted, cluster.most_clients, cluster.clients) == (
+        ["1-grep", "2-sort"],
+        2,
+        0,
+    )
+    [run] = finished.runs
+    assert [each["id"] for each in run["applications"]] == ["1-grep", "1-grep-sort", "2-sort"]
+    assert run["applications"][1]["tags"] == ["tiny", "grep", "grep-sort"]
+    account = read_json(tmp_path / "out" / run["folder"] / "manifest.json")["suite"]["jobs"]
+    assert [job["result"] for job in account] == ["right"] * 3
+    assert len({job["application"] for job in account}) == 3
+
+
+def test_a_second_job_that_never_came_is_a_problem(tmp_path: Path) -> None:
+    """So is a wrong result of it; the first job has none."""
+    cluster = FakeCluster(tmp_path, silent={"1-grep-sort"})
+    [said] = run_study(grep_and_sort(tmp_path), cluster, tmp_path / "out", ignored).problems
+    assert "1-grep-sort: was not submitted: its client ended before" in said
+    cluster = FakeCluster(tmp_path, broken={"1-grep"})
+    [said] = run_study(grep_and_sort(tmp_path), cluster, tmp_path / "out", ignored).problems
+    assert "1-grep-sort: its result is wrong" in said
+
+
 def test_submitters_are_a_pool(tmp_path: Path) -> None:
     """No more clients at a time than the mix allows."""
     cluster = FakeCluster(tmp_path)
@@ -193,7 +230,7 @@ def test_a_queue_that_a_policy_lacks_is_named(tmp_path: Path, text: str, said: s
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        (("sort", "grep"), "no benchmark 'grep'"),
+        (("sort", "grap"), "no benchmark 'grap'"),
         (("nothing",), "no mix 'nothing'"),
     ],
 )

@@ -1,6 +1,8 @@
-"""A cluster without YARN: Sort jobs end at once, with the right result unless told otherwise."""
+"""A cluster without YARN: Sort and Grep end at once, with right results unless told otherwise."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from loomcard.cluster.container_times import ContainerRun
 from loomcard.experiments.grid import Cell
 from loomcard.suite.cluster import Client, Journal
 from loomcard.suite.data.files import lines
+from loomcard.suite.data.text import GREP_PATTERN
 from loomcard.suite.inputs import Job, made
 from loomcard.suite.mix import Arrival
 
@@ -17,9 +20,15 @@ from loomcard.suite.mix import Arrival
 class FakeClient:
     log: Path
     owner: "FakeCluster"
+    told: Iterator[str]
+    """What it says before it is looked at again."""
 
     def ended(self) -> bool:
-        return True
+        more = next(self.told, None)
+        if more is not None:
+            with self.log.open("a") as log:
+                log.write(more)
+        return more is None
 
     def stop(self) -> None:
         self.owner.clients -= 1
@@ -62,12 +71,15 @@ class FakeRest:
 
 @dataclass
 class FakeCluster:
-    """`broken`: jobs whose results are wrong. `silent`: jobs whose client submits nothing."""
+    """`broken`: jobs whose results are wrong. `silent`: jobs that their client does not submit.
+    `slow`: jobs whose client stays for a while before it submits its next one.
+    """
 
     folder: Path
     rest: Any = field(default_factory=FakeRest)
     broken: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
+    slow: set[str] = field(default_factory=set)
     scheduled: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     clients: int = 0
@@ -87,22 +99,35 @@ class FakeCluster:
         self.submitted.append(arrival.id)
         self.clients += 1
         self.most_clients = max(self.most_clients, self.clients)
-        yarn = f"application_1_{len(self.submitted):04}"
-        self.rest.names[yarn] = arrival.id
+        then = arrival.job.benchmark.then
+        told = [self._told(each) for each in (arrival.id, *(f"{arrival.id}-{n}" for n in then))]
+        if arrival.id in self.slow:
+            told[1:1] = [""] * 3
         log = folder / f"{arrival.id}.log"
-        told = f"INFO Submitted application {yarn}\n"
-        log.write_text(
-            "java.io.IOException: no such queue\n" if arrival.id in self.silent else told
-        )
-        return FakeClient(log, self)
+        log.write_text(told[0])
+        return FakeClient(log, self, iter(told[1:]))
+
+    def _told(self, job: str) -> str:
+        if job in self.silent:
+            return "java.io.IOException: no such queue\n"
+        yarn = f"application_1_{len(self.rest.names) + 1:04}"
+        self.rest.names[yarn] = job
+        return f"INFO Submitted application {yarn}\n"
 
     def outputs(self, jobs: Sequence[str], folder: Path) -> dict[str, Path]:
-        rows = sorted(lines(self.folder / "data" / "sort-tiny-1" / "data"))
         for job in jobs:
+            rows = self._right(job)
             (folder / job).mkdir()
             kept = rows[1:] if job in self.broken else rows
             (folder / job / "part-r-00000").write_text("".join(f"{row}\n" for row in kept))
         return {job: folder / job for job in jobs}
+
+    def _right(self, job: str) -> list[str]:
+        if job.endswith("-grep"):
+            words = lines(self.folder / "data" / "wordcount-tiny-1" / "data")
+            found = Counter(match for row in words for match in re.findall(GREP_PATTERN, row))
+            return [f"{count}\t{match}" for match, count in found.most_common()]
+        return sorted(lines(self.folder / "data" / "sort-tiny-1" / "data"))
 
     def container_runs(self, since_ms: int) -> list[ContainerRun]:
         runs = []

@@ -1,4 +1,4 @@
-"""``loomcard suite``: ten benchmarks with checked results."""
+"""``loomcard suite``: benchmarks with checked results."""
 
 import time
 from collections.abc import Iterator
@@ -46,7 +46,9 @@ Environment = Annotated[
         " the user's cache folder.",
     ),
 ]
-Names = Annotated[list[str] | None, typer.Argument(help="Benchmarks by name. Default: all ten.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Benchmarks by name. Default: all of them.")
+]
 SizeOption = Annotated[str, typer.Option("--size", help=f"{', '.join(SIZES)}.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of the generated input.")]
 

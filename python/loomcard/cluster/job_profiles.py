@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from loomcard.cluster.example_jobs import Program, ProgramError
@@ -33,16 +33,26 @@ def profile_definitions(
     """`definitions` (name=value) after those of the profile, with the number of reduces as a tag
     where it is known. Raises ProgramError for an unknown profile.
     """
+    own = dict(each.split("=", 1) for each in definitions)
+    properties = profile_properties(profile, reduces_of(program, own), own)
+    return [f"{name}={value}" for name, value in properties.items()]
+
+
+def profile_properties(
+    profile: str, reduces: int | None, own: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The profile's properties with the number of reduces as a tag where it is known; what is the
+    job's `own` wins. Raises ProgramError for an unknown profile.
+    """
     found = PROFILES.get(profile)
     if found is None:
         raise ProgramError(f"no profile {profile!r}", f"there are {', '.join(sorted(PROFILES))}")
-    own = dict(each.split("=", 1) for each in definitions)
-    reduces = reduces_of(program, own)
+    own = dict(own or {})
     tags = [tag for tag in own.get(TAGS, "").split(",") if tag]
     told = any(tag.startswith("reduces=") for tag in tags)
     if profile == "coupling" and reduces and not told:
         own[TAGS] = ",".join([*tags, f"reduces={reduces}"])
-    return [f"{name}={value}" for name, value in (found | own).items()]
+    return found | own
 
 
 def reduces_of(program: Program, own: dict[str, str]) -> int | None:

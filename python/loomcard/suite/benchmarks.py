@@ -1,4 +1,4 @@
-"""The ten benchmarks: what each is, its sizes, its generator, its program and its check."""
+"""The ten benchmarks and grep: what each is, its sizes, generator, program and check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from loomcard.suite.data.points import (
 from loomcard.suite.data.records import check_terasort, write_records
 from loomcard.suite.data.tables import FIRST_DAY, LAST_DAY, check_join, check_scan, write_tables
 from loomcard.suite.data.text import (
+    GREP_PATTERN,
     check_bayes,
+    check_grep,
     check_sorted_lines,
     check_wordcount,
     write_keyed_lines,
@@ -51,7 +53,8 @@ class SuiteError(Exception):
 @dataclass(frozen=True)
 class Benchmark:
     """One benchmark. `arguments`: what its program is told between or after input and output;
-    `data`: whose input it reads, its own name or another benchmark's.
+    `data`: whose input it reads, its own name or another benchmark's; `then`: names of the
+    MapReduce jobs that its program submits after its first one; the last one leaves the result.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Benchmark:
     check: Callable[[Path, Path, Numbers], None]
     arguments: Callable[[Numbers], tuple[str, ...]] = lambda _: ()
     data: str = ""
+    then: tuple[str, ...] = ()
 
     def numbers(self, size: Size) -> Numbers:
         """What the size means, with the number of input files and of reduces."""
@@ -153,6 +157,11 @@ _ALL: Final = (
         _sizes("vertices", 150, 5_000, 50_000, links=6, hops=3), write_weighted, check_nweight,
         lambda n: (str(n["hops"]), str(KEPT)),
     ),
+    Benchmark(
+        "grep", "counts the words that a pattern finds, then sorts them by count", "mapreduce",
+        _sizes("lines", 2_000, 200_000, 4_000_000), write_words, check_grep,
+        lambda _: (GREP_PATTERN,), data="wordcount", then=("sort",),
+    ),
 )  # fmt: skip
 BENCHMARKS: Final = {each.name: each for each in _ALL}
-"""In the order of the DRESS paper."""
+"""Ten in the order of the DRESS paper, and grep, of which the Coupling paper has the most jobs."""

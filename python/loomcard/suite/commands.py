@@ -13,6 +13,7 @@ _EXAMPLES: Final = {
     "wordcount": "org.apache.hadoop.examples.WordCount",
     "sort": "org.apache.hadoop.examples.Sort",
     "terasort": "org.apache.hadoop.examples.terasort.TeraSort",
+    "grep": "org.apache.hadoop.examples.Grep",
 }
 EXECUTOR_MB, EXECUTOR_OVERHEAD_MB, EXECUTORS = 512, 128, 2
 DRIVER_MB: Final = EXECUTOR_MB + EXECUTOR_OVERHEAD_MB
@@ -51,7 +52,9 @@ def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
     defined = [f"-D{name}={value}" for name, value in properties.items()]
     # Sort asks the cluster how many reduces to have, unless it is told.
     own = ["-r", str(numbers["reduces"])] if job.benchmark.name == "sort" else []
-    arguments = [*own, *job.benchmark.arguments(numbers), where.source, where.target]
+    places, told = [where.source, where.target], job.benchmark.arguments(numbers)
+    behind = job.benchmark.name == "grep"  # its pattern follows input and output
+    arguments = [*own, *places, *told] if behind else [*own, *told, *places]
     return [_EXAMPLES[job.benchmark.name], *defined, *arguments]
 
 

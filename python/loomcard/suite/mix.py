@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
+from loomcard.cluster.job_profiles import PROFILES, profile_properties
 from loomcard.suite.benchmarks import BENCHMARKS, SuiteError, benchmark
 from loomcard.suite.commands import EXECUTORS
 from loomcard.suite.inputs import Job
@@ -40,6 +41,9 @@ class MixJob(_Model):
     executors: int | None = Field(
         None, ge=1, le=1000, description="How many a Spark job asks for. Default: 2."
     )
+    profile: Name | None = Field(
+        None, description="Of a MapReduce job, as `loomcard submit --profile`. Default: the mix's."
+    )
     at_s: float | None = Field(
         None, ge=0, description="When it (first) comes. Default: `every_s` after the job before."
     )
@@ -68,6 +72,11 @@ class Mix(_Model):
     submitters: int = Field(
         4, ge=1, le=64, description="Clients at a time; a job that finds none free waits for one."
     )
+    profile: Name | None = Field(
+        None,
+        description="Properties that a policy wants of MapReduce jobs, under every policy alike.",
+        examples=["coupling"],
+    )
     limit_s: int = Field(3600, ge=10, description="After which what still runs is killed.")
     warm_up: list[Name] = Field(
         [], description="Benchmarks that run at tiny before each run, and are not measured."
@@ -90,6 +99,15 @@ class Arrival:
     user: str = ""
     tags: tuple[str, ...] = ()
     executors: int = EXECUTORS
+    profile: str = ""
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """Hadoop properties by its profile."""
+        if not self.profile:
+            return {}
+        reduces = self.job.benchmark.numbers(self.job.size)["reduces"]
+        return profile_properties(self.profile, reduces)
 
 
 def schema() -> dict[str, Any]:
@@ -125,6 +143,7 @@ def read_mix(file: Path) -> Mix:
             _report(document, detail)
     if mix is not None:
         _check_benchmarks(mix, document)
+        _check_profiles(mix, document)
     if mix is None or document.findings:
         raise FindingsError(document.findings).named(str(file))
     return mix.model_copy(update={"name": mix.name or file.stem})
@@ -156,10 +175,30 @@ def arrivals(mix: Mix, repetition: int) -> list[Arrival]:
             user=entry.user or "",
             tags=tuple(dict.fromkeys([*entry.tags, entry.size, entry.benchmark])),
             executors=entry.executors or EXECUTORS,
+            profile=_profile(mix, entry),
         )
         for number, (entry, at_s) in enumerate(zip(listed, times, strict=True), 1)
     ]
     return sorted(found, key=lambda each: (each.at_ms, each.id))
+
+
+def _profile(mix: Mix, entry: MixJob) -> str:
+    is_spark = BENCHMARKS[entry.benchmark].framework == "spark"
+    return "" if is_spark else entry.profile or mix.profile or ""
+
+
+def _check_profiles(mix: Mix, document: Document) -> None:
+    named: list[tuple[tuple[str | int, ...], str | None]] = [(("profile",), mix.profile)]
+    for index, entry in enumerate(mix.jobs):
+        place: tuple[str | int, ...] = ("jobs", index, "profile")
+        named.append((place, entry.profile))
+        known = BENCHMARKS.get(entry.benchmark)
+        if entry.profile and known is not None and known.framework == "spark":
+            message = f"{entry.benchmark} is a Spark job, and profiles are for MapReduce jobs"
+            document.report(place, message, "leave the key out", at_key=True)
+    for place, name in named:
+        if name is not None and name not in PROFILES:
+            document.report(place, f"no profile {name!r}", nearest(name, PROFILES))
 
 
 def _check_benchmarks(mix: Mix, document: Document) -> None:

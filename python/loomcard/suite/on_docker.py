@@ -201,7 +201,7 @@ class DockerSuite:
     def submit(self, arrival: Arrival, folder: Path) -> Client:
         """Starts the job's client in the submitter's container, as its user."""
         where = Where(f"{_DATA}/{arrival.job.input_name}", f"{_OUTPUT}/{arrival.id}")
-        submitted = Submitted(arrival.id, arrival.queue)
+        submitted = Submitted(arrival.id, arrival.queue, arrival.definitions)
         if arrival.job.benchmark.framework == "spark":
             properties = on_yarn(SPARK_HOME, _PYTHON, arrival.queue, arrival.executors)
             words = spark(arrival.job, where, submitted, _PLACE / PROGRAMS.name, properties)

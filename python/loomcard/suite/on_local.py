@@ -128,7 +128,7 @@ class LocalSuite:
             )
         target = self._outputs / arrival.id
         where = Where(f"file://{self.input_of(arrival.job).absolute()}", f"file://{target}")
-        submitted = Submitted(arrival.id, arrival.queue)
+        submitted = Submitted(arrival.id, arrival.queue, arrival.definitions)
         log = folder / f"{arrival.id}.log"
         is_spark = arrival.job.benchmark.framework == "spark"
         command = (self._spark if is_spark else self._mapreduce)(arrival, where, submitted)
@@ -139,13 +139,14 @@ class LocalSuite:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 env=os.environ | self._variables(),
+                cwd=self.cluster.run_dir,  # where Grep keeps what its two jobs share
             )
         return ClientProcess(process, log)
 
     def _mapreduce(self, arrival: Arrival, where: Where, submitted: Submitted) -> list[str]:
         java = str(paths.java_home() / "bin" / "java")
         options = ["-Xmx192m", *SMALL_JVM.split()]
-        classes = f"{self.cluster.conf_dir}:{paths.jars()}/*"
+        classes = f"{self.cluster.conf_dir}:{paths.jars().absolute()}/*"
         words = mapreduce(arrival.job, where, submitted)
         return [java, *options, *self.cluster.client_options, "-cp", classes, *words]
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,14 @@ class Progress:
 
 @dataclass
 class Played:
-    """One job of a run. `wrong`: why it counts as failed, "" where its result was found right."""
+    """One job of a run. `wrong`: why it counts as failed, "" where its result was found right.
+    `behind`: the job whose client submits this one too, as its next; `output`: the name of what it
+    leaves, "" where another one reads that.
+    """
 
     arrival: Arrival
+    output: str
+    behind: Played | None = None
     yarn: str = ""
     document: Document = field(default_factory=dict)
     wrong: str = ""
@@ -49,6 +54,21 @@ class Played:
     def ended(self) -> bool:
         """Whether nothing more comes of it."""
         return bool(self.wrong) or self.document.get("state") in _ENDED
+
+
+def _head(job: Played) -> Played:
+    return job if job.behind is None else _head(job.behind)
+
+
+def _jobs_of(arrival: Arrival) -> list[Played]:
+    """What the arrival's client submits: one job, or several, each named for what it does."""
+    found: list[Played] = []
+    for name in ("", *arrival.job.benchmark.then):
+        tag = f"{arrival.job.benchmark.name}-{name}"
+        named = replace(arrival, id=f"{arrival.id}-{name}", tags=(*arrival.tags, tag))
+        found.append(Played(named if name else arrival, "", found[-1] if found else None))
+    found[-1].output = arrival.id
+    return found
 
 
 class Run:
@@ -66,7 +86,7 @@ class Run:
     ) -> None:
         self.cluster = cluster
         self.folder = folder
-        self.jobs = [Played(arrival) for arrival in arrivals]
+        self.jobs = [job for arrival in arrivals for job in _jobs_of(arrival)]
         self.finished = False
         self.zero_ms = 0
         self._submitters = submitters
@@ -81,7 +101,7 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.zero_ms = int(time.time() * 1000)
         try:
-            while not all(job.ended for job in self.jobs):
+            while self._clients or not all(job.ended for job in self.jobs):
                 self._start_clients()
                 self._hear_clients()
                 self._look()
@@ -100,29 +120,42 @@ class Run:
         return int(time.time() * 1000) - self.zero_ms
 
     def _start_clients(self) -> None:
-        """Those whose time has come, as far as there are submitters free."""
-        for job in self.jobs:
-            if len(self._clients) >= self._submitters:
+        """Those whose time has come, as far as there are submitters free. Who waits for its first
+        job to submit its next one keeps nobody else from submitting.
+        """
+        for job in self._heads():
+            submitting = [
+                each for each in self._heads() if self._has_client(each) and not each.yarn
+            ]
+            if len(submitting) >= self._submitters:
                 return
-            new = not job.yarn and not job.wrong and job.arrival.id not in self._clients
+            new = not job.yarn and not job.wrong and not self._has_client(job)
             if new and job.arrival.at_ms <= self.now_ms():
                 self._clients[job.arrival.id] = self.cluster.submit(job.arrival, self.folder)
 
     def _hear_clients(self) -> None:
-        """A client whose job was accepted is done: YARN tells the rest."""
-        for job in self.jobs:
-            client = self._clients.get(job.arrival.id)
-            if client is None:
-                continue
+        """A client whose one job was accepted is done: YARN tells the rest. One that submits
+        several tidies up after them, and is done when it ends.
+        """
+        for head in filter(self._has_client, self._heads()):
+            client = self._clients[head.arrival.id]
+            jobs = [head, *(job for job in self.jobs if job.behind and _head(job) is head)]
             ended = client.ended()
-            found = _SUBMITTED.search(client.log.read_text(errors="replace"))
-            if found:
-                job.yarn = found[1]
-            elif ended:
-                job.wrong = f"{_UNSENT} ({last_words(client.log)})"
-            if found or ended:
+            found = _SUBMITTED.findall(client.log.read_text(errors="replace"))
+            for job, yarn in zip(jobs, found, strict=False):
+                job.yarn = yarn
+            if ended:
+                for job in jobs[len(found) :]:
+                    job.wrong = f"{_UNSENT} ({last_words(client.log)})"
+            if ended or len(jobs) == len(found) == 1:
                 client.stop()
-                del self._clients[job.arrival.id]
+                del self._clients[head.arrival.id]
+
+    def _heads(self) -> list[Played]:
+        return [job for job in self.jobs if job.behind is None]
+
+    def _has_client(self, job: Played) -> bool:
+        return job.arrival.id in self._clients
 
     def _look(self) -> None:
         if not any(job.yarn and not job.ended for job in self.jobs):
@@ -154,15 +187,18 @@ class Run:
         """Compares every result with what is right; what is not, stands in the job's `wrong`."""
         ended_well = [job for job in self.jobs if job.document.get("finalStatus") == "SUCCEEDED"]
         with tempfile.TemporaryDirectory(prefix="loomcard-suite-") as work:
-            found = self.cluster.outputs([job.arrival.id for job in ended_well], Path(work))
+            left = [job.output for job in ended_well if job.output]
+            found = self.cluster.outputs(left, Path(work))
             for job in self.jobs:
-                job.wrong = job.wrong or self._wrong(job, found.get(job.arrival.id))
+                job.wrong = job.wrong or self._wrong(job, found.get(job.output))
 
     def _wrong(self, job: Played, output: Path | None) -> str:
         state = str(job.document.get("finalStatus", "unfinished"))
         if state != "SUCCEEDED":
             said = " ".join(str(job.document.get("diagnostics", "")).split())
             return f"{state}: {said[:300]}"
+        if not job.output:
+            return ""
         if output is None:
             return "it left no output"
         work = job.arrival.job
@@ -176,6 +212,11 @@ class Run:
             return f"its result cannot be read: {error!r}"
         return ""
 
+    def _late_ms(self, job: Played) -> int:
+        """How long after its time it was submitted; one behind another has no time of its own."""
+        late_ms = int(job.document.get("startedTime", 0)) - self.zero_ms - job.arrival.at_ms
+        return 0 if job.behind else max(0, late_ms)
+
     def account(self) -> list[dict[str, Any]]:
         """What the manifest keeps of each job."""
         return [
@@ -185,15 +226,11 @@ class Run:
                 "size": job.arrival.job.size,
                 "application": job.yarn,
                 "arrival_ms": job.arrival.at_ms,
-                "late_ms": max(0, _submitted_ms(job) - self.zero_ms - job.arrival.at_ms),
+                "late_ms": self._late_ms(job),
                 "result": job.wrong or "right",
             }
             for job in self.jobs
         ]
-
-
-def _submitted_ms(job: Played) -> int:
-    return int(job.document.get("startedTime", 0))
 
 
 def last_words(log: Path) -> str:
@@ -216,6 +253,7 @@ def warm_up(cluster: SuiteCluster, names: Sequence[str], folder: Path, limit_s: 
         run.check()
         if not run.finished:
             raise KeyboardInterrupt
-        if run.jobs[0].wrong:
-            raise SubmissionError(f"the warm-up {name}: {run.jobs[0].wrong}", f"see {folder}")
+        wrong = [job.wrong for job in run.jobs if job.wrong]
+        if wrong:
+            raise SubmissionError(f"the warm-up {name}: {wrong[0]}", f"see {folder}")
     shutil.rmtree(folder, ignore_errors=True)

@@ -19,10 +19,11 @@ def run(job: Job, folder: Path, environment: SparkEnvironment | None) -> None:
     runner, and checks the result. Raises SubmissionError where the program fails (its log is kept),
     WrongResultError where its result is not right.
     """
+    folder = folder.absolute()
     data = made(job, folder / "data")
-    output = (folder / f"{job.input_name}-{job.benchmark.name}").absolute()
+    output = folder / f"{job.input_name}-{job.benchmark.name}"
     shutil.rmtree(output, ignore_errors=True)
-    where = Where(f"file://{data.absolute()}", f"file://{output}")
+    where = Where(f"file://{data}", f"file://{output}")
     submitted = Submitted(job.benchmark.name)
     if job.benchmark.framework == "spark":
         assert environment is not None, "only MapReduce jobs run without it"
@@ -33,7 +34,7 @@ def run(job: Job, folder: Path, environment: SparkEnvironment | None) -> None:
         java = str(paths.java_home() / "bin" / "java")
         scratch = {"mapreduce.framework.name": "local", "hadoop.tmp.dir": str(folder / "tmp")}
         words = mapreduce(job, where, Submitted(submitted.name, definitions=scratch))
-        command, variables = [java, "-Xmx512m", "-cp", f"{paths.jars()}/*", *words], {}
+        command, variables = [java, "-Xmx512m", "-cp", f"{paths.jars().absolute()}/*", *words], {}
     _run(job, command, variables, output.with_suffix(".log"))
     job.benchmark.check(data, output, job.benchmark.numbers(job.size))
 
@@ -47,6 +48,7 @@ def _run(job: Job, command: list[str], variables: dict[str, str], log: Path) -> 
             stdout=out,
             stderr=subprocess.STDOUT,
             env=environment,
+            cwd=log.parent,  # where Grep keeps what its two jobs share
             check=False,
         )
     if done.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -14,6 +15,8 @@ from loomcard.suite.data.files import Numbers, dealt, lines, part, parts, requir
 VOCABULARY = 1000
 WORDS_A_LINE = 10
 WORDS_A_PAGE = 30
+GREP_PATTERN = "word[0-9]*7"
+"""Means the same to Java and to Python."""
 _OWN_WORDS = 0.3  # of a page's words are its class's own; the others are anybody's
 
 
@@ -43,6 +46,20 @@ def check_wordcount(data: Path, output: Path, _: Numbers) -> None:
     if wrong:
         word = wrong[0]
         require(False, f"{word}: {found.get(word, 0)} counted, {wanted[word]} there")
+
+
+def check_grep(data: Path, output: Path, _: Numbers) -> None:
+    """Every match of the pattern has its count, and larger counts come first."""
+    wanted = Counter(match for line in lines(data) for match in re.findall(GREP_PATTERN, line))
+    rows = [line.partition("\t") for line in lines(output)]
+    found = [(match, int(count)) for count, _tab, match in rows]
+    falls = sum(one < other for (_, one), (_, other) in pairwise(found))
+    require(falls == 0, f"the counts are out of order in {falls} places")
+    require(len(found) == len(dict(found)), "a match was counted twice")
+    wrong = sorted(set(found) ^ set(wanted.items()))
+    require(
+        not wrong, f"{wrong[:1]}: a match and its count are in the input or in the result alone"
+    )
 
 
 def write_keyed_lines(folder: Path, numbers: Numbers, rng: Random) -> None:
