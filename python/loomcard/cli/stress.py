@@ -12,7 +12,7 @@ from loomcard.api.registry import found_beside
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.cli.simulate import only_ours
 from loomcard.experiments.inputs import Choice, InputError, choices
-from loomcard.simulator.process_pool import run_in_processes
+from loomcard.simulator.processes import run_in_processes
 from loomcard.stress import table
 from loomcard.stress.design import OPTIONS, POLICIES
 from loomcard.stress.run import SCENARIOS, Verdict, judge

@@ -12,7 +12,7 @@ from typing import Final
 from loomcard.experiments.cell import Outcome, run_cell
 from loomcard.experiments.engines import Engine
 from loomcard.experiments.grid import Cell
-from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
+from loomcard.simulator.processes import WorkerLostError, run_in_processes
 
 TELL_S = 0.2
 

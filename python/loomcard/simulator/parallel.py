@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from loomcard.results.record import RunRecord
 from loomcard.simulator.engine import Progress, simulate
-from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
+from loomcard.simulator.processes import WorkerLostError, run_in_processes
 from loomcard.simulator.resourcemanager import PolicyFaultError
 from loomcard.workload.scenario import Scenario, read_scenario, write_scenario
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chores import fails_on_two, who
-from loomcard.simulator.process_pool import WorkerLostError, run_in_processes
+from loomcard.simulator.processes import WorkerLostError, run_in_processes
 
 
 def test_processes_serve_one_item_after_the_other():
