@@ -18,7 +18,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
+.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -76,6 +76,14 @@ lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile,
 unit: setup  ## the fast part: lint and the Python tests without a cluster
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/pytest -q -m "not cluster and not docker"
+
+coverage: setup $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
+	@mkdir -p build/coverage
+	@$(BIN)/pytest -q -n 2 -m "not cluster and not docker" --cov --cov-report=term --cov-report=html:build/coverage/html
+
+$(VENV)/.coverage: pyproject.toml requirements.lock | $(VENV)/.made
+	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[coverage]'
+	@touch $@
 
 $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f -print) | environment
 	@echo "setup: YARN's own tests into jvm-bridge/yarn-tests/target (the first time downloads some 20 MB)"
