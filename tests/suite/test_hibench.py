@@ -1,9 +1,4 @@
-"""The contract with HiBench, against a stand-in that behaves as its scripts do, failures included.
-
-What the stand-in does is what is known of HiBench 8: each script reads every *.conf of
-HIBENCH_CONF_FOLDER in the order of names, later keys win; the report's folder must be there; one
-line is appended to hibench.report by run.sh alone.
-"""
+"""The contract with HiBench, against the stand-in of tests/support/fake_hibench.py."""
 
 import json
 import subprocess
@@ -13,51 +8,13 @@ from typing import Any
 
 import pytest
 
+from fake_hibench import installed, programs
 from loomcard.cli.app import run as command
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench.configuration import Cluster, RunSettings, file_system, write
-from loomcard.suite.hibench.drive import Wanted, drive
+from loomcard.suite.hibench.drive import Ran, Step, Wanted, drive
 from loomcard.suite.hibench.installation import PROGRAMS, Installation, checks
-from loomcard.suite.hibench.workloads import WORKLOADS, workload
-
-MANDATORY = (
-    "hibench.hadoop.home hibench.hadoop.executable hibench.hadoop.configure.dir hibench.hdfs.master"
-    " hibench.hadoop.release hibench.hadoop.examples.jar hibench.hadoop.examples.test.jar"
-    " hibench.default.map.parallelism hibench.default.shuffle.parallelism hibench.report.dir"
-    " hibench.hdfs.data.dir hibench.masters.hostnames hibench.slaves.hostnames"
-    " hibench.scale.profile"
-)
-SCRIPT = r"""
-set -u
-declare -A conf
-for file in "$HIBENCH_CONF_FOLDER"/*.conf; do
-  while read -r key value; do
-    case $key in ''|\#*) ;; *) conf[$key]=$value ;; esac
-  done < "$file"
-done
-for key in MANDATORY; do
-  [ -n "${conf[$key]:-}" ] || { echo "AssertionError: $key not set"; exit 1; }
-done
-step=STEP workload=WORKLOAD framework=FRAMEWORK
-[ ! -e "$HIBENCH_HOME/fail-$step" ] || { echo "prepare: out of room"; exit 3; }
-"${conf[hibench.hadoop.executable]}" --config "${conf[hibench.hadoop.configure.dir]}" \
-  jar "${conf[hibench.hadoop.examples.jar]}" $step "${conf[hibench.hdfs.data.dir]}/$workload"
-[ $step = prepare ] && exit 0
-[ ! -e "$HIBENCH_HOME/silent" ] || exit 0
-printf "%-12s %-10s %-8s %-20s %-20s %-20s %-20s\n" "$framework$workload" 2026-11-23 12:00:00 \
-  32768 17.5 1872 936 >> "${conf[hibench.report.dir]}/${conf[hibench.report.name]}"
-"""
-HADOOP = r"""#!/bin/bash
-site=$(tr -d '\n' < "$2"/mapred-site.xml)
-tag=${site#*job.tags</name><value>}
-queue=$(grep -A1 queuename "$2"/mapred-site.xml | tr -d '\n')
-echo "$* queue=$queue tag=${tag%%<*}" >> "$HIBENCH_HOME/../calls"
-"""
-CORE = "<configuration><property><name>fs.defaultFS</name><value>file:///</value></property>"
-MAPRED = (
-    "<configuration><property><name>mapreduce.job.queuename</name><value>old</value></property>"
-    "<property><name>kept</name><value>1</value></property></configuration>"
-)
+from loomcard.suite.hibench.workloads import workload
 
 
 @dataclass
@@ -94,42 +51,17 @@ class FakeRest:
 
 @pytest.fixture
 def there(tmp_path: Path) -> Installation:
-    """A stand-in for HIBENCH_HOME, and a Hadoop that writes down how it was called."""
-    home, hadoop = tmp_path / "HiBench", tmp_path / "hadoop"
-    for each in WORKLOADS.values():
-        folder = home / "bin" / "workloads" / each.path
-        for framework in each.frameworks:
-            for script in ("prepare/prepare.sh", f"{framework}/run.sh"):
-                text = SCRIPT.replace("MANDATORY", MANDATORY).replace("WORKLOAD", each.name)
-                text = text.replace("STEP", script.partition("/")[0]).replace(
-                    "FRAMEWORK", framework
-                )
-                (folder / script).parent.mkdir(parents=True, exist_ok=True)
-                (folder / script).write_text(text)
-    (home / "bin" / "functions").mkdir()
-    (home / "bin" / "functions" / "load_config.py").touch()
-    (home / "conf").mkdir()
-    (home / "conf" / "hibench.conf").write_text("hibench.scale.profile huge\nkept.by.user yes\n")
-    (hadoop / "bin").mkdir(parents=True)
-    (hadoop / "bin" / "hadoop").write_text(HADOOP)
-    (hadoop / "bin" / "hadoop").chmod(0o755)
-    jars = hadoop / "share" / "hadoop" / "mapreduce"
-    jars.mkdir(parents=True)
-    for name in ("examples-3.4.2", "client-jobclient-3.4.2-tests"):
-        (jars / f"hadoop-mapreduce-{name}.jar").touch()
-    conf = tmp_path / "conf"
-    conf.mkdir()
-    (conf / "core-site.xml").write_text(CORE + "</configuration>")
-    (conf / "mapred-site.xml").write_text(MAPRED)
-    return Installation(home, Path(), None, hadoop)
+    return installed(tmp_path)
 
 
 def cluster(there: Installation) -> Cluster:
     return Cluster(there.home.parent / "conf", "localhost", ("n1", "n2"))
 
 
-def driven(there: Installation, rest: FakeRest, *names: str, queue: str = "") -> list[Any]:
-    wanted = [Wanted(workload(name), "hadoop", f"tag-{name}") for name in names]
+def driven(
+    there: Installation, rest: FakeRest, *names: str, queue: str = "", step: Step = "run"
+) -> list[Ran]:
+    wanted = [Wanted(workload(name), "hadoop", f"tag-{name}", step) for name in names]
     rest.calls = there.home.parent / "calls"
     out = there.home.parent / "out"
     return drive(
@@ -148,11 +80,10 @@ def test_workloads_run_beside_each_other(there: Installation) -> None:
     ran = driven(there, FakeRest(), "wordcount", "sort", queue="root.a")
     assert [each.wrong for each in ran] == ["", ""]
     assert [each.reported["duration_s"] for each in ran] == ["17.5", "17.5"]
-    steps = [[app["step"] for app in each.applications] for each in ran]
-    assert steps == [["prepare", "run"], ["prepare", "run"]]
+    assert [len(each.applications) for each in ran] == [1, 1]
     assert files(there.home) == before
     calls = (there.home.parent / "calls").read_text().splitlines()
-    assert len(calls) == 4
+    assert len(calls) == 2
     assert all("<value>root.a</value>" in each for each in calls)
     assert len({each.split(" jar ")[1].split()[2] for each in calls}) == 2
     conf = there.home.parent / "out" / "tag-sort" / "conf"
@@ -161,28 +92,13 @@ def test_workloads_run_beside_each_other(there: Installation) -> None:
 
 
 def test_a_step_that_fails_is_named(there: Installation) -> None:
-    """Nothing runs after a prepare that failed."""
     (there.home / "fail-prepare").touch()
-    [ran] = driven(there, FakeRest(), "terasort")
+    [ran] = driven(there, FakeRest(), "terasort", step="prepare")
     assert "prepare/prepare.sh ended with status 3: prepare: out of room" in ran.wrong
     assert not (there.home.parent / "calls").exists()
 
 
-def test_a_prepared_input_is_taken_again(there: Installation, tmp_path: Path) -> None:
-    """HiBench's generators know no seed, so policies are compared on one input."""
-    first = Wanted(workload("sort"), "hadoop", "under-drf")
-    second = replace(first, tag="under-dress", prepared=True)
-    ran = drive(
-        [first, second], there, cluster(there), FakeRest(calls=there.home.parent / "calls"),
-        lambda each: RunSettings(tmp_path / each.tag, each.tag, "tiny", data="sort"),
-    )  # fmt: skip
-    assert [each.wrong for each in ran] == ["", ""]
-    calls = (there.home.parent / "calls").read_text().splitlines()
-    assert [line.split(" jar ")[1].split()[1] for line in calls] == ["prepare", "hadoop", "hadoop"]
-    assert all("hibench-sort/" in line for line in calls)
-
-
-def test_the_error_is_told_not_the_last_line(there: Installation) -> None:
+def test_the_error_is_shown_not_the_last_line(there: Installation) -> None:
     """After a job that failed, HiBench shows a log that is written on terminals alone."""
     said = "Error: java.lang.NullPointerException: no dictionary"
     tail = "tail: cannot open bench.log"
@@ -190,7 +106,7 @@ def test_the_error_is_told_not_the_last_line(there: Installation) -> None:
     script.write_text(
         f"echo -e '\\033[1;31mERROR\\033[0m: job failed'; echo '{said}'; echo {tail}; exit 1"
     )
-    [ran] = driven(there, FakeRest(), "sort")
+    [ran] = driven(there, FakeRest(), "sort", step="prepare")
     assert said in ran.wrong
 
 
@@ -207,7 +123,7 @@ def test_an_earlier_run_under_the_same_tag_counts_for_nothing(there: Installatio
     (there.home / "silent").touch()
     [ran] = driven(there, FakeRest(), "kmeans")
     assert ran.reported == {}
-    assert [app["id"] for app in ran.applications] == ["application_1_0002", "application_1_0003"]
+    assert [app["id"] for app in ran.applications] == ["application_1_0001"]
 
 
 def test_yarn_has_the_last_word(there: Installation) -> None:
@@ -216,6 +132,23 @@ def test_yarn_has_the_last_word(there: Installation) -> None:
     assert ran.wrong == "application_1_0000 KILLED"
     [ran] = driven(there, FakeRest(seen=False), "sort")
     assert "did not run on this cluster" in ran.wrong
+
+
+@pytest.mark.parametrize("there_too", [False, True])
+def test_a_script_that_only_nodes_have_is_not_the_clients(
+    there: Installation, tmp_path: Path, there_too: bool
+) -> None:
+    """A client would try to run it for the racks of nodes."""
+    script, core = tmp_path / "rack-of", tmp_path / "conf" / "core-site.xml"
+    more = f"<property><name>net.topology.script.file.name</name><value>{script}</value></property>"
+    core.write_text(core.read_text().replace("</configuration>", f"{more}</configuration>"))
+    if there_too:
+        script.touch()
+    write(RunSettings(tmp_path / "one", "t1", "tiny"), there, cluster(there))
+    copied = (tmp_path / "one" / "hadoop-conf" / "core-site.xml").read_text()
+    assert ("rack-of" in copied) == there_too
+    assert file_system(tmp_path / "one" / "hadoop-conf") == "file:///"
+    assert "rack-of" in core.read_text()
 
 
 def test_the_mapreduce_queue_and_tag_are_in_the_runs_own_site_file(
@@ -256,24 +189,28 @@ def test_the_doctor_names_what_is_missing(
     assert found["ml.kmeans on spark"].found.endswith("ml/kmeans/spark/run.sh")
 
 
+def test_where_no_hibench_is_its_parts_are_not_missed(tmp_path: Path) -> None:
+    """The folder that was named is shown; what else is needed stands below it."""
+    found = checks(Installation(tmp_path, Path()), [(workload("sort"), "spark")])
+    assert found[0].missing
+    assert f"{tmp_path} is no HiBench" in found[0].remedy
+    assert [each.what for each in found[1:]][-1] == "spark-submit"
+
+
 def test_the_doctors_exit_status(
     there: Installation, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["hibench", "doctor", "sort", "--framework", "hadoop", "--home", str(there.home)]
     words += ["--hadoop-home", str(there.hadoop_home)]
-    programs = there.home.parent / "programs"
-    programs.mkdir()
-    for name in PROGRAMS:
-        (programs / name).write_text("#!/bin/sh\n")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs))
+    path = programs(there.home.parent / "programs")
+    monkeypatch.setenv("PATH", str(path))
     assert command([*words, "--json"]) == 0
     words[2:5] = ["sort:hadoop"]
     capsys.readouterr()
     assert command([*words, "--json"]) == 0
     assert not any(each["missing"] for each in json.loads(capsys.readouterr().out))
     # As a version manager's stand-in does for a version that was not chosen.
-    (programs / "python2").write_text("#!/bin/sh\nexit 127\n")
+    (path / "python2").write_text("#!/bin/sh\nexit 127\n")
     assert command(words) == 1
     assert "missing  python2: none runs, and HiBench's scripts" in capsys.readouterr().out
 
@@ -286,7 +223,8 @@ def test_the_doctors_exit_status(
         (["doctor", "sort", "--framework", "storm"], "no framework 'storm'"),
         (["doctor", "sort:storm"], "no framework 'storm'"),
         (["doctor", "sort", "lr:hadoop"], "ml.lr does not run on hadoop"),
-        (["run", "sort", "--set", "x"], "python2 is missing"),
+        (["run", "sort", "--set", "x"], "--set x: no key of HiBench's"),
+        (["run", "sort"], "python2 is missing"),
     ],
 )
 def test_bad_input_is_one_line(

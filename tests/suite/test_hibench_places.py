@@ -10,7 +10,7 @@ import pytest
 from loomcard.cluster.compose import ComposeError, Service
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench import places
-from loomcard.suite.hibench.places import Compose, Told, policies
+from loomcard.suite.hibench.places import Compose, ConfiguredCluster, policies
 
 
 def test_clients_of_the_compose_cluster_know_its_names(
@@ -32,14 +32,14 @@ def test_clients_of_the_compose_cluster_know_its_names(
         ]
     )
     suite: Any = SimpleNamespace(compose=compose, rest=rest)
-    told = Compose(suite, tmp_path).cluster()
+    known = Compose(suite, tmp_path).cluster()
     lines = (tmp_path / "hosts").read_text().splitlines()
     assert lines == [
         "127.0.0.1 localhost", f"172.18.0.1 {socket.gethostname()}", "172.18.0.3 namenode",
     ]  # fmt: skip
-    assert told.java_options == f"-Djdk.net.hosts.file={tmp_path / 'hosts'}"
-    assert (told.slaves, told.spark["spark.driver.host"]) == (("n1",), "172.18.0.1")
-    assert told.variables == {"HADOOP_USER_NAME": "hadoop"}
+    assert known.java_options == f"-Djdk.net.hosts.file={tmp_path / 'hosts'}"
+    assert (known.slaves, known.spark["spark.driver.host"]) == (("n1",), "172.18.0.1")
+    assert known.variables == {"HADOOP_USER_NAME": "hadoop"}
     running.clear()
     with pytest.raises(ComposeError, match="no container of p has an address"):
         Compose(suite, tmp_path).cluster()
@@ -49,7 +49,7 @@ def test_a_stock_scheduler_cannot_be_brought_into_a_cluster_that_runs(tmp_path: 
     """Policies are swapped; a stock scheduler needs another start of the ResourceManager."""
     applied: list[str] = []
     rest: Any = SimpleNamespace(apply_policy=lambda _, name: applied.append(name))
-    place = Told(tmp_path, rest)
+    place = ConfiguredCluster(tmp_path, rest)
     ours, stock = policies(["drf", "stock:capacity"], "local")
     place.schedule(ours)
     with pytest.raises(SuiteError, match="stock:capacity cannot be brought into"):

@@ -1,10 +1,8 @@
 """``loomcard hibench``: a HiBench that is already there, driven on a cluster."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated
@@ -23,19 +21,17 @@ from loomcard.cli.output import (
     printable,
     waiting,
 )
+from loomcard.cli.results import INTERRUPTED
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.rm_client import ResourceManagerClient
-from loomcard.experiments.grid import Cell
-from loomcard.results.run_folder import write_json
 from loomcard.suite import environment
 from loomcard.suite.benchmarks import SuiteError
-from loomcard.suite.hibench.configuration import RunSettings
-from loomcard.suite.hibench.drive import Wanted, drive
+from loomcard.suite.hibench.comparison import Comparison, Notify, Results, Row, compare
+from loomcard.suite.hibench.configuration import file_system
 from loomcard.suite.hibench.installation import Check, Installation, checks
-from loomcard.suite.hibench.places import Place, Told, on_compose, policies
+from loomcard.suite.hibench.places import ConfiguredCluster, Place, on_compose, policies
 from loomcard.suite.hibench.workloads import FRAMEWORKS, WORKLOADS, Framework, Workload, workload
-from loomcard.suite.record import grants, grants_of
 
 hibench = typer.Typer(
     help="Drive a HiBench that is already there. It is archived since December 2025: `loomcard"
@@ -129,44 +125,33 @@ def run(
     """Prepare and run workloads; HiBench's folder is left as it was."""
     there = _installation(home, spark_home, hadoop_home)
     chosen = _chosen(names, framework)
+    more = _defined(defined or [])
+    cells = policies(policy, on.value) if policy else [None]
     if missing := [each for each in checks(there, chosen) if each.missing]:
         first = missing[0]
         raise SuiteError(f"{first.what} is missing", f"{first.remedy}; see loomcard hibench doctor")
-    more = _defined(defined or [])
-    cells = policies(policy, on.value) if policy else [None]
     folder = (out or paths.run_folder("hibench")).absolute()
-    rows: list[dict[str, object]] = []
-    prepared: set[str] = set()  # HiBench's generators know no seed: all policies get one input
-    with _place(on, hadoop_conf, rm, user, folder) as place:
-        for cell in cells:
-            rows += _under(
-                cell, chosen, there, place, folder, at_a_time, scale, queue, more, prepared
-            )
-            write_json(folder / "hibench.json", rows)
-    _print(rows, as_json)
+    asked = Comparison(chosen, cells, there, folder, scale, queue, at_a_time, more)
+    results = Results(folder / "hibench.json")
+    interrupted = False
+    with _place(on, hadoop_conf, rm, user, folder) as place, _watching(asked) as notify:
+        try:
+            compare(asked, place, results, notify)
+        except KeyboardInterrupt:
+            interrupted = True
+    _print(results, as_json)
+    if interrupted:
+        typer.echo(f"error: interrupted; what has run is in {results.file}", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if results.failed:
+        raise typer.Exit(1)
 
 
-def _under(
-    cell: Cell | None, chosen: list[tuple[Workload, Framework]], there: Installation, place: Place,
-    folder: Path, at_a_time: int, scale: str, queue: str, more: dict[str, str],
-    prepared: set[str],
-) -> list[dict[str, object]]:  # fmt: skip
-    name = "" if cell is None else cell.policy
-    if cell is not None:
-        place.schedule(cell)
-    wanted = [_wanted(each, on, name, prepared) for each, on in chosen]
-    before = grants(place.rest.scheduler())
-    with waiting(name or "running", total=len(wanted)) as bar:
-        ran = drive(
-            wanted, there, place.cluster(), place.rest,
-            lambda each: RunSettings(
-                folder / each.tag, each.tag, scale, queue, more=more, data=_data(each)
-            ),
-            at_a_time=at_a_time, done=lambda _: bar.advance(bar.task_ids[0]),
-        )  # fmt: skip
-    by = grants_of(before, grants(place.rest.scheduler()))
-    prepared.update(_data(each.wanted) for each in ran if not each.wrong)
-    return [{"policy": name, **each.document(), "granted": by} for each in ran]
+@contextmanager
+def _watching(asked: Comparison) -> Iterator[Notify]:
+    """A bar of the scripts that have ended; none in a pipe."""
+    with waiting("starting", total=asked.scripts) as bar:
+        yield lambda said, done: bar.update(bar.task_ids[0], description=said, completed=done)
 
 
 @contextmanager
@@ -183,10 +168,14 @@ def _place(
             yield place
         return
     options = ""
-    if conf is None:
+    if conf is not None:
+        file_system(conf)  # said before anything is asked of a cluster
+    else:
         running = LocalCluster.attach(paths.run_folder("local"))
         conf, options = running.conf_dir, " ".join(running.client_options)
-    yield Told(conf, ResourceManagerClient(rm or default_url(), user or getuser()), options)
+    yield ConfiguredCluster(
+        conf, ResourceManagerClient(rm or default_url(), user or getuser()), options
+    )
 
 
 def _installation(home: Path | None, spark: Path | None, hadoop: Path | None) -> Installation:
@@ -222,16 +211,6 @@ def _chosen(names: list[str] | None, framework: str | None) -> list[tuple[Worklo
     return list(dict.fromkeys(pairs))
 
 
-def _wanted(each: Workload, on: Framework, policy: str, prepared: set[str]) -> Wanted:
-    words = ["loomcard", *([Path(policy).stem] if policy else []), each.name, on]
-    wanted = Wanted(each, on, re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()))
-    return replace(wanted, prepared=_data(wanted) in prepared)
-
-
-def _data(wanted: Wanted) -> str:
-    return f"{wanted.workload.name.replace('.', '-')}-{wanted.framework}"
-
-
 def _defined(words: list[str]) -> dict[str, str]:
     for each in words:
         if not each.partition("=")[0] or "=" not in each:
@@ -247,47 +226,33 @@ def _line(each: Check) -> str:
     )
 
 
-def _print(rows: list[dict[str, object]], as_json: bool) -> None:
+def _print(results: Results, as_json: bool) -> None:
     if as_json:
-        print_json(rows)
+        print_json(results.document())
     else:
-        console().print(_table(rows))
-    fallen = {str(each["policy"]) for each in rows if _by_fallback(each)}
-    for name in sorted(fallen):
+        console().print(_table(results))
+    for name in results.by_fallback():
         typer.echo(f"error: under {name or 'the policy'} the fallback granted containers", err=True)
-    if fallen or any(each["wrong"] for each in rows):
-        raise typer.Exit(1)
 
 
-def _by_fallback(row: dict[str, object]) -> bool:
-    granted = row["granted"]
-    assert isinstance(granted, dict)
-    return bool(granted.get("fallback"))
-
-
-def _table(rows: list[dict[str, object]]) -> Table:
+def _table(results: Results) -> Table:
     table = Table(
-        "policy", "workload", "framework", "prepare: YARN s", "run: HiBench s", "run: YARN s",
-        "of it waiting", "wrong",
-    )  # fmt: skip
-    for row in rows:
-        reported = row["hibench"]
-        assert isinstance(reported, dict)
-        words = [str(row[name]) for name in ("policy", "workload", "framework")]
-        prepared, _ = _seconds(row, "prepare")
-        took, waited = _seconds(row, "run")
-        told = [prepared, reported.get("duration_s", "-"), took, waited]
-        table.add_row(*map(printable, (*words, *told, str(row["wrong"]))))
+        "policy", "workload", "framework", "step", "HiBench s", "YARN s", "of it waiting", "wrong"
+    )
+    for step, rows in (("prepare", results.prepared), ("run", results.runs)):
+        for row in rows:
+            took, waited = _seconds(row["applications"])
+            words = (row["policy"], row["workload"], row["framework"], step)
+            numbers = (row["hibench"].get("duration_s", "-"), took, waited)
+            table.add_row(*map(printable, (*words, *numbers, row["wrong"])))
     return table
 
 
-def _seconds(row: dict[str, object], step: str) -> tuple[str, str]:
-    """How long the step's applications took by YARN's clock, and how long of it their AMs were
-    waited for, all of them added up; - where there was none.
+def _seconds(applications: list[Row]) -> tuple[str, str]:
+    """How long they took by YARN's clock, and how long of it their AMs were waited for, all of them
+    added up; - where there was none.
     """
-    found = row["applications"]
-    assert isinstance(found, list)
-    ended = [app for app in found if app["step"] == step and app["finished_ms"]]
+    ended = [app for app in applications if app["finished_ms"]]
     if not ended:
         return "-", "-"
     took = sum(app["finished_ms"] - app["submitted_ms"] for app in ended)

@@ -80,8 +80,10 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         each.mkdir(parents=True, exist_ok=True)
     for file in sorted((there.home / "conf").glob("*.conf")):
         shutil.copy(file, conf / file.name)
+    file_system_uri = file_system(cluster.conf_dir)
     shutil.copytree(cluster.conf_dir, hadoop, dirs_exist_ok=True)
-    on_files = file_system(cluster.conf_dir).startswith("file:")
+    _leave_out_script(hadoop / "core-site.xml")
+    on_files = file_system_uri.startswith("file:")
     _add_to_mapred_site(hadoop / "mapred-site.xml", settings, on_files=on_files)
     hadoop_home = there.hadoop_home or _launchers(folder / "hadoop", there, cluster)
     variables = {
@@ -91,7 +93,7 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         "hadoop_home": hadoop_home,
         "hadoop_conf": hadoop,
         "report": report,
-        "hdfs": file_system(cluster.conf_dir),
+        "hdfs": file_system_uri,
         "spark_on_nodes": cluster.spark_home or there.spark_home,
         "more": dict(settings.more or {}),
     }
@@ -104,6 +106,18 @@ def write(settings: RunSettings, there: Installation, cluster: Cluster) -> dict[
         "SPARK_SUBMIT_OPTS": cluster.java_options,
         **cluster.variables,
     }
+
+
+def _leave_out_script(file: Path) -> None:
+    """The script that says a node's rack, where only the nodes have it: a client would try to run
+    it. What runs on a node reads the node's own file.
+    """
+    tree = ET.parse(file)  # noqa: S314 - the user's own
+    for each in list(tree.getroot().iter("property")):
+        named = each.findtext("name") == "net.topology.script.file.name"
+        if named and not Path(each.findtext("value") or "").is_file():
+            tree.getroot().remove(each)
+            tree.write(file, encoding="utf-8", xml_declaration=True)
 
 
 def _add_to_mapred_site(file: Path, settings: RunSettings, *, on_files: bool) -> None:

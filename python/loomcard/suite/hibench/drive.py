@@ -1,23 +1,26 @@
-"""Runs HiBench's scripts, each run in a folder of its own, and takes its times from YARN."""
+"""Runs HiBench's scripts, each in a folder of its own, and takes its times from YARN."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from loomcard.cluster.paths import java_home
 from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.suite.hibench.children import Children
 from loomcard.suite.hibench.configuration import Cluster, RunSettings, write
 from loomcard.suite.hibench.installation import Installation
 from loomcard.suite.hibench.workloads import Framework, Workload
+
+Step = Literal["prepare", "run"]
 
 _ENDED_S, _LOOK_S = 60.0, 0.5
 _ENDED: Final = ("FINISHED", "FAILED", "KILLED")
@@ -27,20 +30,25 @@ _COLUMNS: Final = ("type", "date", "time", "input_bytes", "duration_s", "through
 
 @dataclass(frozen=True)
 class Wanted:
-    """A workload on a framework, under a tag that no other run has. `prepared`: its input is there,
-    an earlier run's with the same data.
+    """One script of a workload's on a framework, under a tag that no other has. `step`: prepare
+    makes the input, run measures.
     """
 
     workload: Workload
     framework: Framework
     tag: str
-    prepared: bool = False
+    step: Step = "run"
+
+    @property
+    def script(self) -> str:
+        """Below the workload's folder."""
+        return "prepare/prepare.sh" if self.step == "prepare" else f"{self.framework}/run.sh"
 
 
 @dataclass
 class Ran:
-    """What became of it. `reported`: HiBench's own line; `applications`: YARN's, submission first,
-    each with its `step`, prepare or run. `wrong`: why it failed, or "".
+    """What became of it. `reported`: HiBench's own line; `applications`: YARN's, submission first.
+    `wrong`: why it failed, or "".
     """
 
     wanted: Wanted
@@ -72,21 +80,39 @@ def drive(
     at_a_time: int = 1,
     done: Callable[[Ran], None] = lambda _: None,
 ) -> list[Ran]:
-    """Prepares and runs every workload, so many at a time; a failure is part of its result."""
+    """Runs every script, so many at a time; a failure is part of its result, which `done` gets as
+    soon as there is one.
 
-    def one(each: Wanted) -> Ran:
-        ran = _drive(each, there, cluster, rest, settings(each))
-        failed = [app for app in ran.applications if app["final_status"] != "SUCCEEDED"]
-        if failed and not ran.wrong:
-            ran.wrong = f"{failed[0]['id']} {failed[0]['final_status']}"
-        seen = {app["step"] for app in ran.applications}
-        if not ran.wrong and "run" not in seen:
-            ran.wrong = "no application of it was seen: its jobs did not run on this cluster"
-        done(ran)
-        return ran
+    Ctrl-C, as whatever else is raised here, ends the scripts, kills their applications, gives
+    `done` what had begun, and is raised again.
+    """
+    children = Children()
+
+    def one(each: Wanted) -> Ran | None:
+        return _drive(each, there, cluster, rest, settings(each), children)
+
+    def give(future: Future[Ran | None]) -> None:
+        if not future.cancelled() and (ran := future.result()):
+            done(ran)
 
     with ThreadPoolExecutor(at_a_time) as pool:
-        return list(pool.map(one, wanted))
+        futures = [pool.submit(one, each) for each in wanted]
+        left = set(futures)
+        try:
+            while left:
+                # A signal that another thread receives does not end a wait without a limit.
+                ended, _ = wait(left, _LOOK_S, FIRST_COMPLETED)
+                for future in ended:
+                    left.discard(future)
+                    give(future)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            children.stop()
+            for future in left:
+                with suppress(Exception):  # what was raised first says more
+                    give(future)
+            raise
+    return [ran for each in futures if (ran := each.result())]
 
 
 def _drive(
@@ -95,36 +121,41 @@ def _drive(
     cluster: Cluster,
     rest: ResourceManagerClient,
     settings: RunSettings,
-) -> Ran:
+    children: Children,
+) -> Ran | None:
+    """None where everything was stopped before it began."""
     ran = Ran(each, settings.folder)
     shutil.rmtree(settings.folder, ignore_errors=True)  # an earlier run's report would be taken
     variables = write(settings, there, cluster)
-    scripts = there.home / "bin" / "workloads" / each.workload.path
     # A tag may be an earlier run's too.
     before = {app["id"] for app in _tagged(rest, each.tag)}
-    steps = ("prepare/prepare.sh", f"{each.framework}/run.sh")
-    for step in steps[each.prepared :]:
-        kind = "prepare" if step.startswith("prepare") else "run"
-        log = settings.folder / f"{kind}.log"
-        with log.open("wb") as out:
-            done = subprocess.run(  # noqa: S603 - the user's own HiBench
-                ["bash", str(scripts / step)],  # noqa: S607 - theirs is on the path
-                cwd=settings.folder,
-                env=os.environ | {"JAVA_HOME": str(java_home())} | variables,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        known = before | {app["id"] for app in ran.applications}
-        ran.applications += _ended(rest, each.tag, known, kind)
-        if done.returncode:
-            ran.wrong = f"{step} ended with status {done.returncode}: {_last(log)} (see {log})"
-            return ran
+    script = there.home / "bin" / "workloads" / each.workload.path / each.script
+    log = settings.folder / f"{each.step}.log"
+    environment = os.environ | {"JAVA_HOME": str(java_home())} | variables
+    status = children.run(["bash", str(script)], settings.folder, environment, log)
+    if status is None:
+        return None
+    if children.stopped:
+        _kill(rest, each.tag, before)
+    ran.applications = _ended(rest, each.tag, before)
     ran.reported = _reported(settings.folder / "report" / "hibench.report")
-    if not ran.reported:  # some of its scripts do not look at what their program's status was
-        ran.wrong = f"HiBench reports nothing, although its scripts ended well (see {log})"
+    ran.wrong = "stopped" if children.stopped and status else _wrong(ran, status, log)
     return ran
+
+
+def _wrong(ran: Ran, status: int, log: Path) -> str:
+    """Why it failed, or ""."""
+    if status:
+        return f"{ran.wanted.script} ended with status {status}: {_last(log)} (see {log})"
+    if ran.wanted.step == "run" and not ran.reported:
+        # Some of its scripts do not look at what their program's status was.
+        return f"HiBench reports nothing, although its scripts ended well (see {log})"
+    for app in ran.applications:
+        if app["final_status"] != "SUCCEEDED":
+            return f"{app['id']} {app['final_status']}"
+    if ran.wanted.step == "run" and not ran.applications:
+        return "no application of it was seen: its jobs did not run on this cluster"
+    return ""
 
 
 def _last(log: Path) -> str:
@@ -151,9 +182,18 @@ def _tagged(rest: ResourceManagerClient, tag: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda app: (int(app["startedTime"]), str(app["id"])))
 
 
-def _ended(
-    rest: ResourceManagerClient, tag: str, known: set[str], step: str
-) -> list[dict[str, Any]]:
+def _kill(rest: ResourceManagerClient, tag: str, known: set[str]) -> None:
+    """Kills what carries the tag, is not known and has not ended. Its client has ended, but may
+    have submitted at the last moment: so there is a second look.
+    """
+    for pause_s in (_LOOK_S, 0.0):
+        for app in _tagged(rest, tag):
+            if app["id"] not in known and app["state"] not in _ENDED:
+                rest.kill(app["id"])
+        time.sleep(pause_s)
+
+
+def _ended(rest: ResourceManagerClient, tag: str, known: set[str]) -> list[dict[str, Any]]:
     """YARN's times of what carries the tag and is not known yet, when it has ended: a client may
     end before YARN has written down that its application did.
     """
@@ -166,7 +206,6 @@ def _ended(
     return [
         {
             "id": app["id"],
-            "step": step,
             "name": app["name"],
             "queue": app["queue"],
             "final_status": app["finalStatus"],

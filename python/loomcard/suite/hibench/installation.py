@@ -94,11 +94,16 @@ _BUILD: Final = {
 
 
 def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) -> list[Check]:
-    """Everything that the workloads need on their frameworks, in the order to see to it."""
+    """Everything that the workloads need on their frameworks, in the order to see to it; without
+    the parts of HiBench where there is none.
+    """
     pairs = list(chosen)
-    scripts = there.home / "bin" / "functions" / "load_config.py"
-    remedy = "name the folder of a HiBench checkout with --home, or set HIBENCH_HOME"
-    found = [Check("HIBENCH_HOME", _shown(scripts, there.home), remedy)]
+    config = there.home / "bin" / "functions" / "load_config.py"
+    remedy = (
+        f"{there.home} is no HiBench, since it has no bin/functions/load_config.py; name the folder"
+        " of a checkout with --home or HIBENCH_HOME"
+    )
+    found = [Check("HIBENCH_HOME", _shown(config, there.home), remedy)]
     found += [Check(name, _program(name), remedy) for name, remedy in PROGRAMS.items()]
     launcher = None if there.hadoop_home is None else there.hadoop_home / "bin" / "hadoop"
     said = "ours, over Loomcard's jars" if launcher is None else _shown(launcher, launcher)
@@ -110,6 +115,8 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
         submit = there.spark_home / "bin" / "spark-submit" if there.spark_home else None
         remedy = "name a Spark with --spark-home; `loomcard suite setup` makes one"
         found.append(Check("spark-submit", _shown(submit, submit), remedy))
+    if found[0].missing:  # there is nothing to look for parts in
+        return found
     needed = dict.fromkeys(name for each, on in pairs for name in each.needs(on))
     found += [Check(name, str(there.part(name) or ""), _BUILD[name]) for name in needed]
     for each, framework in pairs:

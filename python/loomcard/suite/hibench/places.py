@@ -1,4 +1,4 @@
-"""Where HiBench's workloads go: a cluster told by its configuration, or the compose cluster."""
+"""Where HiBench's workloads go: a cluster by its configuration's folder, or the compose cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def policies(named: Sequence[str], engine: str) -> list[Cell]:
 
 
 @dataclass(frozen=True)
-class Told:
+class ConfiguredCluster:
     """A cluster by the folder of its configuration; `java_options` for its clients."""
 
     conf_dir: Path

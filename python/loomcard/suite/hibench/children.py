@@ -1,0 +1,78 @@
+"""Processes that can be ended together, with everything that they have started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_GRACE_S: Final = 10.0
+_LOOK_S: Final = 0.05
+
+
+class Children:
+    """Processes, each in a session of its own: a terminal's Ctrl-C goes to this process alone,
+    which ends them by `stop`. Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no other is started."""
+        return self._stopped
+
+    def run(
+        self, command: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path
+    ) -> int | None:
+        """Runs the command in the folder until it ends; returns its status, None where it was not
+        started. `log`: for its output.
+        """
+        with log.open("wb") as out, self._lock:
+            if self._stopped:
+                return None
+            child = subprocess.Popen(  # noqa: S603 - the caller's
+                command,
+                cwd=folder,
+                env=dict(variables),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._running.add(child)
+        try:
+            return child.wait()
+        finally:
+            with self._lock:
+                self._running.discard(child)
+
+    def stop(self) -> None:
+        """Ends them and what they started, by force after some seconds; no other is started."""
+        with self._lock:
+            self._stopped = True
+            groups = [child.pid for child in self._running]  # each leads its group
+        _signal(groups, signal.SIGTERM)
+        deadline = time.monotonic() + _GRACE_S
+        while _signal(groups, 0) and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        _signal(groups, signal.SIGKILL)
+
+
+def _signal(groups: Sequence[int], number: int) -> bool:
+    """Sends it to every group; whether one was still there."""
+    there = False
+    for group in groups:
+        with suppress(ProcessLookupError):
+            os.killpg(group, number)
+            there = True
+    return there

@@ -1,0 +1,156 @@
+"""Workloads under one policy after the other, all of them on the same inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loomcard.cluster.rm_client import RestError
+from loomcard.experiments.grid import Cell
+from loomcard.results.run_folder import write_json
+from loomcard.suite.hibench.configuration import RunSettings
+from loomcard.suite.hibench.drive import Ran, Step, Wanted, drive
+from loomcard.suite.hibench.installation import Installation
+from loomcard.suite.hibench.places import Place
+from loomcard.suite.hibench.workloads import Framework, Workload
+from loomcard.suite.record import grants, grants_of
+
+Row = dict[str, Any]
+Notify = Callable[[str, int], None]
+"""Called with what goes on, and how many scripts have ended."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is to be run. `policies`: None for whatever governs the cluster; `folder`: for the
+    results, and a folder of each script; `more`: keys of HiBench's, of the user's choice.
+    """
+
+    chosen: Sequence[tuple[Workload, Framework]]
+    policies: Sequence[Cell | None]
+    there: Installation
+    folder: Path
+    scale: str = "tiny"
+    queue: str = ""
+    at_a_time: int = 1
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def scripts(self) -> int:
+        """How many there are to run."""
+        return len(self.chosen) * (1 + len(self.policies))
+
+
+@dataclass
+class Results:
+    """What has been run so far: a row for each script, kept in `file`."""
+
+    file: Path
+    prepared: list[Row] = field(default_factory=list)
+    runs: list[Row] = field(default_factory=list)
+
+    def document(self) -> dict[str, list[Row]]:
+        """As the file and `--json` have it."""
+        return {"prepared": self.prepared, "runs": self.runs}
+
+    @property
+    def failed(self) -> bool:
+        """Whether any script failed, or the fallback granted a container under a policy."""
+        rows = self.prepared + self.runs
+        return any(row["wrong"] for row in rows) or bool(self.by_fallback())
+
+    def by_fallback(self) -> list[str]:
+        """The policies under which the fallback granted containers."""
+        found = {row["policy"] for row in self.runs if row["granted"].get("fallback")}
+        return sorted(found)
+
+    def save(self) -> None:
+        """Writes the file."""
+        write_json(self.file, self.document())
+
+
+def compare(asked: Comparison, place: Place, results: Results, notify: Notify) -> None:
+    """Prepares every input, under the first policy; then runs the workloads under each policy.
+
+    A workload whose input could not be made is not run. What has ended stands in the results and
+    their file, also where Ctrl-C or an error ends everything.
+    """
+    chosen = _prepare(asked, place, results, notify)
+    for cell in asked.policies:
+        wanted = [_wanted(each, "run", _name(cell)) for each in chosen]
+        _under(cell, wanted, asked, place, results.runs, results, notify)
+
+
+def _prepare(
+    asked: Comparison, place: Place, results: Results, notify: Notify
+) -> list[tuple[Workload, Framework]]:
+    """HiBench's generators know no seed, so all policies get one input. It is there before anything
+    is measured: no run shares the cluster with a generator.
+    """
+    wanted = {_wanted(each, "prepare"): each for each in asked.chosen}
+    _under(asked.policies[0], list(wanted), asked, place, results.prepared, results, notify)
+    failed = {row["tag"] for row in results.prepared if row["wrong"]}
+    return [pair for each, pair in wanted.items() if each.tag not in failed]
+
+
+def _under(
+    cell: Cell | None,
+    wanted: Sequence[Wanted],
+    asked: Comparison,
+    place: Place,
+    rows: list[Row],
+    results: Results,
+    notify: Notify,
+) -> None:
+    """Runs the scripts under a policy; adds a row for each, with what was granted meanwhile."""
+    if not wanted:
+        return
+    said = f"{wanted[0].step} {_name(cell)}".strip()
+    notify(said, len(results.prepared + results.runs))
+    if cell is not None:
+        place.schedule(cell)
+    rest, begun = place.rest, len(rows)
+    before = grants(rest.scheduler())
+
+    def done(ran: Ran) -> None:
+        rows.append({"policy": _name(cell), **ran.document(), "granted": {}})
+        results.save()
+        notify(said, len(results.prepared + results.runs))
+
+    try:
+        drive(
+            wanted,
+            asked.there,
+            place.cluster(),
+            rest,
+            lambda each: _settings(each, asked),
+            at_a_time=asked.at_a_time,
+            done=done,
+        )
+    finally:
+        with suppress(RestError):  # it stays unknown where the cluster has gone
+            granted = grants_of(before, grants(rest.scheduler()))
+            rows[begun:] = [row | {"granted": granted} for row in rows[begun:]]
+        results.save()
+
+
+def _settings(each: Wanted, asked: Comparison) -> RunSettings:
+    data = f"{each.workload.name.replace('.', '-')}-{each.framework}"
+    return RunSettings(
+        asked.folder / each.tag, each.tag, asked.scale, asked.queue, more=asked.more, data=data
+    )
+
+
+def _name(cell: Cell | None) -> str:
+    return "" if cell is None else cell.policy
+
+
+def _wanted(pair: tuple[Workload, Framework], step: Step, policy: str = "") -> Wanted:
+    each, on = pair
+    under = "prepare" if step == "prepare" else Path(policy).stem
+    words = ["loomcard", *([under] if under else []), each.name, on]
+    return Wanted(each, on, re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()), step)

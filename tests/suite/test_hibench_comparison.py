@@ -1,0 +1,218 @@
+"""HiBench's workloads under one policy after the other, and what is left of them after Ctrl-C."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from fake_hibench import installed, programs
+from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.suite.hibench.comparison import Comparison, Results, compare
+from loomcard.suite.hibench.installation import Installation
+from loomcard.suite.hibench.places import ConfiguredCluster, policies
+from loomcard.suite.hibench.workloads import workload
+
+DEADLINE_S = 240
+
+
+class Manager(ThreadingHTTPServer):
+    """A ResourceManager to which each call of the stand-in's `hadoop` is an application. A run of
+    a workload that HiBench holds goes on until it is killed; `events` has what came, in order.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Answering)
+        self.folder = folder
+        self.events: list[str] = []
+        self.killed: set[str] = set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def applications(self) -> list[dict[str, Any]]:
+        calls = self.folder / "calls"
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        return [self._application(f"application_1_{n:04}", line) for n, line in enumerate(lines)]
+
+    def _application(self, name: str, line: str) -> dict[str, Any]:
+        step, data = line.split(" jar ")[1].split()[1:3]
+        held = (self.folder / "HiBench" / f"hold-{data.rpartition('/')[2]}").exists()
+        runs = held and step != "prepare" and name not in self.killed
+        final = "KILLED" if name in self.killed else "UNDEFINED" if runs else "SUCCEEDED"
+        return {
+            "id": name,
+            "name": step,
+            "queue": "root.default",
+            "applicationTags": line.rpartition("tag=")[2],
+            "state": "RUNNING" if runs else "FINISHED",
+            "finalStatus": final,
+            "startedTime": 1000,
+            "launchTime": 1500,
+            "finishedTime": 0 if runs else 9000,
+        }
+
+
+class Answering(BaseHTTPRequestHandler):
+    server: Manager
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0].removeprefix("/ws/v1/cluster/")
+        documents: dict[str, Any] = {
+            "apps": {"apps": {"app": self.server.applications()}},
+            "nodes": {"nodes": {"node": [{"nodeHostName": "n1", "state": "RUNNING"}]}},
+            "scheduler": {"scheduler": {"schedulerInfo": {"grants": {"policy": 7, "fallback": 0}}}},
+        }
+        self._answer(documents[path])
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if found := re.search(r"apps/(\w+)/state", self.path):
+            self.server.killed.add(found[1])
+        else:
+            self.server.events.append(f"policy {len(self.server.applications())}")
+        self._answer({})
+
+    def _answer(self, document: dict[str, Any]) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the tests' output is the tests'."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Manager]:
+    manager = Manager(folder)
+    thread = Thread(target=manager.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield manager
+    finally:
+        manager.shutdown()
+        manager.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Installation:
+    return installed(tmp_path)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    with serving(tmp_path) as found:
+        yield found
+
+
+def compared(there: Installation, manager: Manager, *names: str) -> Results:
+    place = ConfiguredCluster(manager.folder / "conf", ResourceManagerClient(manager.url, "me"))
+    out = manager.folder / "out"
+    cells = policies(["drf", "fifo"], "local")
+    asked = Comparison(
+        [(workload(name), "hadoop") for name in names], cells, there, out, at_a_time=len(names)
+    )
+    results = Results(out / "hibench.json")
+    compare(asked, place, results, lambda _, __: None)
+    assert json.loads(results.file.read_text()) == results.document()
+    return results
+
+
+def steps(manager: Manager) -> list[str]:
+    lines = (manager.folder / "calls").read_text().splitlines()
+    return [line.split(" jar ")[1].split()[1] for line in lines]
+
+
+def test_every_input_is_there_before_the_first_run(there: Installation, manager: Manager) -> None:
+    """HiBench's generators know no seed, so policies are compared on one input; and no run that
+    counts shares the cluster with a generator.
+    """
+    results = compared(there, manager, "sort", "wordcount")
+    assert not results.failed
+    assert steps(manager) == ["prepare"] * 2 + ["hadoop"] * 4
+    # The first policy for the inputs, and again right before its runs, as the second.
+    assert manager.events == ["policy 0", "policy 2", "policy 4"]
+    assert [row["policy"] for row in results.prepared] == ["drf"] * 2
+    assert [row["policy"] for row in results.runs] == ["drf"] * 2 + ["fifo"] * 2
+    lines = (manager.folder / "calls").read_text().splitlines()
+    assert len({line.split(" jar ")[1].split()[2] for line in lines}) == 2
+    assert results.runs[0]["granted"] == {"policy": 0, "fallback": 0}
+
+
+def test_a_workload_without_input_is_not_run(there: Installation, manager: Manager) -> None:
+    (there.home / "fail-prepare").touch()
+    results = compared(there, manager, "sort")
+    assert results.failed
+    assert results.runs == []
+    assert "out of room" in results.prepared[0]["wrong"]
+    assert manager.events == ["policy 0"]
+
+
+def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
+    there: Installation, manager: Manager, tmp_path: Path
+) -> None:
+    """By the tags that the run gave; its scripts end with all that they started."""
+    (there.home / "hold-micro.sort").touch()
+    (tmp_path / "calls").write_text("--config x jar y hadoop z/micro.sort queue= tag=another\n")
+    words = ["hibench", "run", "wordcount", "sort", "--framework", "hadoop", "--at-a-time", "2"]
+    words += ["--home", str(there.home), "--hadoop-home", str(there.hadoop_home)]
+    words += ["--hadoop-conf", str(tmp_path / "conf"), "--rm", manager.url, "--out", "out"]
+    stubs = programs(tmp_path / "stubs", "python2", "bc")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{stubs}:{os.environ['PATH']}"},
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    out = tmp_path / "out" / "hibench.json"
+    wait_for_a_run(process, out, tmp_path / "held")
+    process.send_signal(signal.SIGINT)
+    said, error = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130, error
+    assert error == f"error: interrupted; what has run is in {out}\n"
+    assert "micro.wordcount" in said
+    wait_for_the_end((tmp_path / "held").read_text())
+    runs = json.loads(out.read_text())["runs"]
+    assert [(row["workload"], row["wrong"]) for row in runs] == [
+        ("micro.wordcount", ""), ("micro.sort", "stopped"),
+    ]  # fmt: skip
+    assert runs[0]["hibench"]["duration_s"] == "17.5"
+    ours = [app for row in runs for app in row["applications"]]
+    assert [app["final_status"] for app in ours] == ["SUCCEEDED", "KILLED"]
+    assert manager.killed == {ours[1]["id"]}
+
+
+def wait_for_a_run(process: "subprocess.Popen[str]", out: Path, held: Path) -> None:
+    """Until one run was measured, and the other is at work."""
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        measured = out.exists() and json.loads(out.read_text())["runs"]
+        if measured and held.exists() and held.read_text().endswith("\n"):
+            return
+        assert time.monotonic() < deadline, "the runs did not begin"
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def wait_for_the_end(number: str) -> None:
+    """Until the process has ended; its parent may not have looked after it yet."""
+    status = Path("/proc") / number.strip() / "stat"
+    deadline = time.monotonic() + DEADLINE_S
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline, "it runs on"
+        time.sleep(0.02)
