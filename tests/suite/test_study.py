@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from fake_cluster import FakeCluster
+from loomcard.cluster.rm_client import RestError
 from loomcard.experiments.inputs import InputError
 from loomcard.report.runs import read_study
 from loomcard.results.run_folder import read_json
+from loomcard.suite import play
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.cluster import Journal
 from loomcard.suite.prepare import Asked, prepare, uses_spark
@@ -150,6 +152,28 @@ def test_a_job_that_yarn_failed_says_why(tmp_path: Path) -> None:
     cluster.rest.of["3-sort"] = {"finalStatus": "FAILED", "diagnostics": "AM \n exited"}
     finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
     assert finished.problems == ["fifo on sorts, repetition 1: 3-sort: FAILED: AM exited"]
+
+
+def test_a_resourcemanager_that_is_late_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine it may answer nothing for half a minute; one that stays silent is gone."""
+    cluster = FakeCluster(tmp_path)
+    answers, silent = cluster.rest.applications, [True, True]
+
+    def late() -> object:
+        if silent:
+            silent.pop()
+            raise RestError("did not answer", "look at its log")
+        return answers()
+
+    cluster.rest.applications = late
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored)
+    assert (finished.problems, silent) == ([], [])
+    monkeypatch.setattr(play, "SILENT_S", -1)
+    silent.append(True)
+    finished = run_study(study(tmp_path), cluster, tmp_path / "out", ignored, again=True)
+    assert "did not answer" in finished.problems[0]
 
 
 def test_grants_of_the_fallback_are_a_problem(tmp_path: Path) -> None:

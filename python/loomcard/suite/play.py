@@ -21,6 +21,8 @@ from loomcard.suite.mix import Arrival
 
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 _LOOK_S = 0.5
+SILENT_S = 180.0
+"""So long may the ResourceManager answer nothing: on a busy machine it is late, not gone."""
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 _UNSENT = "was not submitted: its client ended before"
 
@@ -89,6 +91,7 @@ class Run:
         self.jobs = [job for arrival in arrivals for job in _jobs_of(arrival)]
         self.finished = False
         self.zero_ms = 0
+        self._silent_ms = 0
         self._submitters = submitters
         self._limit_s = limit_s
         self._notify = notify
@@ -160,7 +163,14 @@ class Run:
     def _look(self) -> None:
         if not any(job.yarn and not job.ended for job in self.jobs):
             return
-        told = {each["id"]: each for each in self.cluster.rest.applications()}
+        try:
+            told = {each["id"]: each for each in self.cluster.rest.applications()}
+        except RestError:
+            self._silent_ms = self._silent_ms or self.now_ms()
+            if self.now_ms() - self._silent_ms > SILENT_S * 1000:
+                raise
+            return
+        self._silent_ms = 0
         for job in self.jobs:
             if not job.ended:
                 job.document = told.get(job.yarn, job.document)
