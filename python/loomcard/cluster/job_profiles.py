@@ -15,8 +15,10 @@ PROFILES: dict[str, dict[str, str]] = {
         "mapreduce.job.reduce.slowstart.completedmaps": "0",
         "yarn.app.mapreduce.am.job.reduce.rampup.limit": "1",
         # It gives none of them up for maps: they were started since their maps are far enough.
+        # Where they hold all room and a map must run again, it does after half an hour, under any
+        # scheduler.
         "mapreduce.job.reducer.unconditional-preempt.delay.sec": "-1",
-        "mapreduce.job.reducer.preempt.delay.sec": "86400",
+        "mapreduce.job.reducer.preempt.delay.sec": "1800",
     },
 }
 TAGS = "mapreduce.job.tags"

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from loomcard.api.report import values_of
 from loomcard.cli.app import run
+from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.example_jobs import example
+from loomcard.cluster.job_profiles import profile_definitions
+from loomcard.cluster.submit import Client
 from loomcard.engine.session import replay
 from loomcard.policies.coupling import unit
+from loomcard.policies.coupling.reclaim import REASON
 from loomcard.policies.coupling.serve import COUPLED
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds
 
 pytestmark = pytest.mark.cluster
 
+DEADLINE_S = 900.0  # a minute on a quiet machine
 MAPS, REDUCES = 12, 2
 REDUCE = 10
 LARGE = "mapreduce.map.memory.mb=800"
@@ -85,3 +93,68 @@ def test_reduces_are_held_till_maps_have_earned_them(
     assert not any(refused), refused
     assert cluster.rest.scheduler()["schedulerInfo"]["grants"]["fallback"] == 0
     assert replay(cluster.journal_dir) == []
+
+
+RECLAIM_MS = 3000
+FULL = f"version: 1\nkind: policy\npolicy: coupling\noptions: {{reclaim_after_ms: {RECLAIM_MS}}}\n"
+SIZES = {
+    "yarn.app.mapreduce.am.resource.mb": "1400",  # no map fits beside it, and one reduce
+    "mapreduce.map.memory.mb": "768",
+    "mapreduce.reduce.memory.mb": "640",  # three on a node, or two beside the map
+    "mapreduce.map.speculative": "false",
+    "mapreduce.reduce.speculative": "false",
+}
+ONE_MAP = example("sleep", ["-m", "1", "-r", "7", "-mt", "60000", "-rt", "100"])
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Waits for a condition to hold."""
+    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
+        pause.wait(0.2)
+
+
+def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node of a job's only map is lost while reduces hold all other room and wait for the map.
+    Under the profile the AM gives up none of them for half an hour. The policy takes back what one
+    map needs, and no more; the job ends well.
+    """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full.yml").write_text(FULL)
+    settings = LocalSettings(
+        run_dir=tmp_path / "run" / "local",
+        nodes=3,
+        policy=str(tmp_path / "full.yml"),
+        yarn={"loomcard.round.deadline-ms": "10000"},
+    )
+    sizes = [f"{name}={value}" for name, value in SIZES.items()]
+    with LocalCluster(settings) as cluster:
+        client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+        job = client.submit(ONE_MAP, profile_definitions("coupling", ONE_MAP, sizes))
+        try:
+
+            def at_work() -> dict[int, list[str]]:
+                """The nodes of the tasks that run, by their memory."""
+                found: dict[int, list[str]] = {768: [], 640: []}
+                for each in read_runs(cluster.container_times):
+                    if each.ended_ms is None and each.memory_mb in found:
+                        found[each.memory_mb].append(each.node)
+                return found
+
+            until(lambda: list(map(len, at_work().values())) == [1, 6], "all room is taken")
+            cluster.command(f"stop-node {at_work()[768][0].partition('.')[0]}")
+            assert job.wait(DEADLINE_S) == 0, job.reason()
+        finally:
+            job.stop()
+        played = [(each.batch, each.plan) for each in rounds(cluster.journal_dir)]
+    taken = [
+        each.reason for _, plan in played for each in plan.decisions if type(each) is r.Preempt
+    ]
+    assert taken == [REASON]
+    ends = Counter(
+        e.kind for batch, _ in played for e in batch.records if type(e) is r.ContainerCompleted
+    )
+    assert ends["preempted"] == 1, ends

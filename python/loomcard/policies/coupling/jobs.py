@@ -53,6 +53,8 @@ class JobMemory:
     """When it last started a map where its input is, or first had to wait for that."""
     p: float | None = None
     """The last probability of a map to start on a node at hand."""
+    stuck_ms: int | None = None
+    """Since when no map of it runs or finds room, while reduces of it run."""
 
 
 @dataclass(slots=True)
@@ -131,6 +133,8 @@ class Jobs:
         self.by_id: dict[str, Job] = {}
         self.eligible: dict[str, Job] = {}
         """Those with a mismatch above 0."""
+        self.without_map: dict[str, Job] = {}
+        """Those that ask for maps and run none."""
         self.entries: dict[str, tuple[float, int, int, str]] = {}
         """Those that ask for maps or others: used by weight, submission, number, id."""
         self.shapes: dict[Shape, int] = {}
@@ -223,6 +227,7 @@ class Jobs:
     def _drop(self, job_id: str) -> None:
         job = self.by_id.pop(job_id, None)
         self.eligible.pop(job_id, None)
+        self.without_map.pop(job_id, None)
         self.entries.pop(job_id, None)
         for shape in job.shapes if job is not None else ():
             self.shapes[shape] -= 1
@@ -234,6 +239,10 @@ class Jobs:
         if app.type == "MAPREDUCE":
             job.tasks = self._tasks(app, memory)
             job.mismatch = mismatch(job.tasks, options.threshold)
+            if job.tasks.pending_maps and not self._running[app.id][0]:
+                self.without_map[app.id] = job
+            else:
+                memory.jobs[app.id].stuck_ms = None
         coupled = options.reduces == "coupled" and job.tasks is not None
         if job.tasks is not None and not job.tasks.reduces and options.unknown_reduces == "launch":
             coupled = False

@@ -45,6 +45,7 @@ class Options:
     unknown_reduces: UnknownReduces = "hold"
     give_up_rounds: int = 4
     hold_after_ms: int = HOLD_AFTER_MS
+    reclaim_after_ms: int = 300_000
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= LARGEST_THRESHOLD:
@@ -59,6 +60,7 @@ class Options:
             raise ValueError("kept_nodes is at least 1")
         for name in (
             "peeked_nodes", "delay_node_ms", "delay_rack_ms", "give_up_rounds", "hold_after_ms",
+            "reclaim_after_ms",
         ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is at least 0")

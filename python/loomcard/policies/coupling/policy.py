@@ -20,6 +20,7 @@ from loomcard.policies.coupling.jobs import JobMemory, Jobs, Memory
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import attempted
 from loomcard.policies.coupling.places import Places
+from loomcard.policies.coupling.reclaim import reclaim
 from loomcard.policies.coupling.report import state_of
 from loomcard.policies.coupling.serve import REDUCE, Serving, Visit
 
@@ -67,6 +68,8 @@ class Coupling(Options):
                 self.refused(change, memory, view)
         plan.go_on = serving.run
         serving.run()
+        if self.reclaim_after_ms:
+            reclaim(plan, jobs, memory, self.reclaim_after_ms)
         if plan.report_due:
             plan.report(view.queue, state_of(jobs, memory, view.node_count))
         return plan, memory

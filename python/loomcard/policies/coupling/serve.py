@@ -32,6 +32,7 @@ from loomcard.policies.coupling.paper import (
     probability,
 )
 from loomcard.policies.coupling.places import Places
+from loomcard.policies.coupling.reclaim import maps_of
 
 COUPLED = "MAPS_FIRST"
 """The reason of a reduce that waits till more maps have finished."""
@@ -128,7 +129,7 @@ class Serving:
             if not self._maps(visit, self.jobs.entry(job.app)):
                 return False
             ask = self._reduce_of(job, node)
-            if ask is not None:
+            if ask is not None and not self._needs_for_map(job, node):
                 if not self.plan.allows(ask):
                     return False
                 self._launch(ask, node)
@@ -153,6 +154,15 @@ class Serving:
     def _reduce_of(self, job: Job, node: Node) -> Ask | None:
         """The first of the job's reduces that may go to the node now."""
         return next((ask for ask in job.reduces if self.plan.why_not(ask, node) is None), None)
+
+    def _needs_for_map(self, job: Job, node: Node) -> bool:
+        """Whether none of the job's maps runs, and one could have the room: without it its reduces
+        may wait for ever.
+        """
+        return job.app.id in self.jobs.without_map and any(
+            fits(ask.size, node.room) and self.plan.why_not(ask, node) is None
+            for ask in maps_of(job)
+        )
 
     # What Algorithm 2 asks
 

@@ -1,0 +1,63 @@
+"""Room for a map that waits while reduces of its own job hold all there is.
+
+The paper's reduces have slots of their own. On YARN they may hold the room in which a map would run
+again whose node was lost, and then wait for this map for ever.
+"""
+
+from __future__ import annotations
+
+from loomcard import Ask, Container, Plan, fits
+from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_map, is_reduce
+from loomcard.policies.coupling.places import suits
+
+REASON = "MAP_BEFORE_REDUCE"
+
+
+def maps_of(job: Job) -> list[Ask]:
+    """Its outstanding asks for maps, however they are served."""
+    return [ask for ask in (*job.maps, *job.others) if is_map(ask.key) and not ask.is_am]
+
+
+def reclaim(plan: Plan, jobs: Jobs, memory: Memory, after_ms: int) -> None:
+    """Take reduces back from jobs of which, for so long, no map ran and no map found room, so that
+    one does. For one map at a time; the next is looked at as much later.
+    """
+    now_ms = plan.view.now_ms
+    for job_id, job in jobs.without_map.items():
+        own, asks = memory.jobs[job_id], maps_of(job)
+        if not any(map(is_reduce, job.app.containers)):
+            continue
+        if any(plan.limited(ask) is None and plan.place(ask) is not None for ask in asks):
+            own.stuck_ms = None  # it waits for a place that it likes better
+            continue
+        if own.stuck_ms is None:
+            own.stuck_ms = now_ms
+        elif now_ms - own.stuck_ms >= after_ms:
+            own.stuck_ms = now_ms
+            for container in victims(job, asks):
+                plan.preempt(container, 0, REASON)
+        plan.wake_at(own.stuck_ms + after_ms)
+
+
+def victims(job: Job, asks: list[Ask]) -> list[Container]:
+    """The fewest reduces of the job on one node whose room is enough for one of the maps; the
+    youngest first, for they have copied least. Empty where no node's are enough.
+    """
+    running = [c for c in job.app.containers if is_reduce(c) and c.number]
+    running.sort(key=lambda c: (c.allocated_ms, c.number), reverse=True)
+    if any(c.preempting_since is not None for c in running):
+        return []  # its room is waited for
+    best: list[Container] = []
+    for node in dict.fromkeys(c.node for c in running):
+        here = [c for c in running if c.node is node]
+        for ask in asks:
+            if not (node.takes(ask.label) and suits(ask, node)):
+                continue
+            room = list(node.room)
+            for count, container in enumerate(here, 1):
+                room = [has + more for has, more in zip(room, container.size, strict=True)]
+                if fits(ask.size, room):
+                    if not best or count < len(best):
+                        best = here[:count]
+                    break
+    return best

@@ -1,0 +1,80 @@
+"""A map that must run again while reduces of its own job hold all room."""
+
+from coupled import MAP, REDUCE, SLOT, beat, coupling, finish, job
+from loomcard.testing.cluster import Cluster
+
+FAILED_MAP = 5
+AFTER_MS = 60_000
+
+
+def full_of_reduces(*slots: int, after_ms: int = AFTER_MS, reduces: int = 3) -> Cluster:
+    """Nodes of which one job's reduces hold all slots, its two maps done; it asks for more."""
+    made = coupling(*slots, reclaim_after_ms=after_ms)
+    job(made, 1, 2, reduces)
+    while len(made.containers) < 2:
+        beat(made, *made.nodes)
+    finish(made, 1, 2)
+    made.ask(1, reduces, SLOT, REDUCE)
+    for _ in range(40):
+        beat(made, *made.nodes)
+    assert len(running(made, REDUCE)) == sum(slots)
+    return made
+
+
+def running(made: Cluster, priority: int) -> list[int]:
+    return [n for n, each in sorted(made.containers.items()) if each.ask[1] == priority]
+
+
+def test_a_reduce_makes_room_for_a_map_of_its_own_job() -> None:
+    """Once no map has run or found room for as long as the option says, and not before; the map
+    gets the room, though a reduce waits for it too.
+    """
+    made = full_of_reduces(1, 2, reduces=5)
+    youngest = running(made, REDUCE)[-1]
+    made.ask(1, 1, SLOT, FAILED_MAP)
+    made.round()
+    made.round(AFTER_MS - 10)
+    assert len(running(made, REDUCE)) == 3
+    made.round(20)
+    for _ in range(4):
+        beat(made, *made.nodes)
+    assert running(made, FAILED_MAP)
+    assert len(running(made, REDUCE)) == 2
+    assert youngest not in made.containers
+
+
+def test_no_reduce_is_taken_where_a_map_has_room_or_runs() -> None:
+    """A map that runs will end, and may be followed by the one that waits."""
+    made = full_of_reduces(1, 2)
+    made.ask(1, 2, SLOT, FAILED_MAP)
+    made.add_node(9, *SLOT)
+    beat(made, 9)
+    assert len(running(made, FAILED_MAP)) == 1
+    for _ in range(3):
+        made.round(AFTER_MS)
+    assert len(running(made, REDUCE)) == 3
+
+
+def test_nothing_is_taken_for_ever_or_where_it_would_not_help() -> None:
+    """Without the option nothing is; nor for a map that is larger than what the job's reduces have
+    on any node. Two go for a map as large as two.
+    """
+    for after_ms, size, left in ((0, SLOT, 4), (AFTER_MS, (4096, 1), 4), (AFTER_MS, (2048, 1), 2)):
+        made = full_of_reduces(2, 2, after_ms=after_ms, reduces=4)
+        made.ask(1, 1, size, FAILED_MAP)
+        made.round()
+        made.round(AFTER_MS + 10)
+        made.round()
+        assert len(running(made, REDUCE)) == left, (after_ms, size)
+
+
+def test_a_map_goes_before_the_reduces_of_its_job_where_none_runs() -> None:
+    """The job's reduce is the candidate, and a map asks for the only slot as well."""
+    made = coupling(1)
+    job(made, 1, 6, 1)
+    for _ in range(5):
+        beat(made, 1)
+        finish(made, 1)
+    made.ask(1, 1, SLOT, REDUCE)
+    found = [grant for _ in range(3) for grant in beat(made, 1)]
+    assert found == [(1, MAP, 1)]
