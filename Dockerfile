@@ -1,6 +1,9 @@
 # One image for every role of the cluster: Hadoop from Maven Central's jars, the shim built here, and the policies.
 # Steps stand in the order in which they change: system packages, Python's packages, Hadoop's jars, our code.
 
+# Where the jars come from: java-build, or java-wheel, for which an installed package puts them beside this file.
+ARG JARS=java-build
+
 FROM debian:bookworm-slim AS system
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
@@ -32,13 +35,20 @@ RUN --mount=type=cache,target=/root/.m2 \
  && mv dist/target/lib/*.jar /jars/hadoop/
 
 
+FROM scratch AS java-wheel
+COPY jars /jars
+
+
+FROM ${JARS} AS jars
+
+
 FROM system AS python-build
 RUN python3 -m venv /opt/loomcard/venv
 COPY pyproject.toml requirements.lock /build/
 RUN python3 -c "import tomllib; print(*tomllib.load(open('/build/pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
       > /build/requirements.txt \
  && /opt/loomcard/venv/bin/pip install --no-cache-dir --quiet -c /build/requirements.lock -r /build/requirements.txt
-COPY LICENSE NOTICE README.md /build/
+COPY LICENSE NOTICE README.md hatch_build.py /build/
 COPY hadoop-conf /build/hadoop-conf
 COPY policies /build/policies
 COPY python /build/python
@@ -50,9 +60,9 @@ ENV PATH=/opt/loomcard/bin:/opt/loomcard/venv/bin:$PATH
 # hadoop-hdfs.jar lacks the folders of its web pages, without which NameNode and DataNode do not start
 RUN mkdir -p /opt/hadoop/web/webapps/hdfs /opt/hadoop/web/webapps/datanode /opt/pyspark \
  && install -d -o hadoop -g hadoop /data /etc/hadoop
-COPY --from=java-build /jars/hadoop /opt/hadoop/lib
+COPY --from=jars /jars/hadoop /opt/hadoop/lib
 COPY --from=python-build /opt/loomcard/venv /opt/loomcard/venv
-COPY --from=java-build /jars/loomcard /opt/loomcard/lib
+COPY --from=jars /jars/loomcard /opt/loomcard/lib
 COPY docker/bin /opt/loomcard/bin
 USER hadoop
 WORKDIR /data

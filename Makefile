@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+DIST := build/dist
 BIN := $(VENV)/bin
 MVN := mvn -q -B -Dstyle.color=never -f jvm-bridge
 # Else Maven's terminal library begins and ends with an escape sequence, even into a file. It reads this before the command line.
@@ -12,13 +13,14 @@ JAVAC = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/javac,javac)
 # The folders are among the sources so that a file that goes away is noticed too.
 JAVA_SOURCES := $(shell find jvm-bridge \( -name target -o -name yarn-tests \) -prune -o \
 	\( -path '*/src*' -o -name pom.xml -o -name '*.xml' \) -print)
+CLASS_PATH := jvm-bridge/dist/target/classpath.txt
 JARS := jvm-bridge/dist/target/.made
 COMPILED := .venv-compiled/.made
 # What the compiled build is made of.
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean
+.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -95,6 +97,17 @@ yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and 
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
+
+wheel: setup $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/install.md)
+	@rm -f $(DIST)/loomcard-*.whl
+	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
+	@ls $(DIST)/loomcard-*.whl
+
+# Hadoop's jars by their paths in a Maven repository; the wheel lists them with their checksums.
+$(CLASS_PATH): $(JARS)
+	@$(MVN) -pl dist -am -Dmaven.test.skip=true package dependency:build-classpath -DincludeScope=runtime \
+		-Dmdep.outputFile=$(CURDIR)/$@.new -Dmdep.pathSeparator=, -Dmdep.localRepoProperty=REPOSITORY
+	@tr , '\n' < $@.new > $@ && rm $@.new
 
 lock: $(VENV)/.made  ## requirements.lock from pyproject.toml's ranges; UPGRADE=1 takes the newest of everything
 	@$(BIN)/uv pip compile -q --universal --all-extras $(if $(UPGRADE),--upgrade) --no-header -o requirements.lock pyproject.toml

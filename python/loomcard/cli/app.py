@@ -18,6 +18,7 @@ from loomcard.cli.commands import Commands
 # By name: what was not imported was not raised, and the command starts faster without.
 BAD_INPUT: Final = {
     "loomcard.cluster.hadoop_config.RenderError",
+    "loomcard.cluster.hadoop_jars.JarSourceError",
     "loomcard.cluster.rm_client.AddressError",
     "loomcard.config.source.SourceError",
     "loomcard.validation.findings.FindingsError",
@@ -29,6 +30,7 @@ BAD_INPUT: Final = {
     "loomcard.cluster.example_jobs.ProgramError",
     "loomcard.workload.dag_stages.DagError",
     "loomcard.suite.benchmarks.SuiteError",
+    "loomcard.install.site_file.SiteFileError",
 }
 """Errors of what the user gave, exit status 2."""
 FAILURES: Final = {

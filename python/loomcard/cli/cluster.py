@@ -1,4 +1,4 @@
-"""``loomcard cluster``: up, down, status, render, logs, launch-rate."""
+"""``loomcard cluster``: up, down, status, fetch, render, logs, launch-rate."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.embedded import LocalCluster
 from loomcard.cluster.embedded_config import LocalSettings, render_conf
 from loomcard.cluster.hadoop_config import SCHEDULERS, RenderError, compose_settings, render
+from loomcard.config.shipped import checkout
 
 cluster = typer.Typer(
     name="cluster", help="Start, stop and look at a cluster.", no_args_is_help=True
@@ -98,6 +99,7 @@ def up(
         policy=policy,
         policy_path=_folders(policy_path),
     )
+    paths.jars()  # what is to be fetched has a bar of its own
     with waiting("starting the embedded cluster"):
         LocalCluster(settings_).up(detached=True)
     status(on, as_json)
@@ -143,6 +145,26 @@ def status(on: On = ClusterKind.LOCAL, as_json: Json = False) -> None:
     for key, value in document.items():
         table.add_row(key, str(value))
     console().print(table)
+
+
+@cluster.command()
+def fetch(
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            envvar="LOOMCARD_JARS_FROM",
+            help="A mirror's address, or a folder with the jars. Default: Maven Central.",
+        ),
+    ] = None,
+) -> None:
+    """Get Hadoop's jars, checked, into a cache folder; a checkout has them of its Maven build."""
+    from loomcard.cluster import hadoop_jars  # an HTTP client and bars, for this command alone
+
+    if checkout() is not None:
+        typer.echo(paths.jars())
+        return
+    typer.echo(hadoop_jars.fetch(source))
 
 
 @cluster.command("render")

@@ -16,6 +16,18 @@ COMMANDS: Final = {
     "policy": ("loomcard.cli.policy:policy", "List, check and apply scheduling policies."),
     "trace": ("loomcard.cli.trace:trace", "Look into workloads and traces."),
     "dag": ("loomcard.cli.dag:dag", "Write the hint that tells policies the stages of a job."),
+    "install": (
+        "loomcard.cli.hadoop.commands:install",
+        "Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml.",
+    ),
+    "uninstall": (
+        "loomcard.cli.hadoop.commands:uninstall",
+        "Put back what `install` changed: yarn-site.xml as it was, the jars removed.",
+    ),
+    "doctor": (
+        "loomcard.cli.hadoop.commands:doctor",
+        "Check java, jar, python, policy, secret, ports, versions, clock; exit 1 if one is wrong.",
+    ),
     "submit": (
         "loomcard.cli.jobs:submit",
         "Submit an example job, or a jar with its arguments (after `--` if they begin with a"

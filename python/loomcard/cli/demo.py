@@ -24,6 +24,7 @@ def demo(picture_file: Picture = None, as_json: Json = False) -> None:
     """Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler."""
     if picture_file is not None:
         import_module("matplotlib")  # or its error, before half a minute has gone
+    paths.jars()  # what is to be fetched has a bar of its own
     sizes = Sizes()
     folder = paths.run_folder("demo")
     with waiting("starting", total=sizes.steps) as bar:

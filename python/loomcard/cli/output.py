@@ -74,7 +74,10 @@ def waiting(what: str, total: int | None = None) -> Iterator[Progress]:
     if total is not None:
         columns.insert(2, MofNCompleteColumn())
     screen = Console(stderr=True)
-    silent = not screen.is_terminal
-    with Progress(*columns, console=screen, transient=True, disable=silent) as progress:
-        progress.add_task(what, total=total)
+    progress = Progress(*columns, console=screen, transient=True)
+    progress.add_task(what, total=total)
+    if not screen.is_terminal:  # up to rich 14.2 a disabled bar ends with an empty line
+        yield progress
+        return
+    with progress:
         yield progress

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from loomcard.cli.facts import of_resource_manager, of_workload
+from loomcard.cli.hadoop.commands import compile_
 from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
 from loomcard.cluster.embedded import default_url
@@ -26,6 +27,7 @@ FAILED = 1
 policy = typer.Typer(
     name="policy", help="List, check and apply scheduling policies.", no_args_is_help=True
 )
+policy.command("compile")(compile_)
 policy.command()(history)
 policy.command()(rollback)
 Folders = Annotated[

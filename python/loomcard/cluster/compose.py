@@ -23,8 +23,9 @@ from loomcard.cluster.hadoop_config import (
     compose_settings,
     render,
 )
+from loomcard.cluster.image_files import FROM_WHEEL, add_jars, compose_root
 from loomcard.config import FindingsError
-from loomcard.config.shipped import PlaceError, checkout
+from loomcard.config.shipped import checkout
 
 PROJECT: Final = "loomcard"
 """As in docker-compose.yml."""
@@ -66,16 +67,13 @@ class ComposeCluster:
 
     @classmethod
     def here(cls) -> Self:
-        """That of this source tree, its files below the present folder; the project is
-        COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
+        """That of this source tree or installed package, its files below the present folder; the
+        project is COMPOSE_PROJECT_NAME's, as compose has it, else loomcard. Raises PlaceError.
         """
-        root = checkout()
-        if root is None:
-            raise PlaceError(
-                "no docker-compose.yml: this is an installed package", "run it in a source tree"
-            )
         project = os.environ.get("COMPOSE_PROJECT_NAME") or PROJECT
-        return cls(root, paths.run_folder("docker") / "conf", project)
+        conf_dir = paths.run_folder("docker") / "conf"
+        environment = None if checkout() is not None else FROM_WHEEL
+        return cls(compose_root(), conf_dir, project, environment)
 
     def up(
         self,
@@ -96,6 +94,8 @@ class ComposeCluster:
         chosen = settings or compose_settings()
         render(self.conf_dir, chosen, policy)
         self._check_owner()
+        if build:
+            add_jars(self.checkout)
         profile = ["--profile=ha"] if chosen.zookeeper else []
         arguments = [*profile, "up", "--detach", "--wait", f"--scale=nodemanager={nodes}"]
         self.compose([*arguments, *(["--build"] if build else [])], timeout_s=timeout_s)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -237,7 +237,7 @@ def render(target_dir: Path, settings: Settings, policy: str | Path | None = Non
     texts = _render_templates(line_dir, settings)
     _check_names(line_dir, texts)
     if settings.scheduler_class == LOOMCARD_SCHEDULER:
-        texts |= _compile(policy or "fifo", settings)
+        texts |= compiled_policy(policy or "fifo", settings.policy_path)
     target_dir.mkdir(parents=True, exist_ok=True)
     written = [target_dir / name for name in sorted(texts)]
     for path in written:
@@ -295,12 +295,16 @@ def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
         )
 
 
-def _compile(policy: str | Path, settings: Settings) -> dict[str, str]:
+def compiled_policy(policy: str | Path, policy_path: Sequence[str] = ()) -> dict[str, str]:
+    """setup.json, which a ResourceManager starts with, and policy.yml, from a file or a name.
+
+    Raises RenderError and FindingsError as `render` does.
+    """
     try:
         source = resolve(policy)
     except SourceError as error:
         raise RenderError(f"{policy}: {error}", error.hint) from error
-    folders = [Path(p) for p in settings.policy_path]
+    folders = [Path(p) for p in policy_path]
     try:
         setup = compile_setup(source.text, source.name, policy_path=folders, isolated=True)
     except FindingsError as error:

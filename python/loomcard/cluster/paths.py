@@ -8,9 +8,9 @@ from loomcard.config.shipped import PlaceError, checkout
 
 
 def jars() -> Path:
-    """The folder of Hadoop's jars and ours; `LOOMCARD_JARS` names another one.
-
-    Raises PlaceError when it holds no scheduler of ours.
+    """The folder of Hadoop's jars and ours: a checkout's, an installation's (whose first use
+    fetches Hadoop's), or what `LOOMCARD_JARS` names. Raises PlaceError when it holds no scheduler
+    of ours.
     """
     named = os.environ.get("LOOMCARD_JARS")
     root = checkout()
@@ -19,10 +19,9 @@ def jars() -> Path:
     elif root is not None:
         folder = root / "jvm-bridge" / "dist" / "target" / "lib"
     else:
-        raise PlaceError(
-            "no Hadoop jars: this is an installed package",
-            "set LOOMCARD_JARS to jvm-bridge/dist/target/lib of a built source tree",
-        )
+        from loomcard.cluster import hadoop_jars  # an HTTP client, for this case alone
+
+        folder = hadoop_jars.class_path_folder()
     if not any(folder.glob("loomcard-yarn-*.jar")):
         raise PlaceError(f"no Loomcard jar in {folder}", "run `make setup`, which builds it")
     return folder

@@ -1,6 +1,5 @@
-"""Folders that come with Loomcard, in a checkout or an installation."""
+"""Files that come with Loomcard, in a checkout or an installation."""
 
-import sys
 from pathlib import Path
 
 import loomcard
@@ -23,12 +22,12 @@ def checkout() -> Path | None:
 
 
 def shipped(name: str) -> Path:
-    """A folder that comes with Loomcard: the checkout's, or what the installed package brought.
+    """A file or folder that comes with Loomcard: the checkout's, or that of the installed package.
 
     Raises PlaceError when it is neither here nor there.
     """
     root = checkout()
-    folder = root / name if root is not None else Path(sys.prefix) / "share" / "loomcard" / name
-    if not folder.is_dir():
-        raise PlaceError(f"no folder {folder}", "install loomcard again, from its wheel")
-    return folder
+    found = (root if root is not None else PACKAGE / "files") / name
+    if not found.exists():
+        raise PlaceError(f"no {found}", "install loomcard again, from a wheel of `make wheel`")
+    return found

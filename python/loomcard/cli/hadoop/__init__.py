@@ -1,0 +1,1 @@
+"""Commands for a Hadoop that Loomcard did not bring: install, uninstall, doctor."""

@@ -1,0 +1,123 @@
+"""``loomcard install``, ``uninstall``, ``doctor`` and ``policy compile``."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loomcard.cli.output import Json, print_json
+from loomcard.cluster.hadoop_config import compiled_policy
+from loomcard.install import doctor as health
+from loomcard.install import installation
+from loomcard.install.site_file import SiteFileError
+
+HadoopConf = Annotated[
+    Path,
+    typer.Option(
+        "--hadoop-conf",
+        envvar="HADOOP_CONF_DIR",
+        help="Hadoop's configuration folder on the ResourceManager's host.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change; do nothing.")]
+JARS = Path("share/hadoop/yarn/lib")
+
+
+def install(
+    hadoop_conf: HadoopConf,
+    jar_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder on the ResourceManager's class path."
+            " Default: $HADOOP_HOME/share/hadoop/yarn/lib."
+        ),
+    ] = None,
+    state_dir: Annotated[
+        Path, typer.Option(help="For policy, journal and secret; the RM's user owns it.")
+    ] = Path("/var/lib/loomcard"),
+    policy: Annotated[
+        str, typer.Option(help="A policy's name, or a YAML file, to begin with.")
+    ] = "fifo",
+    python: Annotated[
+        str, typer.Option(help="Python of the policy process. Default: this one.")
+    ] = sys.executable,
+    dry_run: DryRun = False,
+) -> None:
+    """Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml."""
+    if jar_dir is None:
+        home = os.environ.get("HADOOP_HOME")
+        if home is None:
+            raise SiteFileError("where do the jars go?", "set HADOOP_HOME, or give --jar-dir")
+        jar_dir = Path(home) / JARS
+    planned = installation.plan(
+        installation.Wishes(
+            hadoop_conf.absolute(), jar_dir.absolute(), state_dir.absolute(), policy, python
+        )
+    )
+    if planned.empty:
+        typer.echo(f"Loomcard is installed in {hadoop_conf}; nothing to change")
+        return
+    typer.echo(planned.diff, nl=False)
+    for target in planned.jars.values():
+        typer.echo(f"copy {target}")
+    for target in planned.old_jars:
+        typer.echo(f"remove {target}")
+    if planned.setup is not None:
+        typer.echo(f"write {hadoop_conf / installation.SETUP}: {policy}")
+    if dry_run:
+        typer.echo("dry run: nothing was changed")
+        return
+    installation.apply(planned)
+    typer.echo(f"installed; the file before: {hadoop_conf / installation.BACKUP}")
+    typer.echo("restart the ResourceManager, then: loomcard doctor --rm http://HOST:8088")
+
+
+def uninstall(hadoop_conf: HadoopConf, dry_run: DryRun = False) -> None:
+    """Put back what `install` changed: yarn-site.xml as it was, the jars removed."""
+    conf_dir = hadoop_conf.absolute()
+    before, after = installation.restored(conf_dir)
+    typer.echo(installation.diff(conf_dir / installation.SITE, before, after), nl=False)
+    if dry_run:
+        typer.echo("dry run: nothing was changed")
+        return
+    installation.uninstall(conf_dir)
+    typer.echo("uninstalled; restart the ResourceManager")
+
+
+def doctor(
+    hadoop_conf: Annotated[
+        Path | None,
+        typer.Option(
+            "--hadoop-conf", envvar="HADOOP_CONF_DIR", help="Look at the installation there, too."
+        ),
+    ] = None,
+    rm: Annotated[
+        str | None,
+        typer.Option("--rm", envvar="LOOMCARD_RM", help="Ask this ResourceManager, too."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check java, jar, python, policy, secret, ports, versions, clock; exit 1 if one is wrong."""
+    conf_dir = hadoop_conf.absolute() if hadoop_conf is not None else None
+    found = list(health.checks(conf_dir, rm))
+    if as_json:
+        print_json([{**vars(each), "well": each.well} for each in found])
+    else:
+        for each in found:
+            remedy = f" ({each.remedy})" if each.remedy else ""
+            typer.echo(f"{'ok   ' if each.well else 'WRONG'} {each.name}: {each.said}{remedy}")
+    if not all(each.well for each in found):
+        raise typer.Exit(1)
+
+
+def compile_(
+    file: Annotated[str, typer.Argument(help="What to compile: a file, or a policy's name.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")] = Path(
+        installation.SETUP
+    ),
+) -> None:
+    """Compile a policy for loomcard.setup.path, which a ResourceManager starts with."""
+    out.write_text(compiled_policy(file)["setup.json"], encoding="utf-8")
+    typer.echo(out)

@@ -1,0 +1,190 @@
+"""What may be wrong with an installation: one check a line, each with its remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Final
+
+import requests
+
+from loomcard import __version__
+from loomcard.cluster import paths
+from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER
+from loomcard.cluster.rm_client import ResourceManagerClient, RestError
+from loomcard.config.shipped import PlaceError
+from loomcard.install.installation import (
+    SCHEDULER_KEY,
+    SITE,
+    read_record,
+    read_site,
+    same_jar,
+)
+from loomcard.install.site_file import SiteFileError, properties
+
+_SKEW_S: Final = 5.0
+_ANSWER_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at. `remedy` is empty where it is well."""
+
+    name: str
+    said: str
+    remedy: str = ""
+
+    @property
+    def well(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.remedy
+
+
+def checks(conf_dir: Path | None, rm: str | None) -> Iterator[Check]:
+    """Look at this machine, at the installation in `conf_dir`, and at the ResourceManager `rm`."""
+    yield _java()
+    if conf_dir is not None:
+        yield from _installation(conf_dir)
+    yield _port()
+    if rm is not None:
+        yield from _resource_manager(rm)
+
+
+def _java() -> Check:
+    try:
+        java = paths.java_home() / "bin" / "java"
+    except PlaceError as error:
+        return Check("java", str(error), error.hint)
+    done = subprocess.run(  # noqa: S603 (the Java that runs Hadoop)
+        [str(java), "-version"], capture_output=True, text=True, check=False
+    )
+    said = done.stderr.partition("\n")[0] or f"{java} fails"
+    right = re.search(r'"(?:1\.8|8|11|17|21)\b', said)
+    return Check("java", said, "" if right else "set JAVA_HOME to a JDK 17, or Hadoop's own")
+
+
+def _installation(conf_dir: Path) -> Iterator[Check]:
+    try:
+        site = properties(read_site(conf_dir), str(conf_dir / SITE))
+    except SiteFileError as error:
+        yield Check(SITE, str(error), error.hint)
+        return
+    again = f"loomcard install --hadoop-conf {conf_dir}"
+    scheduler = site.get(SCHEDULER_KEY, "stock (not set)")
+    ours = scheduler == LOOMCARD_SCHEDULER
+    yield Check("scheduler", scheduler, "" if ours else again)
+    yield _jar(conf_dir, again)
+    yield _python(site.get("loomcard.python", "python3"), again)
+    yield _policy(site.get("loomcard.setup.path", ""), again)
+    state = site.get("loomcard.state.dir")
+    if state:
+        yield _state(Path(state))
+    writable = os.access(conf_dir, os.W_OK)
+    yield Check(
+        "write access", str(conf_dir), "" if writable else f"install as who owns {conf_dir}"
+    )
+
+
+def _jar(conf_dir: Path, again: str) -> Check:
+    folder = Path(read_record(conf_dir).get("jar_dir", ""))
+    found = sorted(folder.glob("loomcard-yarn-*.jar")) if folder.name else []
+    if not found:
+        return Check("jar", "no loomcard-yarn jar was installed", again)
+    if len(found) > 1:
+        return Check(
+            "jar", f"{len(found)} versions in {folder}", f"remove all but the newest: {again}"
+        )
+    if not same_jar(found[0]):
+        return Check("jar", f"{found[0]} is not of Loomcard {__version__}", again)
+    return Check("jar", str(found[0]))
+
+
+def _python(python: str, again: str) -> Check:
+    code = "import loomcard.bridge.process; print(loomcard.__version__)"
+    try:
+        done = subprocess.run(  # noqa: S603 (what yarn-site.xml names)
+            [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
+        )
+    except OSError as error:
+        return Check("python", f"{python}: {error.strerror}", again)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["it fails"])[-1]
+        return Check("python", f"{python}: {why}", f"{python} -m pip install loomcard")
+    version = done.stdout.strip()
+    same = version == __version__
+    return Check("python", f"{python} has Loomcard {version}", "" if same else again)
+
+
+def _policy(setup: str, again: str) -> Check:
+    try:
+        document = json.loads(Path(setup).read_text(encoding="utf-8"))
+    except OSError as error:
+        return Check("policy", f"{setup or 'loomcard.setup.path'}: {error.strerror}", again)
+    except ValueError:
+        return Check("policy", f"{setup}: not JSON", f"loomcard policy compile fifo --out {setup}")
+    return Check("policy", f"{setup}, hash {str(document.get('hash', ''))[:12]}")
+
+
+def _state(folder: Path) -> Check:
+    """The secret of the policy process lies below it, so nobody else may write there."""
+    if not folder.is_dir():
+        return Check("secret", f"no folder {folder}", "make it, mode 0700, for the RM's user")
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o022:
+        return Check("secret", f"others may write to {folder}", f"chmod 0700 {folder}")
+    if not os.access(folder, os.W_OK):
+        return Check("secret", f"{folder}: no write access", "run doctor as the RM's user")
+    return Check("secret", f"{folder}, mode {mode:04o}")
+
+
+def _port() -> Check:
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = listening.getsockname()[1]
+            with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_S):
+                return Check("ports", "the policy process can listen on 127.0.0.1")
+    except OSError as error:
+        return Check("ports", f"127.0.0.1: {error.strerror}", "bring the loopback interface up")
+
+
+def _resource_manager(rm: str) -> Iterator[Check]:
+    client = ResourceManagerClient(rm)
+    try:
+        info = client.info()
+        document = client.scheduler()["schedulerInfo"]
+    except RestError as error:
+        yield Check("ResourceManager", str(error), error.hint)
+        return
+    hadoop = str(info.get("hadoopVersion", "?"))
+    supported = hadoop.startswith("3.4.")
+    yield Check("versions", f"Hadoop {hadoop}", "" if supported else "docs/hadoop-lines.md")
+    bridge = (document.get("bridge") or {}).get("state")
+    if bridge is None:
+        said = f"another scheduler runs: {document.get('type', '?')}"
+        yield Check("ResourceManager", said, "restart it after loomcard install")
+    else:
+        remedy = "" if bridge == "up" else "its log says why, under org.loomcard"
+        yield Check("ResourceManager", f"{client.url}, policy process {bridge}", remedy)
+    yield _clock(client.url)
+
+
+def _clock(url: str, now: Callable[[], float] = time.time) -> Check:
+    """The difference to this machine's clock; HTTP's dates are whole seconds."""
+    try:
+        date = requests.head(f"{url}/ws/v1/cluster/info", timeout=_ANSWER_S).headers.get("Date")
+    except requests.RequestException:
+        date = None
+    if date is None:
+        return Check("clock", "the ResourceManager says no time")
+    skew = now() - parsedate_to_datetime(date).timestamp()
+    right = abs(skew) <= _SKEW_S
+    return Check("clock", f"{skew:+.0f} s to the ResourceManager's", "" if right else "run NTP")

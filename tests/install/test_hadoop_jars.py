@@ -1,0 +1,137 @@
+"""How an installed package gets Hadoop's jars: from a repository or a folder, damaged, resumed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loomcard.cluster import hadoop_jars
+from loomcard.cluster.hadoop_jars import JarSourceError, fetch
+from loomcard.config.shipped import PlaceError
+
+JARS = {f"org/a{i}/1.0/a{i}-1.0.jar": bytes([i]) * 200_000 for i in range(3)}
+FIRST = next(iter(JARS))
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a wheel brings: the list, and a jar of ours. Returns the cache folder."""
+    files = tmp_path / "files"
+    (files / "jars").mkdir(parents=True)
+    (files / "jars" / "loomcard-yarn-0.jar").write_bytes(b"ours")
+    rows = (f"{sha256(data).hexdigest()} {len(data)} {path}\n" for path, data in JARS.items())
+    (files / "hadoop-jars.txt").write_text("".join(rows))
+    monkeypatch.setattr(hadoop_jars, "shipped", lambda name: files / name)
+    monkeypatch.setenv("LOOMCARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("LOOMCARD_JARS_FROM", raising=False)
+    return tmp_path / "cache"
+
+
+class Repository:
+    """A Maven repository that answers ranges, and what it was asked for."""
+
+    def __init__(self) -> None:
+        self.files = dict(JARS)
+        self.asked: list[tuple[str, str | None]] = []
+        repository = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path, wanted = self.path.lstrip("/"), self.headers["Range"]
+                repository.asked.append((path, wanted))
+                data = repository.files.get(path)
+                if data is None:
+                    self.send_error(404)
+                    return
+                start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+                self.send_response(206 if wanted else 200)
+                self.send_header("Content-Length", str(len(data) - start))
+                self.end_headers()
+                self.wfile.write(data[start:])
+
+            def log_message(self, *_: object) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def repository() -> Iterator[Repository]:
+    running = Repository()
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+def whole(folder: Path) -> bool:
+    """The folder has every jar with its bytes, and ours."""
+    right = all((folder / Path(path).name).read_bytes() == data for path, data in JARS.items())
+    return right and (folder / "loomcard-yarn-0.jar").is_file() and len(list(folder.iterdir())) == 4
+
+
+def test_all_jars_come_once(repository: Repository) -> None:
+    """The second time nothing is asked for, and first use finds the folder."""
+    assert whole(fetch(repository.url))
+    assert len(repository.asked) == 3
+    assert fetch(repository.url) == hadoop_jars.class_path_folder()
+    assert len(repository.asked) == 3
+
+
+def test_what_was_begun_is_resumed(repository: Repository, installed: Path) -> None:
+    part = (installed / "maven" / FIRST).with_suffix(".part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(JARS[FIRST][:150_000])
+    assert whole(fetch(repository.url))
+    assert dict(repository.asked)[FIRST] == "bytes=150000-"
+
+
+def test_a_wrong_checksum_leaves_nothing(repository: Repository, installed: Path) -> None:
+    """One error that names the jar; with the right bytes it comes after all."""
+    repository.files[FIRST] = b"x" * len(JARS[FIRST])
+    with pytest.raises(PlaceError, match=r"a0-1.0.jar from http.*SHA-256 is .* expected") as said:
+        fetch(repository.url)
+    assert "--from" in said.value.hint
+    assert not [p for p in installed.rglob("a0-1.0*") if p.is_file()]
+    assert not list(installed.glob("jars-*"))
+    repository.files[FIRST] = JARS[FIRST]
+    assert whole(fetch(repository.url))
+
+
+def test_a_damaged_jar_in_the_cache_is_fetched_again(
+    repository: Repository, installed: Path
+) -> None:
+    fetch(repository.url)
+    (installed / "maven" / FIRST).unlink()
+    (installed / "maven" / FIRST).write_bytes(b"short")
+    fetch(repository.url)
+    assert (installed / "maven" / FIRST).read_bytes() == JARS[FIRST]
+
+
+def test_a_jar_that_the_mirror_lacks_is_one_error(repository: Repository) -> None:
+    del repository.files[FIRST]
+    with pytest.raises(PlaceError, match=r"a0-1.0.jar: the server answers 404"):
+        fetch(repository.url)
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_folder_will_do(flat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jars side by side, or laid out as in a Maven repository."""
+    for path, data in JARS.items():
+        file = tmp_path / "mirror" / (Path(path).name if flat else path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    monkeypatch.setenv("LOOMCARD_JARS_FROM", str(tmp_path / "mirror"))
+    assert whole(fetch())
+
+
+def test_a_source_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(JarSourceError, match="neither a folder nor an address"):
+        fetch(str(tmp_path / "nothing"))
+    with pytest.raises(PlaceError, match="has neither org/a0"):
+        fetch(str(tmp_path))

@@ -1,0 +1,143 @@
+"""Loomcard in an existing Hadoop's configuration folder, and out of it again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loomcard.cli.app import run
+from loomcard.install import installation
+from loomcard.install.site_file import SiteFileError, properties, with_properties
+
+SITE = """<?xml version="1.0"?>
+<!-- Ours since 2019. <property><name>loomcard.python</name><value>no</value></property> -->
+<configuration>
+  <property>
+    <name>yarn.resourcemanager.scheduler.class</name>
+    <value>org.example.Stock</value>
+    <final>true</final>
+  </property>
+  <property><name>yarn.acl.enable</name><value>a &amp; b</value></property>
+</configuration>
+"""
+KEY = installation.SCHEDULER_KEY
+
+
+@pytest.fixture
+def hadoop(tmp_path: Path) -> list[str]:
+    """A Hadoop's folders; returns the options that name them."""
+    for name in ("conf", "lib"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "conf" / "yarn-site.xml").write_text(SITE)
+    jars, state = tmp_path / "lib", tmp_path / "state"
+    conf = tmp_path / "conf"
+    return ["--hadoop-conf", str(conf), "--jar-dir", str(jars), "--state-dir", str(state)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below, with its bytes."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_values_change_in_their_place_and_the_rest_stays() -> None:
+    """Comments, order, `final` and the property in a comment are as they were."""
+    after = with_properties(SITE, {KEY: "x<y", "new.key": "1", "yarn.acl.enable": None}, "f")
+    assert properties(after, "f") == {KEY: "x<y", "new.key": "1"}
+    assert "<final>true</final>" in after
+    assert after.startswith(SITE[: SITE.index("<configuration>")])
+    assert with_properties(after, {KEY: "x<y", "new.key": "1"}, "f") == after
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<configuration>", r"f:1:16: not XML"),
+        ("<queues/>", r"f: its root is <queues>, not <configuration>"),
+        ("<configuration/>", r"f: no </configuration> at its end"),
+    ],
+)
+def test_what_is_no_site_file_is_named(text: str, said: str) -> None:
+    with pytest.raises(SiteFileError, match=said):
+        with_properties(text, {"a": "b"}, "f")
+
+
+def test_a_dry_run_shows_the_change_alone(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(tmp_path)
+    assert run(["install", *hadoop, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "-    <value>org.example.Stock</value>\n+    <value>org.loomcard.yarn." in said
+    assert "dry run: nothing was changed" in said
+    assert files(tmp_path) == before
+
+
+def test_installed_twice_and_uninstalled_all_is_as_before(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second time changes nothing; uninstall leaves the bytes that were there."""
+    before = files(tmp_path)
+    assert run(["install", *hadoop, "--policy", "drf"]) == 0
+    site = properties((tmp_path / "conf" / "yarn-site.xml").read_text(), "f")
+    assert site[KEY] == "org.loomcard.yarn.LoomcardScheduler"
+    assert json.loads(Path(site["loomcard.setup.path"]).read_text())["hash"]
+    assert len(list((tmp_path / "lib").glob("*.jar"))) == 2
+    installed = files(tmp_path)
+    capsys.readouterr()
+    assert run(["install", *hadoop]) == 0
+    assert "nothing to change" in capsys.readouterr().out
+    assert files(tmp_path) == installed
+    assert run(["doctor", *hadoop[:2]]) == 0, capsys.readouterr().out
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert files(tmp_path) == before
+    assert run(["uninstall", *hadoop[:2]]) == 2
+    assert "was not installed here" in capsys.readouterr().err
+
+
+def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Path) -> None:
+    """A property that the administrator added after the installation stays."""
+    assert run(["install", *hadoop]) == 0
+    file = tmp_path / "conf" / "yarn-site.xml"
+    file.write_text(with_properties(file.read_text(), {"theirs": "1"}, "f"))
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert properties(file.read_text(), "f") == properties(SITE, "f") | {"theirs": "1"}
+
+
+def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:
+    """Two versions on one class path would be a matter of luck."""
+    old = tmp_path / "lib" / "loomcard-yarn-0.0.1.jar"
+    old.write_bytes(b"old")
+    assert run(["install", *hadoop]) == 0
+    assert not old.exists()
+
+
+def test_the_doctor_names_what_is_missing(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each with its remedy, exit status 1."""
+    assert run(["install", *hadoop]) == 0
+    for jar in (tmp_path / "lib").glob("*.jar"):
+        jar.unlink()
+    (tmp_path / "state").chmod(0o777)
+    (tmp_path / "conf" / "loomcard-setup.json").write_text("{")
+    capsys.readouterr()
+    assert run(["doctor", *hadoop[:2], "--rm", "http://127.0.0.1:1"]) == 1
+    wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG")]
+    assert [line.split()[1] for line in wrong] == ["jar:", "policy:", "secret:", "ResourceManager:"]
+    assert all(line.endswith(")") for line in wrong)
+
+
+def test_places_that_are_none(hadoop: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, exit status 2."""
+    assert run(["install", "--hadoop-conf", "/nowhere", *hadoop[2:]]) == 2
+    assert run(["install", *hadoop[:2], "--jar-dir", "/nowhere"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(" (")[0] for line in said] == [
+        "error: no /nowhere/yarn-site.xml",
+        "error: /nowhere: no such folder",
+    ]
+
+
+def test_a_policy_is_compiled(tmp_path: Path) -> None:
+    assert run(["policy", "compile", "drf", "--out", str(tmp_path / "setup.json")]) == 0
+    assert json.loads((tmp_path / "setup.json").read_text())["hash"]
