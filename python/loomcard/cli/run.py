@@ -43,6 +43,14 @@ Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="How many, one
 Processes = Annotated[
     int | None, typer.Option("--processes", min=1, help="Cells at a time. Default: all cores.")
 ]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="ADDRESS",
+        help="A Dask scheduler, as tcp://HOST:8786, whose workers simulate the cells.",
+    ),
+]
 Journal = Annotated[
     bool | None,
     typer.Option(
@@ -59,6 +67,7 @@ def run(
     seeds: Seeds = None,
     out: Out = None,
     processes: Processes = None,
+    over: Over = None,
     journal: Journal = None,
     again: ReplayedRun = False,
     as_json: Json = False,
@@ -70,7 +79,7 @@ def run(
             on,
             policy,
             seeds,
-            {"--seed": seed, "--processes": processes, "--journal": journal},
+            {"--seed": seed, "--processes": processes, "--over": over, "--journal": journal},
         )
         run_mixes(asked, out, again=again, as_json=as_json)
         return
@@ -87,7 +96,7 @@ def run(
     )
     folder = out or paths.run_folder(prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
-        finished = experiments.run(prepared, folder, watch, processes=processes)
+        finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
     if as_json:
         print_json(shown(finished.runs))
     else:

@@ -50,23 +50,12 @@ def run_cell(
     skipped, unless ``again``.
     """
     folder = out / CELLS / cell.folder
-    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    work = work_folder(folder)
     try:
-        scenario = load(cell.file, seed=cell.seed, vary=cell.changes)
-        made = _manifest(cell, scenario)
+        scenario, made = drawn(cell)
         if not again and has_run(folder, made):
             return Outcome(cell.index, "skipped")
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
-        journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
-        task = Task(
-            scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
-            cell.engine, notify, cell.queues, cell.home,
-        )  # fmt: skip
-        record = engine(task)
-        _name(record, cell)
-        keep_bounds(record, scenario)
-        write_run(work, [record], made)
+        record = fill_folder(cell, scenario, made, work, engine, notify, journal=journal)
         put(work, folder)
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -74,17 +63,61 @@ def run_cell(
         return Outcome(cell.index, "failed", message=failure_text(cell, error))
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    return outcome_of(cell, record)
+
+
+def work_folder(folder: Path) -> Path:
+    """Where this process writes what becomes ``folder``."""
+    return folder.with_name(f".{folder.name}.{os.getpid()}")
+
+
+def drawn(cell: Cell) -> tuple[Scenario, dict[str, Any]]:
+    """The cell's workload with its random values sampled, and the manifest of its folder."""
+    scenario = load(cell.file, seed=cell.seed, vary=cell.changes)
+    return scenario, cell_manifest(cell, write_scenario(scenario))
+
+
+def fill_folder(
+    cell: Cell,
+    scenario: Scenario,
+    made: dict[str, Any],
+    work: Path,
+    engine: Engine,
+    notify: Callable[[int], None],
+    *,
+    journal: bool,
+) -> RunRecord:
+    """Runs the cell on its engine and writes all its files into the folder ``work``, made anew.
+    Raises what the engine or the policy raises.
+    """
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    journals = work / "journal" / f"{cell.policy}-{cell.seed}" if journal else None
+    task = Task(
+        scenario, cell.policy, cell.source, cell.text, cell.setup, work, journals,
+        cell.engine, notify, cell.queues, cell.home,
+    )  # fmt: skip
+    record = engine(task)
+    _name(record, cell)
+    keep_bounds(record, scenario)
+    write_run(work, [record], made)
+    return record
+
+
+def outcome_of(cell: Cell, record: RunRecord) -> Outcome:
+    """What became of a cell that has a record."""
     state: Literal["done", "stopped"] = "done" if record.finished else "stopped"
     return Outcome(cell.index, state, record.ended_ms, record.seconds)
 
 
-def _manifest(cell: Cell, scenario: Scenario) -> dict[str, Any]:
+def cell_manifest(cell: Cell, scenario_text: bytes) -> dict[str, Any]:
+    """The manifest of the cell's folder; its ``inputs`` say whether it has to run again."""
     governs = cell.setup or cell.queues
     setup = cell.source + ("" if governs is None else canonical_json(governs))
     inputs = {
         "code": code() + foreign_code(cell.setup),
         f"policy {cell.policy}": setup.encode(),
-        f"workload {cell.workload}": write_scenario(scenario),
+        f"workload {cell.workload}": scenario_text,
     }
     return manifest(inputs, seeds=[cell.seed], engine=cell.engine)
 

@@ -114,18 +114,23 @@ def run(
     *,
     processes: int | None = None,
     engine: Engine | None = None,
+    over: str | None = None,
 ) -> Finished:
     """Runs the cells that have not run yet, and gathers what there is. ``processes``: default the
     cores of this machine, and one for a real cluster; on docker, where all share one, never more.
-    ``engine``: in place of the named one.
+    ``engine``: in place of the named one. ``over``: the address of a Dask scheduler, whose workers
+    simulate the cells. Raises InputError where those cannot.
     """
     named = str(prepared.manifest["engine"])
     orders = Orders(out, engine or engine_of(named), prepared.journal, prepared.again)
     cores = len(os.sched_getaffinity(0)) if named == SIMULATOR else 1
     wanted = 1 if named == DOCKER else processes or cores
     count = min(wanted, max(1, len(prepared.order)))
+    if over is None:
+        outcomes = run_cells(prepared.order, orders, count, watch)
+    else:
+        outcomes = _over_dask(prepared.order, orders, over, watch)
     out.mkdir(parents=True, exist_ok=True)
-    outcomes = run_cells(prepared.order, orders, count, watch)
     there = {o.index for o in outcomes if o.state != "failed"}
     made = prepared.manifest | {
         "cells": len(prepared.cells),
@@ -138,6 +143,15 @@ def run(
     }
     runs = gather(out, [cell for cell in prepared.cells if cell.index in there], made)
     return Finished(out, runs, outcomes, len(prepared.cells))
+
+
+def _over_dask(order: Sequence[Cell], orders: Orders, address: str, watch: Watch) -> list[Outcome]:
+    if any(cell.engine != SIMULATOR for cell in order):
+        said = "a real cluster runs on this machine (leave --on out, or --over)"
+        raise InputError([f"--over {address}: {said}"])
+    from loomcard.experiments.over_dask import run_over_dask  # Dask takes a second to import
+
+    return run_over_dask(order, orders, address, watch)
 
 
 def shipped() -> list[str]:
