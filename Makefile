@@ -20,7 +20,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
+.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -134,6 +134,9 @@ agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 
 
 papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
 	@$(BIN)/python -m benchmarks.papers_on_yarn
+
+bench-import: $(VENV)/.made  ## CPU time of `import loomcard` and of --help beside importing typer and rich; a minute; the last line is JSON
+	@$(BIN)/python -m benchmarks.speed.import_time
 
 bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.simulator

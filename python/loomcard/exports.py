@@ -1,0 +1,196 @@
+"""What `loomcard` exports, imported on first use: `import loomcard` alone stays quick."""
+
+from loomcard.api import PLAN_API
+from loomcard.api.dag_hint import Dag, DagStage, read_dag, write_dag
+from loomcard.api.entitlement import potential
+from loomcard.api.fill import (
+    ALL,
+    RESERVED,
+    SHARE,
+    ExhaustedShapes,
+    MemberIndex,
+    Order,
+    fill,
+    only_shape_of,
+    report_waiting,
+    serve_application,
+    take_turn,
+)
+from loomcard.api.fill_tree import Level, fill_tree
+from loomcard.api.headroom import EVERYBODY, Amounts, headroom_by_user
+from loomcard.api.hold import (
+    HOLD_AFTER_MS,
+    HOLDS,
+    HoldRules,
+    no_room,
+    serve_holds,
+    want_first,
+    want_room,
+)
+from loomcard.api.lazy_heap import Entry, LazyHeap
+from loomcard.api.orders import by_priority
+from loomcard.api.pending_plan import AT_ONCE_MS
+from loomcard.api.plan import Plan
+from loomcard.api.plan_checks import PlanError
+from loomcard.api.policy import ENDED_KEPT, Policy, saved_rows
+from loomcard.api.random import draw, pick
+from loomcard.api.registry import register
+from loomcard.api.report import shown
+from loomcard.api.shape_lines import OpenShapes, ShapeLines
+from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
+from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
+from loomcard.api.stages.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
+from loomcard.api.stages.stage_tasks import StageTasks
+from loomcard.api.view import (
+    NO_FIT,
+    NOTHING,
+    WITHHELD,
+    ClusterView,
+    TurnResult,
+    applications_below,
+    asks_below,
+    members_of,
+)
+from loomcard.model.events import (
+    ApplicationAdded,
+    ApplicationRemoved,
+    AskChanged,
+    AttemptAdded,
+    AttemptRegistered,
+    AttemptRemoved,
+    ContainerAdded,
+    ContainerCompleted,
+    ContainerResized,
+    ContainerStarted,
+    Event,
+    NodeAdded,
+    NodeHeartbeat,
+    NodeRelabelled,
+    NodeRemoved,
+    NodeResized,
+    Refused,
+    TimerFired,
+)
+from loomcard.model.fit_index import SHAPES_KEPT, FitIndex, Shape
+from loomcard.model.holds import why_never
+from loomcard.model.limits import own_limit
+from loomcard.model.objects import (
+    Application,
+    Ask,
+    AskKey,
+    Attempt,
+    Container,
+    Hold,
+    Member,
+    Node,
+    Partition,
+)
+from loomcard.model.queue import Queue
+from loomcard.model.reasons import Reason
+from loomcard.model.resource import Resource, add_all, fits, room_for, share, subtract_all
+
+__all__ = [
+    "ALL",
+    "ALTRUISTIC_ASKS",
+    "AT_ONCE_MS",
+    "DEFAULT_ASKS",
+    "ENDED_KEPT",
+    "EVERYBODY",
+    "HOLDS",
+    "HOLD_AFTER_MS",
+    "NOTHING",
+    "NO_FIT",
+    "PLAN_API",
+    "RESERVED",
+    "SHAPES_KEPT",
+    "SHARE",
+    "UNKNOWN_STAGE",
+    "WITHHELD",
+    "Amounts",
+    "Application",
+    "ApplicationAdded",
+    "ApplicationRemoved",
+    "Ask",
+    "AskChanged",
+    "AskKey",
+    "Attempt",
+    "AttemptAdded",
+    "AttemptRegistered",
+    "AttemptRemoved",
+    "ClusterView",
+    "Container",
+    "ContainerAdded",
+    "ContainerCompleted",
+    "ContainerResized",
+    "ContainerStarted",
+    "Dag",
+    "DagStage",
+    "Entry",
+    "Estimates",
+    "Event",
+    "ExhaustedShapes",
+    "Finished",
+    "FitIndex",
+    "Hold",
+    "HoldRules",
+    "LazyHeap",
+    "Level",
+    "Member",
+    "MemberIndex",
+    "Node",
+    "NodeAdded",
+    "NodeHeartbeat",
+    "NodeRelabelled",
+    "NodeRemoved",
+    "NodeResized",
+    "OpenShapes",
+    "Order",
+    "Partition",
+    "Plan",
+    "PlanError",
+    "Policy",
+    "Queue",
+    "Reason",
+    "Refused",
+    "Resource",
+    "Runs",
+    "Shape",
+    "ShapeLines",
+    "StageTasks",
+    "TimerFired",
+    "TurnResult",
+    "WeighsWork",
+    "add_all",
+    "applications_below",
+    "asks_below",
+    "by_priority",
+    "draw",
+    "fill",
+    "fill_tree",
+    "fits",
+    "headroom_by_user",
+    "mean_of_runs",
+    "members_of",
+    "no_room",
+    "only_shape_of",
+    "own_limit",
+    "pick",
+    "potential",
+    "read_dag",
+    "register",
+    "remember_run",
+    "report_waiting",
+    "room_for",
+    "saved_rows",
+    "serve_application",
+    "serve_holds",
+    "share",
+    "shown",
+    "subtract_all",
+    "take_turn",
+    "unmarked",
+    "want_first",
+    "want_room",
+    "why_never",
+    "write_dag",
+]
