@@ -91,18 +91,34 @@ def test_sources_that_are_not_installed_say_so(tmp_path):
     assert f"-m pip install -e {ROOT}" in line
 
 
+def page_of(policy: str) -> Path:
+    """The page of a built-in policy: a paper's is docs/NAME.md, else the title names the policy."""
+    own = ROOT / "docs" / f"{policy}.md"
+    titles = {p: p.read_text().partition("\n")[0] for p in (ROOT / "docs/policies").glob("*.md")}
+    named = [p for p, title in titles.items() if policy in title.removeprefix("# ").split(", ")]
+    [page] = [own] if own.is_file() else named
+    return page
+
+
 @pytest.mark.parametrize("name", sorted(registry.built_in()))
-def test_the_guide_shows_every_policy(name):
-    """docs/policies.md has a section with its options and their defaults."""
-    sections = (ROOT / "docs" / "policies.md").read_text().split("\n## ")[1:]
-    [section] = [s for s in sections if name in s.partition("\n")[0].split(", ")]
-    options = [field.name for field in fields(find(name))]
-    assert [option for option in options if f"`{option}`" not in section] == []
-    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", section, re.MULTILINE)
-    said = {o: d for row in rows for o, d in zip(*(c.split(", ") for c in row), strict=False)}
-    for each in fields(find(name)):
+def test_the_documents_have_a_page_for_every_policy(name):
+    """It says when to use the policy, and has its options with their defaults; the site and
+    the overview lead to it.
+    """
+    page = page_of(name)
+    text = page.read_text()
+    assert "\n## When to use it\n" in text
+    assert str(page.relative_to(ROOT)) in (ROOT / "mkdocs.yml").read_text()
+    overview = (ROOT / "docs" / "policies.md").read_text()
+    assert f"({page.relative_to(ROOT / 'docs')})" in overview
+    table = text.partition("\n## Options\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", table, re.MULTILINE)
+    shown = {o: d for row in rows for o, d in zip(*(c.split(", ") for c in row), strict=False)}
+    options = fields(find(name))
+    assert [option.name for option in options if f"`{option.name}`" not in shown] == []
+    for each in options:
         default = each.default_factory() if each.default is MISSING else each.default
-        assert yaml.safe_load(said[f"`{each.name}`"].strip("`")) == default, each.name
+        assert yaml.safe_load(shown[f"`{each.name}`"].strip("`")) == default, each.name
 
 
 def test_a_file_names_a_class(tmp_path):

@@ -18,7 +18,7 @@ LEAVES_ROOM = {"capacity", "dress", "strict", *BASELINES}
 def test_every_policy_keeps_the_contract(name):
     """No clause is broken in the runs of the default seeds. Shares under strict are limits: a
     large task waits there for its own queue, as under a maximum. Some leave room free by their
-    definition, as docs/policies.md says.
+    definition, as its page in docs/ says.
     """
     idle = {Clause.IDLE} if name in LEAVES_ROOM else set()
     check_contract(name, skip=idle | ({Clause.WAIT} if name == "strict" else set()))
