@@ -10,6 +10,7 @@ import typer.main
 
 import loomcard
 import loomcard.testing
+from document_commands import NOT_RUN, Command, all_commands
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -54,6 +55,22 @@ def test_documents_name_commands_and_options_that_exist(path: Path) -> None:
         options = {option for p in command.params for option in p.opts} | {"--help"}
         used = {word.split("=")[0] for word in rest if word.startswith("-")}
         assert used <= options, f"loomcard {command.name} does not know {sorted(used - options)}"
+
+
+def test_each_command_in_the_documents_is_run_or_says_why_not() -> None:
+    """Nobody finds out from a reader that a command of the documents does not work any more."""
+    neither = [c for c in all_commands() if not c.is_run() and not c.why_not_run()]
+    assert neither == [], (
+        "add the page to RUN, or the line with its reason to NOT_RUN, in "
+        f"tests/support/document_commands.py: {neither[0]}"
+    )
+
+
+@pytest.mark.parametrize("entry", NOT_RUN, ids=lambda entry: entry[1])
+def test_each_reason_not_to_run_a_command_is_needed(entry: tuple[str, str, str]) -> None:
+    """A command that left the documents takes its reason with it."""
+    page, line, _ = entry
+    assert any(Command.matches(each, page, line) for each in all_commands())
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=short)

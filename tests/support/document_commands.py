@@ -1,0 +1,84 @@
+"""The commands in the documents: which ones tests run, and why the others are not run."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+RUN = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/embedded.md",
+    "docs/policies.md",
+    "docs/dag.md",
+    "docs/simulator.md",
+    "docs/workload.md",
+    "docs/experiments.md",
+    "docs/stress.md",
+    "docs/benchmarks.md",
+)
+"""tests/test_document_commands.py runs these pages in this order, in one folder."""
+ELSEWHERE = {"docs/tutorial.md": "tests/cluster/test_tutorial.py"}
+"""Pages whose commands a test of their own runs."""
+
+# (page, lines, reason); a page and a line are regular expressions for the whole of it.
+NOT_RUN = (
+    (".*", r"export .*", "sets the reader's shell; the test sets it for all"),
+    (".*", r"make .*", "CI is make test, which runs setup, lint, docs, java; the rest takes long"),
+    (".*", r"docker .*", "tests/cluster/test_compose*.py drive the same compose files"),
+    (".*", r"loomcard .*--on docker.*", "tests/cluster/test_compose*.py, test_suite_compose.py"),
+    ("docs/compose.md", r"loomcard status.*", "tests/cluster/test_compose_ha.py"),
+    (".*", r"\S*python -m benchmarks\..*", "minutes to hours; tests/benchmarks runs them small"),
+    (".*", r"python -m loomcard.cluster.hadoop_property_names .*", "writes into the sources"),
+    (".*", r"loomcard suite (setup|try|run)\b.*", "pyspark, 700 MB; tests/cluster/test_suite.py"),
+    ("docs/install.md", r".*", "changes a Hadoop; tests/install does it on one of its own"),
+    ("docs/hibench.md", r"loomcard .*", "needs a HiBench; see tests/suite/test_hibench.py"),
+    ("docs/player.md", r"loomcard cluster launch-rate.*", "loads the machine for a minute"),
+    ("docs/benchmarks.md", r"loomcard report .*", "of a suite's run"),
+    (".*", r"loomcard run (baselines|hdrf-fig9|dress-ablations).*", "minutes; tests/experiments"),
+    (".*", r"loomcard report run/(baselines|hdrf-fig9).*", "of such a run"),
+    (".*", r"loomcard run my-experiment.yml .*", "the reader's file; tests/cli/test_run.py"),
+    ("docs/experiments.md", r"loomcard run .*--on local", "minutes of real time; tests/player"),
+    ("docs/stress.md", r"loomcard stress( my_policy.*| --write .*)?", "minutes; tests/stress"),
+    ("docs/workload.md", r"loomcard trace .*(day.tsv|jobs.json).*", "the reader's file"),
+    ("docs/dag.md", r"loomcard dag spark .*", "the reader's file; tests/cli/test_dag.py"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line of a shell block, continuation lines joined, without its comment."""
+
+    page: str
+    line: str
+
+    def why_not_run(self) -> str:
+        """The reason for which no test runs it; empty where one does."""
+        found = [reason for *patterns, reason in NOT_RUN if self.matches(*patterns)]
+        if self.page in ELSEWHERE:
+            return ""
+        return found[0] if found else ""
+
+    def matches(self, page: str, line: str) -> bool:
+        """Whether an entry of NOT_RUN means this command."""
+        return bool(re.fullmatch(page, self.page) and re.fullmatch(line, self.line))
+
+    def is_run(self) -> bool:
+        """Whether a test runs it."""
+        return not self.why_not_run() and self.page in (*RUN, *ELSEWHERE)
+
+
+def commands(page: str) -> list[Command]:
+    """The commands of a page, in order."""
+    text = (ROOT / page).read_text()
+    blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in re.sub(r"\\\n\s*", "", block).splitlines()]
+    bare = [re.sub(r"(^|\s+)#.*", "", line).strip().removeprefix("$ ") for line in lines]
+    return [Command(page, line) for line in bare if line]
+
+
+def all_commands() -> list[Command]:
+    """Those of all pages of the repository."""
+    return [each for path in PAGES for each in commands(str(path.relative_to(ROOT)))]
