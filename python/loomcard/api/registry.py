@@ -63,6 +63,11 @@ def register(name: str) -> Callable[[P], P]:
     return enter
 
 
+def registered() -> Mapping[str, type]:
+    """The classes that this process registered, by name: no other process can find them."""
+    return dict(_registered)
+
+
 def known_names() -> set[str]:
     """The names of all policies that can be named here, whether they can be loaded or not. Raises
     PolicyNotFoundError where Loomcard is not installed.

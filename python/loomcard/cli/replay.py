@@ -14,10 +14,10 @@ from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay_runs import (
     Rounds,
     as_document,
+    as_recorded,
     as_scenario,
     compare_rounds,
     grants_text,
-    missing_policies,
     moved,
     recorded_setup,
     renamings,
@@ -26,11 +26,8 @@ from loomcard.experiments.replay_runs import (
 )
 from loomcard.results.manifest import manifest
 from loomcard.results.metrics import summary
-from loomcard.results.record import RunRecord
 from loomcard.results.run_folder import write_run
-from loomcard.simulator import MismatchError
 from loomcard.wire.journal import segments
-from loomcard.workload.scenario import Scenario
 
 DIFFERS = 1
 
@@ -133,7 +130,7 @@ def _simulated(
     with waiting("to the end"):
         scenario = as_scenario(journal, seed)
         recorded = recorded_setup(journal)
-        runs, because = _as_recorded(scenario, recorded)
+        runs, because = as_recorded(scenario, recorded)
         runs |= to_the_end(moved(scenario, renamed), {chosen.name: setup})
     if because:
         typer.echo(f"the recorded policy is not simulated: {because}", err=True)
@@ -143,18 +140,6 @@ def _simulated(
         about = manifest(inputs, command=command_line(), seeds=[seed])
         write_run(out, list(runs.values()), about)
     return [summary(record) for record in runs.values()]
-
-
-def _as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
-    """The run under the set-up that governed at the end, or why there is none: its policies may
-    lie elsewhere, and its queues may be others than those that were there before.
-    """
-    if missing := missing_policies(recorded):
-        return {}, f"{', '.join(missing)} cannot be found from this folder"
-    try:
-        return to_the_end(scenario, {"as recorded": recorded}), ""
-    except MismatchError as error:
-        return {}, f"{error} ({error.hint})"
 
 
 def _print(rounds: Rounds, name: str) -> None:

@@ -20,7 +20,7 @@ from loomcard.engine.session import replay
 from loomcard.experiments.inputs import InputError
 from loomcard.experiments.replay_rounds import Grants, ShadowRound, shadow
 from loomcard.results.record import RunRecord
-from loomcard.simulator import simulate
+from loomcard.simulator import MismatchError, simulate
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.wire import messages as r
 from loomcard.wire.journal import JournalError, read_segment, read_segments, reading, segments
@@ -141,6 +141,18 @@ def as_scenario(folder: Path, seed: int) -> Scenario:
 def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
     """The scenario simulated under each of the compiled set-ups, by their names."""
     return {name: simulate(scenario, setup, policy=name) for name, setup in setups.items()}
+
+
+def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
+    """The run under the set-up that governed at the end, or why there is none: its policies may
+    lie elsewhere, and its queues may be others than those that were there before.
+    """
+    if missing := missing_policies(recorded):
+        return {}, f"{', '.join(missing)} cannot be found from this folder"
+    try:
+        return to_the_end(scenario, {"as recorded": recorded}), ""
+    except MismatchError as error:
+        return {}, f"{error} ({error.hint})"
 
 
 def recorded_setup(folder: Path) -> dict[str, Any]:

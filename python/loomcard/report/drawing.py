@@ -63,9 +63,17 @@ class Plot:
     svg: str
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows by itself, whether pyplot is loaded or not."""
+
+    def _repr_svg_(self) -> str:
+        with styled():
+            return svg(self, id(self))
+
+
 def panels(rows: int, columns: int, height: float, **sharing: Any) -> tuple[Figure, list[Axes]]:
     """A figure as wide as the page, and its panels row by row."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = ShownFigure(figsize=(WIDTH, height), layout="constrained")
     found = figure.subplots(rows, columns, squeeze=False, **sharing)
     return figure, list(found.flat)
 

@@ -37,7 +37,10 @@ def plots(report: Numbers, setting: str, number: Callable[[], int]) -> Iterator[
         yield from reported_plots(runs[:PANELS], number)
 
 
-def _distributions(study: Study, setting: str, number: int) -> Plot:
+def distributions(study: Study, setting: str) -> Figure:
+    """Waiting and completion of a setting's applications in seconds, a cumulative line a policy.
+    To be called, and shown, in ``styled()``.
+    """
     figure, panels = drawing.panels(1, 2, 3.4, sharey=True)
     frame = study.applications.filter(pl.col("setting") == setting)
     for panel, column in zip(panels, ("waiting_ms", "completion_ms"), strict=True):
@@ -53,6 +56,12 @@ def _distributions(study: Study, setting: str, number: int) -> Plot:
         panel.yaxis.set_major_formatter(PercentFormatter(1))
     panels[0].set_ylabel("part of the applications")
     drawing.legend(figure, panels[0])
+    return figure
+
+
+def _distributions(study: Study, setting: str, number: int) -> Plot:
+    figure = distributions(study, setting)
+    frame = study.applications.filter(pl.col("setting") == setting)
     ended, came = frame.filter(pl.col("ended")).height, frame.height
     caption = (
         "Cumulative distribution of waiting (submission to the first container that is not the"
