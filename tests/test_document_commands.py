@@ -13,7 +13,7 @@ from document_commands import ROOT, RUN, commands
 pytestmark = pytest.mark.cluster
 
 NEEDS_A_CLUSTER = ("docs/policies.md", "docs/dag.md", "docs/simulator.md")
-"""Pages that expect one to be up."""
+"""Pages that expect one to be up, on which a job has run."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_commands_of_a_page_work(page: str, folder: Path) -> None:
     """Each exits with 0, typed in order; a page that says "up" also says "down"."""
     if page in NEEDS_A_CLUSTER:
-        assert shell("loomcard cluster up --on local --nodes 1", folder).returncode == 0
+        assert shell("loomcard cluster up --on local", folder).returncode == 0
+        assert shell("loomcard submit pi 1 10", folder).returncode == 0
     typed = [each for each in commands(page) if each.is_run()]
     assert typed
     for each in typed:

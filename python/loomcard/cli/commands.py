@@ -49,7 +49,7 @@ COMMANDS: Final = {
     ),
     "schema": (
         "loomcard.cli.schema:schema",
-        "Print the JSON Schema of set-ups, workloads, experiments or mixes.",
+        "Print the JSON Schema of configurations, workloads, experiments or mixes.",
     ),
     "simulate": (
         "loomcard.cli.simulate:simulate",

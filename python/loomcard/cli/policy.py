@@ -1,4 +1,4 @@
-"""``loomcard policy``: list the policies, check a set-up, print its schema, apply it."""
+"""``loomcard policy``: list the policies, check a configuration, print its schema, apply it."""
 
 from collections.abc import Callable, Sequence
 from getpass import getuser
@@ -52,7 +52,7 @@ MISFIT = (
 
 @policy.command("list")
 def list_policies(as_json: Json = False) -> None:
-    """List every policy that a set-up can name, with its options and their defaults."""
+    """List every policy that a configuration can name, with its options and their defaults."""
     entries = catalog()
     if as_json:
         print_json(
@@ -92,7 +92,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check set-ups and list every finding with its line; exit 2 if one is an error."""
+    """Check configurations and list every finding with its line; exit 2 if one is an error."""
     facts = None
     if cluster is not None and rm is not None:
         _fail("--cluster and --rm", "give one of the two", BAD_INPUT)
@@ -116,7 +116,7 @@ def check(
 
 @policy.command("schema")
 def print_schema() -> None:
-    """Print the JSON Schema of policy set-ups."""
+    """Print the JSON Schema of policy configurations."""
     print_json(schema("policy"))
 
 

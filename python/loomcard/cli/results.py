@@ -17,7 +17,7 @@ Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="A set-up's file, a policy's name, or stock:capacity|fair|fifo on a real cluster;"
+        help="A YAML file, a policy's name, or stock:capacity|fair|fifo on a real cluster;"
         " repeatable. In place of an experiment's.",
     ),
 ]

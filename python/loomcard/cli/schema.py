@@ -32,5 +32,5 @@ SCHEMAS = {
 def schema(
     kind: Annotated[Kind, typer.Argument(help="What the file is.")] = Kind.POLICY,
 ) -> None:
-    """Print the JSON Schema of set-ups, workloads, experiments or mixes."""
+    """Print the JSON Schema of configurations, workloads, experiments or mixes."""
     print_json(SCHEMAS[kind]())

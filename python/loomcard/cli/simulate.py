@@ -33,7 +33,7 @@ def simulate(
     workload: Annotated[str, typer.Argument(help="A workload's file, or a shipped one's name.")],
     policy: Annotated[
         list[str],
-        typer.Option("--policy", help="A set-up's file, or a policy's name; repeatable."),
+        typer.Option("--policy", help="A policy's name, or a YAML file; repeatable."),
     ],
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Of every random value of the workload.")

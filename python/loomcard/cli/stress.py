@@ -27,7 +27,7 @@ def stress(
     policies: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names of policies, path/to/file.py:Class, or set-ups' files, of which policy and"
+            help="Names of policies, path/to/file.py:Class, or YAML files, of which policy and"
             " options count. Default: Loomcard's own."
         ),
     ] = None,
@@ -89,7 +89,7 @@ def _candidates(sources: Sequence[str]) -> dict[str, Candidate]:
 
 
 def _candidate(choice: Choice) -> Candidate:
-    choice.compiled({})  # what is wrong with it is told with its lines
+    choice.compiled({})  # what is wrong with it is listed with its lines
     data = read(choice.text or "").data
     options = data.get("options") or OPTIONS.get(choice.source, {})
     return Candidate(found_beside(data["policy"], choice.folder), options)
