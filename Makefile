@@ -50,7 +50,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
 	@$(BIN)/loomcard demo
 
-test: setup $(YARN_TESTS) lint docs java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
+test: setup $(CLASS_PATH) $(YARN_TESTS) lint docs java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/pytest -n 2
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
