@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from loomcard.config import compile_setup
 from loomcard.simulator import simulate
 from loomcard.suite.foretold import beside, foretell
@@ -54,6 +56,16 @@ def test_a_run_is_foretold_job_by_job(tmp_path: Path) -> None:
     assert [each["error_percent"] for each in rows] == [0.0, 0.0]
     assert sum(row.is_am for row in told.containers) == 2
     assert len(told.containers) == 12
+
+
+def test_an_am_asks_as_long_after_its_start_as_it_did(tmp_path: Path) -> None:
+    """A Spark driver starts for long, and MapReduce's AM does not: neither counts for the other."""
+    late = [replace(app, am_start_ms=20_000 * (app.id == "third")) for app in RAN.applications]
+    ran = replace(RAN, applications=late)
+    measured = simulate(ran, SETUP, policy="fifo", journal=tmp_path / "journal")
+    names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
+    told = foretell(tmp_path / "journal", SETUP, measured, names)
+    assert [each["error_percent"] for each in beside(measured, told)] == [0.0, 0.0, 0.0]
 
 
 def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:

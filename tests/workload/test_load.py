@@ -274,6 +274,14 @@ def test_equal_seeds_give_equal_bytes_in_any_process(hash_seed: str) -> None:
     assert done.stdout == write_scenario(load(EXAMPLE, seed=5))
 
 
+def test_an_application_may_have_its_own_am_start(loaded: Any) -> None:
+    """It survives being written; where none is stated the cluster's counts."""
+    scenario = loaded(application(kind="dag", am_start_ms=8000))
+    assert scenario.applications[0].am_start_ms == 8000
+    assert loaded(written(scenario)).applications == scenario.applications
+    assert loaded(ONE).applications[0].am_start_ms is None
+
+
 def test_asks_may_be_altruistic_of_kinds_that_ask_for_all_at_once(
     loaded: Any, findings_of: Any
 ) -> None:

@@ -141,7 +141,7 @@ class Master:
             self.context.machines.launch(running, None)
             assert running.started_ms is not None
             container.tag = running
-            at = running.started_ms + self.context.am_start_ms
+            at = running.started_ms + self.spec.first_ask_ms(self.context.am_start_ms)
             self.context.machines.busy_till(at)
             self.context.clock.at(at, self._register, container.attempt)
             return

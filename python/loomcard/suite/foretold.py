@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,10 +22,10 @@ HEARTBEAT_MS = 1000
 def foretell(
     journal: Path, setup: Mapping[str, Any], measured: RunRecord, names: Mapping[str, str]
 ) -> RunRecord:
-    """The run simulated: the same jobs at the same times, each container as long as it was.
+    """The run simulated: the same jobs at the same times, each container as long as it was, and
+    each AM asking as long after its start as it did.
 
     `names`: the measured jobs' ids by their YARN ids; whatever else the journal holds is left out.
-    An AM takes the median of what the measured ones took from their start to their first container.
     Raises JournalError and what `simulate` raises.
     """
     scenario = _of_run(as_scenario(journal, measured.seed), measured, names)
@@ -51,27 +50,7 @@ def _of_run(scenario: Scenario, measured: RunRecord, names: Mapping[str, str]) -
         if app.id in names
     ]
     applications.sort(key=lambda app: (app.submit_ms, app.id))
-    return replace(
-        scenario,
-        name=measured.workload,
-        applications=applications,
-        am_start_ms=_am_start_ms(measured),
-    )
-
-
-def _am_start_ms(measured: RunRecord) -> int:
-    masters = {row.application: row.started_ms for row in measured.containers if row.is_am}
-    first: dict[str, int] = {}
-    for row in measured.containers:
-        if not row.is_am and row.allocated_ms is not None:
-            known = first.get(row.application, row.allocated_ms)
-            first[row.application] = min(known, row.allocated_ms)
-    took = [
-        first[name] - started
-        for name, started in masters.items()
-        if started is not None and name in first
-    ]
-    return max(0, int(median(took))) if took else 0
+    return replace(scenario, name=measured.workload, applications=applications)
 
 
 def beside(measured: RunRecord, foretold: RunRecord) -> list[dict[str, Any]]:

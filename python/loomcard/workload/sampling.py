@@ -77,6 +77,7 @@ class Sampler:
             map_output_mb=self.number(model.shuffle.map_output_mb, (*path, "shuffle"), rng),
             copies=model.shuffle.copies,
             reduce_asks=model.reduce_asks,
+            am_start_ms=model.am_start_ms,
         )
 
     def rng(self, *key: object) -> Random:

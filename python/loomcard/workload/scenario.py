@@ -73,7 +73,8 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
     ``ms_per_map``; ``map_output_mb``: of one map, over the network that the scenario has;
     ``copies``: from so many nodes a reduce copies at a time; ``reduce_asks``: ``ramp``, as the AM
     does, or ``all``: at once when slow start is over, and none is given up.
-    ``asks``: unmarked; or altruistic, of an AM that marks what must start now.
+    ``asks``: unmarked; or altruistic, of an AM that marks what must start now. ``am_start_ms``: as
+    the scenario's, which counts where it is None.
     """
 
     id: str
@@ -92,6 +93,11 @@ class ScenarioApplication(msgspec.Struct, frozen=True):
     map_output_mb: float = 0.0
     copies: int = 5
     reduce_asks: str = "ramp"
+    am_start_ms: int | None = None
+
+    def first_ask_ms(self, usual_ms: int) -> int:
+        """After its AM's start; ``usual_ms``: the scenario's ``am_start_ms``."""
+        return usual_ms if self.am_start_ms is None else self.am_start_ms
 
 
 class Network(msgspec.Struct, frozen=True, gc=False):

@@ -184,6 +184,11 @@ class Template(Part):
         description="Its AM's container; default: none, the AM is unmanaged.",
         examples=[{"memory_mb": 1024, "vcores": 1}],
     )
+    am_start_ms: Ms | None = Field(
+        None,
+        description="From its AM container's start to its first ask; default: the cluster's.",
+        examples=[8000],
+    )
     slowstart: Value = Field(
         0.05, description="mapreduce: the part of maps that end before reduces.", examples=[0.05]
     )

@@ -71,6 +71,8 @@ def _application(one: ScenarioApplication, types: Sequence[str]) -> Iterator[str
         facts["tags"] = one.tags
     if one.am is not None:
         facts["am"] = _size(types, one.am)
+    if one.am_start_ms is not None:
+        facts["am_start_ms"] = one.am_start_ms
     if one.kind == "mapreduce":
         shuffle = {name: getattr(one, name) for name in ("ms_per_map", "map_output_mb", "copies")}
         facts |= {"slowstart": one.slowstart, "shuffle": shuffle, "reduce_asks": one.reduce_asks}

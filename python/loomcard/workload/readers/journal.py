@@ -10,6 +10,7 @@
 * ``after`` is what the application's hint says of it; without a hint, a stage follows those whose
   containers had all ended when it was first asked for. A type of MAPREDUCE is of that kind; its
   reduces' times count from the end of the last map, as they waited for maps until then.
+* An AM asks for the first of these as long after its start as it did.
 * A task whose host its ask had named wishes for that host, another one for all that were named.
 """
 
@@ -261,7 +262,7 @@ def _application(app: _App) -> ScenarioApplication | None:
         if real:
             name, after = ("map", "reduce")[place], [0] if place else []
         stages.append(_stage(name, place, after, app.asks.get(key), done[key]))
-    am = next((one.size for one in app.containers if one.is_am), None)
+    master = next((one for one in app.containers if one.is_am), None)
     return ScenarioApplication(
         id=app.given.id,
         submit_ms=app.submit_ms,
@@ -270,8 +271,17 @@ def _application(app: _App) -> ScenarioApplication | None:
         kind="mapreduce" if real else "dag",
         stages=stages,
         tags=app.given.tags,
-        am=am,
+        am=None if master is None else master.size,
+        am_start_ms=None if master is None else _am_start_ms(app, master, keys),
     )
+
+
+def _am_start_ms(app: _App, master: _Container, keys: list[Key]) -> int | None:
+    """From the AM's start to its first ask; None where one of them is not known."""
+    asked = [app.asks[key].first_ms for key in keys if key in app.asks]
+    if master.started_ms is None or not asked:
+        return None
+    return max(0, min(asked) - master.started_ms)
 
 
 def _cut_waiting(maps: list[_Container], reduces: list[_Container]) -> None:
