@@ -4,14 +4,16 @@
     python -m benchmarks.carbyne_shares run/e6
 
 Each figure is a part of the cluster, the mean over a run. A job is below its share (an equal part
-of the cluster for each job that demands) since nothing of it is runnable, since no runnable task
-fits into the rest of the share, or though a task would: that is yielded, or waits for room.
+of the cluster for each job that demands) since nothing of it is runnable (barriers), since no
+runnable task fits into the rest of the share (fragments), or though a task would: that is yielded,
+or waits for room (yielded). The line of JSON below the table has the same names.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from loomcard.report.runs import Run, read_study
+from loomcard.results.run_folder import ResultError
 from loomcard.workload import load
 from loomcard.workload.scenario import ScenarioApplication
 
@@ -118,10 +121,14 @@ def main() -> None:
     """Print the table, and one line of JSON."""
     parser = argparse.ArgumentParser(prog="carbyne_shares", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="+")
-    study = read_study(parser.parse_args().folder)
+    try:
+        study = read_study(parser.parse_args().folder)
+    except ResultError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
     table = Table(title="parts of the cluster, mean over a run")
     names = ("above", "barriers", "fragments", "yielded")
-    for name in ("workload", "policy", "Jain", *names):
+    for name in ("setting", "policy", "jain", *names):
         table.add_column(name)
     printed = []
     for run in study.runs:

@@ -1,9 +1,11 @@
 """Where jobs stand to their shares, on runs that are worked out by hand."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
-from benchmarks.carbyne_shares import Standing, standing
+from benchmarks.carbyne_shares import Standing, main, standing
 from loomcard.workload.scenario import ScenarioApplication, Stage
 
 ROWS = {"application": pl.String, "stage": pl.String, "started_ms": pl.Int64,
@@ -20,6 +22,16 @@ def job(name: str, *stages: tuple[int, int, list[int]], size: int = 1) -> Scenar
 def found(jobs: list[ScenarioApplication], *rows: tuple[str, str, int, int]) -> Standing:
     """On 8 slots."""
     return standing(jobs, pl.DataFrame(list(rows), schema=ROWS, orient="row"), (8, 8))
+
+
+def test_a_folder_without_results_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.argv", ["carbyne_shares", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}: holds no results.json")
 
 
 def test_who_has_nothing_runnable_and_who_has_more_than_its_share() -> None:

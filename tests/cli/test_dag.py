@@ -83,6 +83,7 @@ def test_spark_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
         (["tez", *["--vertex", "a,1,1,1,1"] * 2], ["two of that name"]),
         (["mapreduce", "--maps", "-1"], ["--maps", "--help"]),
         (["mapreduce", "--maps", "0"], ["expected a task at least"]),
+        (["spark", "--stage", "a,1,1,1,1", "--priority", "-1"], ["--priority"]),
         (["spark"], ["either --event-log or --stage"]),
         (["spark", "--event-log", "/nowhere"], ["/nowhere", "check the path"]),
     ],

@@ -112,6 +112,8 @@ def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
     assert json.loads(json.dumps(said)) == said
     other = prepare(Request(str(experiment), policies=("fifo",))).manifest["experiment"]["expect"]
     assert (other[0]["against"], other[2]["policy"]) == ("fifo", "sets/mine.yml")
+    alone = prepare(Request(str(experiment), policies=("drf",))).manifest["experiment"]
+    assert (alone["baseline"], alone["expect"][0]["against"]) == ("", "fifo")
 
 
 def test_a_run_experiment_is_judged(experiment: Path, tmp_path: Path) -> None:

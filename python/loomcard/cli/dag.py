@@ -90,7 +90,11 @@ def spark(
     ] = None,
     priority: Annotated[
         int,
-        typer.Option(help="Under which executors of --stage are asked for. Before Spark 3.1: 1."),
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="Under which executors of --stage are asked for. Before Spark 3.1: 1.",
+        ),
     ] = 0,
     form: As = Form.JSON,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from loomcard.experiments.cell import Outcome
 from loomcard.experiments.engines import DOCKER, SIMULATOR, Engine, engine_of, hadoop_version
-from loomcard.experiments.expectations import Scalar, resolved
+from loomcard.experiments.expectations import Names, Scalar, resolved
 from loomcard.experiments.grid import Cell, Grid, cells, unknown_options
 from loomcard.experiments.inputs import Choice, InputError, choices, code, findings_in
 from loomcard.experiments.run_cells import Orders, Watch, run_cells
@@ -100,9 +100,10 @@ def prepare(request: Request) -> Prepared:
     costs = {which: _tasks(scenario) for which, scenario in drawn.items()}
     order = sorted(found, key=lambda cell: (-costs[_drawn(cell)], cell.index))
     single = file is None
+    names = names_in(experiment)  # with its own baseline, also where that is not run
     baseline = next((c.name for c in chosen if experiment.baseline in (c.source, c.name)), "")
     experiment = experiment.model_copy(update={"baseline": baseline})
-    made = _manifest(request, experiment, grid, file)
+    made = _manifest(request, experiment, names, grid, file)
     journal = single if request.journal is None else request.journal
     return Prepared(experiment, found, order, made, journal, request.again)
 
@@ -278,7 +279,7 @@ def _tasks(scenario: Scenario) -> int:
 
 
 def _manifest(
-    request: Request, experiment: Experiment, grid: Grid, file: Path | None
+    request: Request, experiment: Experiment, names: Names, grid: Grid, file: Path | None
 ) -> dict[str, Any]:
     inputs = {f"policy {choice.name}": (choice.text or "").encode() for choice in grid.policies}
     for name, each in grid.workloads.items():
@@ -294,6 +295,5 @@ def _manifest(
     )
     said = experiment.model_dump(include={"name", "description", "baseline", "vary", "given"})
     called = {choice.source: choice.name for choice in grid.policies}
-    names = names_in(experiment)
     said["expect"] = [resolved(each, names, called) for each in experiment.expect]
     return made | {"experiment": said}
