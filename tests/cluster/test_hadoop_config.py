@@ -11,6 +11,7 @@ from loomcard.cluster import hadoop_config as rendering
 from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
+    FAIR_SCHEDULER,
     Extra,
     RenderError,
     compose_settings,
@@ -84,6 +85,16 @@ def test_a_stock_scheduler_gets_nothing_of_ours(tmp_path: Path) -> None:
     assert "setup.json" not in {path.name for path in written}
     yarn = properties(tmp_path / "yarn-site.xml")
     assert [n for n, value in yarn.items() if "loomcard." in n or "org.loomcard" in value] == []
+
+
+def test_stock_fair_scheduler_takes_the_queues_and_sizes_that_others_take(tmp_path: Path) -> None:
+    """By default it would make a queue for each user, and round sizes up to a gigabyte."""
+    render(tmp_path, compose_settings(FAIR_SCHEDULER))
+    said = properties(tmp_path / "yarn-site.xml")
+    assert said["yarn.scheduler.fair.allocation.file"] == "/etc/hadoop/fair-scheduler.xml"
+    assert said["yarn.scheduler.fair.allow-undeclared-pools"] == "false"
+    least = said["yarn.scheduler.minimum-allocation-mb"]
+    assert said["yarn.resource-types.memory-mb.increment-allocation"] == least
 
 
 def test_an_embedded_cluster_has_neither_hdfs_nor_history(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import (
     CAPACITY_SCHEDULER,
-    FAIR_SCHEDULER,
     LOOMCARD_SCHEDULER,
     SCHEDULERS,
     Extra,
@@ -182,13 +181,6 @@ def _yarn(settings: LocalSettings, conf_dir: Path) -> dict[str, str]:
         }
     if settings.virtual:
         properties |= _VIRTUAL
-    if settings.scheduler_class == FAIR_SCHEDULER:
-        properties |= {
-            "yarn.scheduler.fair.allocation.file": str(conf_dir / "fair-scheduler.xml"),
-            # As our own scheduler: what is not a queue is refused, sizes stay as they are.
-            "yarn.scheduler.fair.allow-undeclared-pools": "false",
-            "yarn.resource-types.memory-mb.increment-allocation": str(settings.minimum_memory_mb),
-        }
     return properties | settings.yarn
 
 
