@@ -5,23 +5,22 @@ paper's kind that come at once, beside other policies and with less altruism.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from benchmarks.papers_on_yarn.deciding import DecidingObserver
 from benchmarks.papers_on_yarn.dress import scaled, warmed_up, without_warm_up
+from benchmarks.papers_on_yarn.fifty import Notify, spread
+from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
 from loomcard.player.play import play
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
-
-Notify = Callable[[str], None]
 
 UNIT_MS: Final = 5_000
 """Of Figure 2."""
@@ -48,8 +47,6 @@ ALTRUISM: Final[Mapping[str, str]] = {
 """By what a row is called, options; it is the policy's name, or carbyne's."""
 
 FIFTY: Final = 50
-FULL: Final = 45
-"""While so many of the fifty run, what deciding costs counts."""
 
 
 def fig2(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
@@ -95,22 +92,10 @@ def gated_ends(record: RunRecord, unit_ms: int) -> list[float]:
 
 
 def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
-    """Fifty applications at a time under carbyne, every second of which plans itself: who
-    succeeded, what was refused, and what deciding cost. Raises as ``play`` does.
+    """Fifty applications at a time under carbyne, every second of which plans itself. Raises as
+    ``play`` does.
     """
-    runs = []
-    for repeat in range(repeats):
-        notify(f"fifty, seed {repeat + 1}")
-        observer = DecidingObserver()
-        record = play(
-            fifty_jobs(repeat + 1), "carbyne", folder=folder / str(repeat + 1),
-            on_progress=observer.look, on_up=observer.meet,
-        )  # fmt: skip
-        runs.append(fifty_figures(record, observer))
-    keys = [key for key, value in runs[0].items() if isinstance(value, int | float)]
-    return {"applications": FIFTY, "runs": runs} | {
-        key: spread([run[key] for run in runs]) for key in keys
-    }
+    return fifty_at_once("carbyne", fifty_jobs, folder, repeats, notify)
 
 
 def fifty_jobs(seed: int) -> Scenario:
@@ -123,26 +108,6 @@ def fifty_jobs(seed: int) -> Scenario:
         for number, app in enumerate(made.applications)
     ]
     return replace(made, applications=applications)
-
-
-def fifty_figures(record: RunRecord, observer: DecidingObserver) -> dict[str, Any]:
-    """What came of fifty applications, and what deciding cost while ``FULL`` of them ran. Raises
-    ValueError where so many never ran at a time.
-    """
-    refused = sum(record.refusals.values())
-    granted = len(record.containers)
-    window = observer.while_running(FULL)
-    return {
-        "succeeded": sum(app.state == "SUCCEEDED" for app in record.applications),
-        "containers": granted,
-        "fallback": observer.fallback,
-        "refused_percent": round(100 * refused / max(1, granted + refused), 2),
-        "deciding_percent": round(100 * observer.cpu_part(window), 2),
-        "deciding_percent_whole": round(100 * observer.cpu_part(observer.samples), 2),
-        "window_s": round((window[-1].at_ms - window[0].at_ms) / 1000, 1),
-        "makespan_s": round(record.ended_ms / 1000, 1),
-        "refusals": record.refusals,
-    }
 
 
 def compare(
@@ -197,8 +162,3 @@ def _figures(record: RunRecord, folder: Path) -> tuple[float, float]:
 def _in_turn(rows: Mapping[str, Any], number: int) -> list[tuple[str, Any]]:
     """All rows, the other way round every second time."""
     return list(rows.items())[:: -1 if number % 2 else 1]
-
-
-def spread(values: Sequence[float]) -> list[float]:
-    """Minimum, median and maximum."""
-    return [round(value, 3) for value in (min(values), median(values), max(values))]

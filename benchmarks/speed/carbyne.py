@@ -7,11 +7,9 @@ frees is given out again. docs/bench.md says what is measured. Run it with `make
 
 from __future__ import annotations
 
-import gc
 import json
 from pathlib import Path
-from statistics import fmean, median, quantiles
-from time import process_time
+from statistics import fmean, quantiles
 from typing import Annotated, Any
 
 import msgspec
@@ -19,7 +17,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.config import compile_setup
+from benchmarks.speed.loads import (
+    BEAT_MS,
+    far,
+    freeze,
+    in_turns,
+    policy_setup,
+    ratio,
+    spreads,
+    timed,
+)
 from loomcard.simulator.engine import Simulation
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
@@ -34,8 +41,6 @@ WARM_MS = 40_000
 """For so long the cluster runs under `drf` before the policy comes that is measured: cheap rounds,
 and every job holds something.
 """
-FAR_MS = 10**12
-BEAT_MS = 1_000
 
 
 def scenario(nodes: int, pending: int, seed: int = 1) -> Scenario:
@@ -43,10 +48,7 @@ def scenario(nodes: int, pending: int, seed: int = 1) -> Scenario:
     wide = max(1.0, pending / WIDE)
     vary = {"jobs": LIVE * 6, "servers": nodes, "width": 16 * wide, "widest": 600 * wide}
     found = load(Path("carbyne-tpcds"), seed=seed, vary=vary)
-    far = [msgspec.structs.replace(app, submit_ms=FAR_MS) for app in found.applications]
-    return msgspec.structs.replace(
-        found, applications=far, heartbeat_ms=BEAT_MS, am_heartbeat_ms=BEAT_MS
-    )
+    return msgspec.structs.replace(far(found), heartbeat_ms=BEAT_MS, am_heartbeat_ms=BEAT_MS)
 
 
 class Load:
@@ -95,51 +97,19 @@ class Load:
         }
 
 
-def policy_setup(policy: str) -> dict[str, Any]:
-    """A policy configuration with one queue under ``policy``."""
-    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
-
-
-def timed(holder: Any, name: str, spent_ms: list[float]) -> None:
-    """Note the CPU time of each call of a method."""
-    method = getattr(holder, name)
-
-    def measured(*given: Any) -> Any:
-        began = process_time()
-        found = method(*given)
-        spent_ms.append((process_time() - began) * 1000)
-        return found
-
-    setattr(holder, name, measured)
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    """Minimum, median and maximum."""
-    rounded = [round(value, 3) for value in values]
-    return {"min": min(rounded), "median": median(rounded), "max": max(rounded)}
-
-
 def measure(policies: list[str], nodes: int, pending: int, repeats: int, rounds: int) -> Any:
     """One count of waiting tasks: the policies take turns, each on its own cluster."""
     loads = [Load(policy, nodes, pending) for policy in policies]
-    gc.collect()
-    gc.freeze()  # as the policy process does; the simulator's workload is not its to walk
-    gc.set_threshold(50_000, 20, 100)
+    freeze()
     for each in loads:
         each.rounds(rounds)  # first schedules of all jobs
-    found: dict[str, list[dict[str, float]]] = {policy: [] for policy in policies}
-    for repeat in range(repeats):
-        for each in loads if repeat % 2 else reversed(loads):
-            found[each.policy].append(each.rounds(rounds))
+    found = in_turns(loads, repeats, lambda each: each.rounds(rounds))
     base = found[policies[0]]
-    cells = []
-    for policy, rows in found.items():
-        ratios = [
-            row["decide_ms"] / other["decide_ms"] for row, other in zip(rows, base, strict=True)
-        ]
-        cell = {name: spread([row[name] for row in rows]) for name in rows[0]}
-        cells.append({"policy": policy, "waiting": pending, "ratio": spread(ratios)} | cell)
-    return cells
+    return [
+        {"policy": policy, "waiting": pending, "ratio": ratio(rows, base, "decide_ms")}
+        | spreads(rows)
+        for policy, rows in found.items()
+    ]
 
 
 def table(cells: list[dict[str, Any]]) -> Table:

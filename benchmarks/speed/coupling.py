@@ -8,17 +8,24 @@ every heartbeat, ``fair`` what changes alone. docs/bench.md says what is measure
 
 from __future__ import annotations
 
-import gc
 import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed.carbyne import BEAT_MS, FAR_MS, policy_setup, spread, timed
+from benchmarks.speed.loads import (
+    BEAT_MS,
+    far,
+    freeze,
+    in_turns,
+    policy_setup,
+    ratio,
+    spreads,
+    timed,
+)
 from loomcard.simulator.engine import Simulation
 from loomcard.workload.loading import build
 from loomcard.workload.scenario import Scenario
@@ -117,34 +124,17 @@ class Load:
         }
 
 
-def far(wanted: Scenario) -> Scenario:
-    """When jobs come is the load's business."""
-    later = [msgspec.structs.replace(app, submit_ms=FAR_MS) for app in wanted.applications]
-    return msgspec.structs.replace(wanted, applications=later)
-
-
 def measure(policies: list[str], nodes: int, repeats: int, ms: int, warm_ms: int) -> Any:
     """The policies take turns, each on a cluster of its own."""
     wanted = scenario(nodes)
     loads = [Load(policy, wanted, warm_ms) for policy in policies]
-    gc.collect()
-    gc.freeze()  # as the policy process does; the simulator's workload is not its to walk
-    gc.set_threshold(50_000, 20, 100)
-    found: dict[str, list[dict[str, float]]] = {policy: [] for policy in policies}
-    for repeat in range(repeats):
-        for each in loads[:: -1 if repeat % 2 else 1]:
-            found[each.policy].append(each.window(ms))
+    freeze()
+    found = in_turns(loads, repeats, lambda each: each.window(ms))
     base = found[policies[0]]
     cells = []
     for policy, rows in found.items():
-        ratios = {
-            f"{name}_ratio": spread(
-                [row[name] / other[name] for row, other in zip(rows, base, strict=True)]
-            )
-            for name in ("decide_ms", "answer_ms")
-        }
-        figures = {name: spread([row[name] for row in rows]) for name in rows[0]}
-        cells.append({"policy": policy, "nodes": nodes, **ratios, **figures})
+        ratios = {f"{name}_ratio": ratio(rows, base, name) for name in ("decide_ms", "answer_ms")}
+        cells.append({"policy": policy, "nodes": nodes, **ratios, **spreads(rows)})
     return cells
 
 

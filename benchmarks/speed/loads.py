@@ -1,0 +1,90 @@
+"""What the benches of single policies have in common: simulated clusters whose jobs come as a load
+wants them, and CPU times taken in turns.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from time import process_time
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from loomcard.config import compile_setup
+from loomcard.workload.scenario import Scenario
+
+FAR_MS = 10**12
+BEAT_MS = 1_000
+Row = dict[str, float]
+"""What one repeat measured, by name."""
+
+
+class OfPolicy(Protocol):
+    """A load's policy names it."""
+
+    policy: str
+
+
+Load = TypeVar("Load", bound=OfPolicy)
+
+
+def far(wanted: Scenario) -> Scenario:
+    """When jobs come is the load's business."""
+    later = [msgspec.structs.replace(app, submit_ms=FAR_MS) for app in wanted.applications]
+    return msgspec.structs.replace(wanted, applications=later)
+
+
+def policy_setup(policy: str) -> dict[str, Any]:
+    """A policy configuration with one queue under ``policy``."""
+    return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
+
+
+def timed(holder: Any, name: str, spent_ms: list[float]) -> None:
+    """Note the CPU time of each call of a method."""
+    method = getattr(holder, name)
+
+    def measured(*given: Any) -> Any:
+        began = process_time()
+        found = method(*given)
+        spent_ms.append((process_time() - began) * 1000)
+        return found
+
+    setattr(holder, name, measured)
+
+
+def freeze() -> None:
+    """As the policy process does: the simulator's workload is not the collector's to walk."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def in_turns(
+    loads: Sequence[Load], repeats: int, measured: Callable[[Load], Row]
+) -> dict[str, list[Row]]:
+    """What each load ``measured``, by policy: one after the other, the other way round every second
+    time.
+    """
+    found: dict[str, list[Row]] = {each.policy: [] for each in loads}
+    for repeat in range(repeats):
+        for each in loads[:: -1 if repeat % 2 else 1]:
+            found[each.policy].append(measured(each))
+    return found
+
+
+def ratio(rows: Sequence[Mapping[str, float]], base: Sequence[Row], name: str) -> Row:
+    """The spread of a figure divided by that of the same repeat under another policy."""
+    return spread([row[name] / other[name] for row, other in zip(rows, base, strict=True)])
+
+
+def spread(values: list[float]) -> Row:
+    """Minimum, median and maximum."""
+    rounded = [round(value, 3) for value in values]
+    return {"min": min(rounded), "median": median(rounded), "max": max(rounded)}
+
+
+def spreads(rows: Sequence[Row]) -> dict[str, Row]:
+    """The spread of every figure over the repeats."""
+    return {name: spread([row[name] for row in rows]) for name in rows[0]}
