@@ -16,7 +16,7 @@ from benchmarks.papers_on_yarn import carbyne, coupling, dress, hdrf, tables
 from loomcard.player.play import measured_rate
 
 CARBYNE = ("carbyne-fig2", "carbyne-fifty", "carbyne-offline", "carbyne-altruism")
-PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE, "coupling-fifty")
+PARTS = ("hdrf-shares", "hdrf-churn", "dress", *CARBYNE, "coupling-fifty", *coupling.WORKLOADS)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,9 +25,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--seed", type=int, default=1, help="the first one")
-    parser.add_argument("--seeds", type=int, default=5, help="how many, of dress and carbyne")
+    parser.add_argument("--seeds", type=int, default=5, help="how many, where a part has several")
     parser.add_argument("--workload", choices=dress.WORKLOADS, help="of dress: only this one")
-    parser.add_argument("--time-divided-by", type=int, help="of dress (10) and carbyne (20)")
+    parser.add_argument(
+        "--time-divided-by", type=int, help="of dress and coupling (10) and carbyne (20)"
+    )
     given = parser.parse_args(arguments)
     folder = given.out / "papers-reality"
     document = {}
@@ -43,6 +45,9 @@ def _run(part: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     if part == "coupling-fifty":
         return coupling.fifty(folder, given.seeds, _notify)
+    if part in coupling.WORKLOADS:
+        seeds = range(given.seed, given.seed + given.seeds)
+        return coupling.compare(part, folder, seeds, given.time_divided_by or 10, _notify)
     if part in CARBYNE:
         return _carbyne(part, folder, given)
     if part == "dress":

@@ -1,18 +1,42 @@
-"""Coupling on a real ResourceManager: fifty MapReduce jobs at a time."""
+"""Coupling on a real ResourceManager: fifty MapReduce jobs at a time, and the paper's 22 jobs
+(Figure 3, Table IV) and ten Greps without reduces (Figure 13) beside ``delay`` and ``fair``.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from statistics import mean
+from typing import Any, Final
 
-from benchmarks.papers_on_yarn.fifty import Notify
+import polars as pl
+
+from benchmarks.papers_on_yarn.dress import scaled
+from benchmarks.papers_on_yarn.fifty import Notify, spread
 from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
+from loomcard.player.play import play
+from loomcard.report.expectation import starvation_ms
+from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
 from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 ENDS_WELL = ("completed", "released")
+WORKLOADS: Final = ("coupling-table4", "coupling-fig13")
+"""Parts, by the workload that is played."""
+DELAY_MS: Final = 15_000
+"""T of delay scheduling."""
+ROWS: Final[Mapping[str, str]] = {
+    "delay": "policy: coupling\noptions: {{reduces: greedy, maps: delay, delay_node_ms: {delay_ms},"
+    " delay_rack_ms: 0}}",
+    "fair": "policy: fair",
+    "coupling": "policy: coupling",
+}
+"""By what a row is called, the policy; the first is what others are compared with."""
+SLOW_START: Final[Mapping[str, float]] = {"coupling": 0}
+"""Of the jobs under a row; the workload's own, Hadoop's, under the others."""
 
 
 def fifty(folder: Path, repeats: int, notify: Notify) -> dict[str, Any]:
@@ -29,6 +53,83 @@ def fifty_jobs(seed: int) -> Scenario:
     """At once, on 25 nodes."""
     file = Path(str(files("benchmarks.papers_on_yarn"))) / "workloads" / "coupling-fifty.yml"
     return load(file, seed=seed)
+
+
+def compare(
+    workload: str, folder: Path, seeds: Sequence[int], by: int, notify: Notify
+) -> dict[str, Any]:
+    """The workload with its times divided by ``by`` under each row's policy, in turns that change
+    from seed to seed: minimum, median and maximum over the seeds of each figure, times in the
+    workload's own seconds, and of the changes against ``delay`` with the same seed. Raises as
+    ``play`` does, and ValueError where an application did not end.
+    """
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in ROWS}
+    for number, seed in enumerate(seeds):
+        for name, policy in list(ROWS.items())[:: -1 if number % 2 else 1]:
+            notify(f"{workload}, seed {seed}: {name}")
+            place = folder / f"{seed}-{name}"
+            place.mkdir(parents=True, exist_ok=True)
+            setup = place / "setup.yml"
+            said = policy.format(delay_ms=DELAY_MS // by)
+            setup.write_text(f"version: 1\nkind: policy\n{said}\n", "utf-8")
+            wanted = jobs_of(workload, seed, by, name)
+            found[name].append(figures(wanted, play(wanted, setup, folder=place), place, by))
+    base = found[next(iter(ROWS))]
+    table = {}
+    for name, runs in found.items():
+        changes = {
+            f"{key}_change": spread(
+                [one[key] / other[key] - 1 for one, other in zip(runs, base, strict=True)]
+            )
+            for key in ("completion_s", "makespan_s")
+        }
+        table[name] = {key: spread([run[key] for run in runs]) for key in runs[0]} | changes
+    return {"workload": workload, "time_divided_by": by, "seeds": list(seeds), "rows": table}
+
+
+def jobs_of(workload: str, seed: int, by: int, row: str) -> Scenario:
+    """What is played under a row."""
+    vary = {"slowstart": SLOW_START[row]} if row in SLOW_START else {}
+    return scaled(load(Path(workload), seed=seed, vary=vary), by)
+
+
+def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[str, float]:
+    """Of one run, times in the workload's own seconds; the summary is written to ``folder``."""
+    run = summary(record)
+    (folder / "summary.json").write_text(json.dumps(run, indent=1) + "\n")
+    times = [row["completion_ms"] for row in run["applications"]]
+    if None in times:
+        raise ValueError(f"{record.workload} under {record.policy}: not every application ended")
+    columns = ("application", "stage", "started_ms", "finished_ms")
+    rows = [row for row in record.containers if not row.is_am and row.kind == "completed"]
+    there = pl.DataFrame(
+        {name: [getattr(row, name) for row in rows] for name in columns},
+        schema={"application": pl.String, "stage": pl.String}
+        | dict.fromkeys(columns[2:], pl.Int64),
+    )
+    late_ms = starvation_ms(there, [app.id for app in wanted.applications])
+    refused, granted = sum(record.refusals.values()), len(record.containers)
+    return {
+        "completion_s": mean(times) * by / 1000,
+        "starvation_s": float(late_ms.mean()) * by / 1000,
+        "makespan_s": run["makespan_ms"] * by / 1000,
+        "local_percent": local_percent(wanted, record),
+        "refused_percent": 100 * refused / max(1, granted + refused),
+        "taken_back": taken_back(record),
+    }
+
+
+def local_percent(wanted: Scenario, record: RunRecord) -> float:
+    """Of the maps that say where their input is, how many ran there."""
+    stages = {
+        (app.id, stage.id): stage.nodes for app in wanted.applications for stage in app.stages
+    }
+    there = [
+        row.node in stages[row.application, row.stage][row.task]
+        for row in record.containers
+        if row.kind == "completed" and stages.get((row.application, row.stage))
+    ]
+    return 100 * sum(there) / max(1, len(there))
 
 
 def taken_back(record: RunRecord) -> int:

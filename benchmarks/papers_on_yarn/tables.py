@@ -80,6 +80,22 @@ def compared(document: dict[str, Any]) -> str:
     return _table([f"{document['jobs']} jobs", *head], rows)
 
 
+def coupled(document: dict[str, Any]) -> str:
+    """The paper's jobs under Coupling and what it is compared with, in the workload's seconds."""
+    told = {
+        "completion_s": "mean completion, s",
+        "completion_s_change": "to delay's",
+        "starvation_s": "mean starvation, s",
+        "makespan_s": "makespan, s",
+        "makespan_s_change": "to delay's",
+        "local_percent": "local maps, %",
+        "refused_percent": "refused, %",
+        "taken_back": "taken back",
+    }
+    rows = [[name, *(_spread(row[key]) for key in told)] for name, row in document["rows"].items()]
+    return _table([document["workload"], *told.values()], rows)
+
+
 def _spread(values: Sequence[float]) -> str:
     """Minimum, median and maximum."""
     return " / ".join(f"{value:g}" if value >= 100 else f"{value:.3g}" for value in values)
@@ -92,6 +108,8 @@ TABLES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "carbyne-fig2": fig2,
     "carbyne-fifty": fifty,
     "coupling-fifty": fifty,
+    "coupling-table4": coupled,
+    "coupling-fig13": coupled,
     "carbyne-offline": compared,
     "carbyne-altruism": compared,
 }

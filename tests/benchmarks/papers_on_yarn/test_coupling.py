@@ -1,5 +1,7 @@
 """Coupling on real YARN: what is played, and the figures, on a run that is simulated."""
 
+from msgspec.structs import replace
+
 from benchmarks.papers_on_yarn import coupling, tables
 from loomcard.config import compile_setup
 from loomcard.simulator import simulate
@@ -15,6 +17,54 @@ def test_fifty_jobs_come_at_once_and_all_end():
     assert coupling.taken_back(record) == 0
     record.containers[0] = record.containers[0]._replace(kind="preempted")
     assert coupling.taken_back(record) == 1
+
+
+def test_the_papers_jobs_are_compared_with_delay_seed_by_seed(tmp_path, monkeypatch):
+    """Simulated in place of played, Figure 13's short jobs alone: the delay of delay scheduling is
+    divided like all times, jobs under coupling ask for reduces from the beginning, and figures are
+    in the workload's own seconds.
+    """
+    played = []
+
+    def short(workload, seed, by, row):
+        made = jobs_of(workload, seed, by, row)
+        return replace(made, applications=made.applications[1:4], network=None)
+
+    def play(scenario, setup, *, folder):
+        played.append((folder.name, scenario.applications[0].slowstart))
+        return simulate(scenario, compile_setup(setup.read_text(), "x"), policy="x")
+
+    jobs_of = coupling.jobs_of
+    monkeypatch.setattr(coupling, "jobs_of", short)
+    monkeypatch.setattr(coupling, "play", play)
+    found = coupling.compare("coupling-fig13", tmp_path, [1, 2], 10, lambda _: None)
+    names = [name for name, _ in played]
+    assert names == ["1-delay", "1-fair", "1-coupling", "2-coupling", "2-fair", "2-delay"]
+    assert [start for _, start in played[:3]] == [0.05, 0.05, 0]
+    assert "delay_node_ms: 1500," in (tmp_path / "1-delay" / "setup.yml").read_text()
+    rows = found["rows"]
+    assert rows["delay"]["completion_s_change"] == [0, 0, 0]
+    assert 40 < rows["delay"]["completion_s"][0] < 200
+    assert all(0 < row["local_percent"][0] <= 100 for row in rows.values())
+    assert "| coupling |" in tables.coupled(found)
+
+
+def test_starvation_and_local_maps_of_a_run(tmp_path):
+    """Of Table IV's first jobs: a map elsewhere is not local, a reduce after the last map waits."""
+    made = coupling.jobs_of("coupling-table4", 1, 10, "coupling")
+    made = replace(made, applications=made.applications[2:5], network=None)
+    record = simulate(made, compile_setup("version: 1\npolicy: coupling\n", "x"), policy="x")
+    before = coupling.figures(made, record, tmp_path, 10)
+    late = next(row for row in record.containers if row.stage == "reduce")
+    at = record.containers.index(late)
+    record.containers[at] = late._replace(started_ms=late.started_ms + 100_000)
+    mapped = next(row for row in record.containers if row.application == "j04" and row.task == 0)
+    wishes = made.applications[1].stages[0].nodes[0]
+    elsewhere = next(node.name for node in made.nodes if node.name not in wishes)
+    record.containers[record.containers.index(mapped)] = mapped._replace(node=elsewhere)
+    after = coupling.figures(made, record, tmp_path, 10)
+    assert after["starvation_s"] > before["starvation_s"]
+    assert after["local_percent"] < before["local_percent"] <= 100
 
 
 def test_the_table_has_what_was_taken_back():

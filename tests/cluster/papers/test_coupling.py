@@ -133,7 +133,7 @@ def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(
     sizes = [f"{name}={value}" for name, value in SIZES.items()]
     with LocalCluster(settings) as cluster:
         client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
-        job = client.submit(ONE_MAP, profile_definitions("coupling", ONE_MAP, sizes))
+        job = client.submit(ONE_MAP, definitions=profile_definitions("coupling", ONE_MAP, sizes))
         try:
 
             def at_work() -> dict[int, list[str]]:
