@@ -45,6 +45,7 @@ class Life(PolicyMachine):
         self.finished: dict[tuple[int, str], int] = {}  # maps, by application and host
         self.version = 1
         self.undone = False  # the last reduce that was launched, for it was refused
+        self.refused: tuple[str, int, int] | None = None  # by whom, its wait, of how many nodes
         for count in data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)):
             self.node_joins(1024 * count, count, "/a")
         self.job_comes(data.draw(st.integers(3, 9)), 3, TRUTH)
@@ -117,15 +118,22 @@ class Life(PolicyMachine):
         made, node = self.cluster, nth(self.cluster.nodes, pick)
         waiting = made.memory().waiting if self.governs() else None
         before = None if waiting is None or self.undone else (waiting.candidate, waiting.wait)
+        rounds = None if before is None else list(made.memory().figures.by_round)
         made.send(r.NodeHeartbeat(made.now, node))
         plan = made.exchange()
         assert not plan.faults
         self.judge(plan.decisions, before, node)
+        launched = [each for each in plan.decisions if getattr(each, "priority", None) == REDUCE]
+        if before is not None and rounds is not None:
+            self.counted(before, rounds, bool(launched))
+        elif self.refused is not None and self.governs():
+            self.next_round(*self.refused, bool(launched))
         made.refuse = lambda one: "NODE_FULL" if refuse and one.priority == REDUCE else None
         made.commit(plan, late)
         made.refuse = lambda _: None
-        reduces = any(getattr(each, "priority", None) == REDUCE for each in plan.decisions)
-        self.undone = reduces and (refuse or late)
+        self.undone = late or (bool(launched) and refuse)
+        known = self.undone and not late and before is not None
+        self.refused = (*before, len(made.nodes)) if known and before else None
 
     def judge(self, decisions: Any, before: tuple[str | None, int] | None, node: int) -> None:
         """Of the plan of one heartbeat, before it is carried out."""
@@ -152,6 +160,27 @@ class Life(PolicyMachine):
             beside = made.state.nodes[node].containers
             assert not any(c.application is app and c.ask_key.priority == REDUCE for c in beside)
 
+    def counted(self, before: tuple[str | None, int], rounds: list[int], launched: bool) -> None:
+        """After a heartbeat: who waits has counted it, in four rounds at most; who launched is
+        counted in its round, and nobody waits; a candidate that was just chosen has not waited.
+        """
+        (candidate, wait), n, memory = before, len(self.cluster.nodes), self.cluster.memory()
+        after = memory.waiting
+        if launched:
+            rounds[wait // n] += 1
+            assert (after.candidate, after.wait) == (None, 0)
+        elif candidate is not None and after.candidate == candidate:
+            assert after.wait == wait + 1 <= 4 * n
+        else:
+            assert after.wait == 0
+        assert memory.figures.by_round == rounds
+
+    def next_round(self, candidate: str, wait: int, n: int, launched: bool) -> None:
+        """After a refusal the job goes on in the next round, whose first heartbeat is over."""
+        after, number = self.cluster.memory().waiting, wait // n + 1
+        if n == len(self.cluster.nodes) and after.candidate == candidate and not launched:
+            assert after.wait == (number * n + 2 if number < 4 else wait + 2)
+
     def earned(self, app: Any) -> None:
         """Maps wait: so many have finished as one reduce more needs."""
         finished = sum(n for (number, _), n in self.finished.items() if number == app.number)
@@ -159,8 +188,15 @@ class Life(PolicyMachine):
         assert finished > (running + 1) * unit(*self.honest[app.number])
 
     @rule()
+    def a_snapshot(self) -> None:
+        """Memories are rebuilt with the next round: who waits is chosen anew."""
+        super().a_snapshot()
+        self.undone, self.refused = True, None
+
+    @rule()
     def a_swap(self) -> None:
         """Another policy governs for a round, in which it grants what it will."""
+        self.refused = None
         made, ours = self.cluster, self.cluster.compiled
         for governs in (compiled("fifo"), ours):
             self.version += 1
