@@ -17,6 +17,7 @@ RUN = (
     "docs/workload.md",
     "docs/experiments.md",
     "docs/stress.md",
+    "docs/testing.md",
     "docs/benchmarks.md",
 )
 """tests/test_document_commands.py runs these pages in this order, in one folder."""

@@ -1,0 +1,23 @@
+"""docs/testing.md: each of its examples runs as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loomcard.testing import Clause
+
+PAGE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_runs(example: str) -> None:
+    """Its own assertions say what comes out."""
+    assert "assert" in example or "check_contract" in example
+    exec(compile(example, "docs/testing.md", "exec"), {})  # noqa: S102 (the page is ours)
+
+
+def test_every_clause_is_in_the_table() -> None:
+    """A clause that is new needs a line."""
+    assert [clause for clause in Clause if f"`{clause}`" not in PAGE] == []
