@@ -8,10 +8,10 @@ import pytest
 from loomcard.cli.app import run
 
 
-def test_list_names_all_ten(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_names_the_ten_and_grep(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found) == 10
+    assert len(found) == 11
     assert {each["framework"] for each in found} == {"mapreduce", "spark"}
     assert run(["suite", "list"]) == 0
     assert "terasort" in capsys.readouterr().out
@@ -20,7 +20,7 @@ def test_list_names_all_ten(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["grep"], "no benchmark 'grep' (there are wordcount, "),
+        (["grip"], "no benchmark 'grip' (there are wordcount, "),
         (["wordcount", "--size", "huge"], "no size 'huge' (there are tiny, small, large)"),
     ],
 )
