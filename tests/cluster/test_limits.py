@@ -32,7 +32,10 @@ def test_a_document_without_limits_has_no_rows() -> None:
 
 
 def test_amounts_are_readable() -> None:
-    """Thousands are grouped, memory is in MB, other types keep their names."""
+    """Thousands are grouped, memory is in MB or GB, other types keep their names."""
     found = amounts({"memory_mb": 1048576, "vcores": 4, "gpu": 0})
-    assert found == "1,048,576 MB, 4 vcores, 0 gpu"
+    assert found == "1,024 GB, 4 vcores, 0 gpu"
+    assert amounts({"memory_mb": 2304, "vcores": 1}) == "2.25 GB, 1 vcore"
+    assert amounts({"memory_mb": 1000}) == "1000 MB"
+    assert amounts({"memory_mb": 10240}) == "10 GB"
     assert amounts({}) == "none"

@@ -22,6 +22,7 @@ from loomcard.cluster.limits import (
     held,
     label_rows,
     limit_rows,
+    memory,
 )
 from loomcard.cluster.report_tables import tables
 from loomcard.cluster.rm_client import ResourceManagerClient
@@ -155,11 +156,11 @@ def status(
         _print_scheduler(out, scheduler)
     else:
         out.print(f"stock scheduler: {scheduler.get('type', 'unknown')}")
-    table = Table("node", "rack", "state", "containers", "used MB", "free MB")
+    table = Table("node", "rack", "state", "containers", "used", "free")
     for node in sorted(document["nodes"], key=lambda each: str(each["nodeHostName"])):
-        numbers = ("numContainers", "usedMemoryMB", "availMemoryMB")
-        row = [str(node[key]) for key in ("nodeHostName", "rack", "state", *numbers)]
-        table.add_row(*row)
+        words = [str(node[key]) for key in ("nodeHostName", "rack", "state", "numContainers")]
+        room = [memory(int(node[key])) for key in ("usedMemoryMB", "availMemoryMB")]
+        table.add_row(*words, *room)
     out.print(table)
     table = Table("application", "name", "user", "queue", "state", "containers", "waits for")
     reasons = {each["application"]: _reasons(each) for each in scheduler.get("waiting", [])}

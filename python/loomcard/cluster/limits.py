@@ -37,13 +37,23 @@ def label_rows(queues: Iterable[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def amounts(resource: Mapping[str, int]) -> str:
-    """Such as ``2,048 MB, 2 vcores``; an empty resource is ``none``."""
+    """Such as ``2.25 GB, 2 vcores``; an empty resource is ``none``."""
     return ", ".join(amount_lines(resource)) or "none"
 
 
 def amount_lines(resource: Mapping[str, int]) -> list[str]:
     """The amount of each type with its unit."""
-    return [f"{amount:,} {_unit(name, amount)}" for name, amount in resource.items()]
+    return [
+        memory(amount) if name == "memory_mb" else f"{amount:,} {_unit(name, amount)}"
+        for name, amount in resource.items()
+    ]
+
+
+def memory(mb: int) -> str:
+    """Such as ``512 MB`` or ``2.25 GB``, to two decimals from a gigabyte on."""
+    if abs(mb) < 1024:
+        return f"{mb} MB"
+    return f"{mb / 1024:,.2f}".rstrip("0").rstrip(".") + " GB"
 
 
 def held(resource: Mapping[str, int]) -> list[str]:
@@ -52,8 +62,6 @@ def held(resource: Mapping[str, int]) -> list[str]:
 
 
 def _unit(name: str, amount: int) -> str:
-    if name == "memory_mb":
-        return "MB"
     return "vcore" if (name, amount) == ("vcores", 1) else name
 
 

@@ -94,13 +94,13 @@ public final class WebSideTest {
     assertEquals(200, answer.status);
     for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
-        "6,144 MB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
+        "6 GB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
         "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
-        "10,240 MB", "7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
-        "Queues on labelled nodes", "1,024 MB, 1 vcore (25.0 % of the parent's)",
-        "2,048 MB, 2 vcores", "512 MB, 1 vcore", "256 MB, 0 vcores", "label of asks without one",
+        "10 GB", "7 vcores", "draining", "applications of one user", "alice 2", "3,600 s",
+        "Queues on labelled nodes", "1 GB, 1 vcore (25.0 % of the parent's)",
+        "2 GB, 2 vcores", "512 MB, 1 vcore", "256 MB, 0 vcores", "label of asks without one",
         "7 applications with 2,000,000 asks for 3,000,000 containers; of each queue at most 100",
-        "patience_ms: 5", "Room held on nodes", "n1:45454", "2,048 MB, 1 vcore"}) {
+        "patience_ms: 5", "Room held on nodes", "n1:45454", "2 GB, 1 vcore"}) {
       assertTrue(shown + " in\n" + answer.body, answer.body.contains(shown));
     }
     assertFalse(answer.body.contains("count <words>"));

@@ -13,11 +13,12 @@ import java.util.Map;
 /** Resources of the document as the page shows them. */
 public final class AmountText {
   private static final long MILLION = 1_000_000;
+  private static final long GIGABYTE = 1024;
 
   private AmountText() {
   }
 
-  /** Such as {@code 2,048 MB, 2 vcores}; an empty resource is {@code none}. */
+  /** Such as {@code 2.25 GB, 2 vcores}; an empty resource is {@code none}. */
   public static String text(JsonNode amounts) {
     List<String> each = each(amounts);
     return each.isEmpty() ? "none" : String.join(", ", each);
@@ -44,13 +45,23 @@ public final class AmountText {
     while (fields.hasNext()) {
       Map.Entry<String, JsonNode> field = fields.next();
       long amount = field.getValue().asLong();
-      each.add(String.format(Locale.ROOT, "%,d %s", amount, unit(field.getKey(), amount)));
+      each.add(field.getKey().equals("memory_mb") ? memory(amount)
+          : String.format(Locale.ROOT, "%,d %s", amount, unit(field.getKey(), amount)));
     }
     return each;
   }
 
+  /** Such as {@code 512 MB} or {@code 2.25 GB}, to two decimals from a gigabyte on. */
+  private static String memory(long mb) {
+    if (Math.abs(mb) < GIGABYTE) {
+      return mb + " MB";
+    }
+    String exact = String.format(Locale.ROOT, "%,.2f", (double) mb / GIGABYTE);
+    return exact.replaceAll("\\.?0+$", "") + " GB";
+  }
+
   private static String unit(String type, long amount) {
-    return type.equals("memory_mb") ? "MB" : type.equals("vcores") && amount == 1 ? "vcore" : type;
+    return type.equals("vcores") && amount == 1 ? "vcore" : type;
   }
 
   /** So many millionths of a resource, rounded down. */
