@@ -255,12 +255,25 @@ def test_a_queue_that_a_policy_lacks_is_named(tmp_path: Path, text: str, said: s
     ("what", "said"),
     [
         (("sort", "grap"), "no benchmark 'grap'"),
-        (("nothing",), "no mix 'nothing'"),
+        (("sort", "slice"), "slice is no benchmark"),
+        (("nothing",), "no benchmark or mix 'nothing'"),
+        (("nothing.yml",), "nothing.yml: no such file"),
     ],
 )
 def test_what_is_not_there_is_named(what: tuple[str, ...], said: str) -> None:
     with pytest.raises(SuiteError, match=said):
         prepare(Asked(what, "local", ("drf",)))
+
+
+def test_a_misspelt_benchmark_finds_the_one_that_was_meant() -> None:
+    with pytest.raises(SuiteError, match="wordcuont") as caught:
+        prepare(Asked(("wordcuont",), "local", ("drf",)))
+    assert "did you mean 'wordcount'?" in caught.value.hint
+
+
+def test_a_mix_takes_no_size() -> None:
+    with pytest.raises(InputError, match="--size small: slice says the size of each"):
+        prepare(Asked(("slice",), "local", ("drf",), size="small"))
 
 
 def test_drivers_leave_room_for_executors(tmp_path: Path) -> None:

@@ -158,9 +158,9 @@ def status(
         out.print(f"stock scheduler: {scheduler.get('type', 'unknown')}")
     table = Table("node", "rack", "state", "containers", "used", "free")
     for node in sorted(document["nodes"], key=lambda each: str(each["nodeHostName"])):
-        words = [str(node[key]) for key in ("nodeHostName", "rack", "state", "numContainers")]
+        said = [str(node[key]) for key in ("nodeHostName", "rack", "state", "numContainers")]
         room = [memory(int(node[key])) for key in ("usedMemoryMB", "availMemoryMB")]
-        table.add_row(*words, *room)
+        table.add_row(*said, *room)
     out.print(table)
     table = Table("application", "name", "user", "queue", "state", "containers", "waits for")
     reasons = {each["application"]: _reasons(each) for each in scheduler.get("waiting", [])}

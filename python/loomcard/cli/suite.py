@@ -115,16 +115,20 @@ def run(
     on: On = ClusterKind.LOCAL,
     policy: Policies = None,
     repeats: Annotated[
-        int | None, typer.Option("--repeats", min=1, help="How often under each policy.")
+        int | None, typer.Option("--repeats", min=1, max=1000, help="How often under each policy.")
     ] = None,
-    size: SizeOption = "tiny",
+    size: Annotated[
+        str | None,
+        typer.Option("--size", help=f"Of benchmarks by name: {', '.join(SIZES)}. Default: tiny."),
+    ] = None,
     out: Out = None,
     again: ReplayedRun = False,
     folder: Environment = None,
     as_json: Json = False,
 ) -> None:
     """Run benchmarks under policies on a real cluster; go on where an earlier run was stopped."""
-    asked = Asked(tuple(what), on.value, tuple(policy or ()), repeats, _size(size), command_line())
+    chosen = None if size is None else _size(size)
+    asked = Asked(tuple(what), on.value, tuple(policy or ()), repeats, chosen, command_line())
     run_mixes(asked, out, folder, again=again, as_json=as_json)
 
 

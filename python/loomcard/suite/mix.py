@@ -125,7 +125,10 @@ def find(what: str, beside: Path = Path()) -> Path:
     for file in (beside / what, SHIPPED / f"{what}.yml"):
         if file.is_file():
             return file
-    raise SuiteError(f"no mix {what!r}", f"name a file, or one of {', '.join(shipped())}")
+    if Path(what).suffix or len(Path(what).parts) > 1:
+        raise SuiteError(f"{beside / what}: no such file", "check the path")
+    hint = nearest(what, [*BENCHMARKS, *shipped()])
+    raise SuiteError(f"no benchmark or mix {what!r}", f"{hint} A mix of your own: name its file")
 
 
 def read_mix(file: Path) -> Mix:

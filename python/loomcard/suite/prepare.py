@@ -24,14 +24,15 @@ AM_SHARE = "am_share: 50%"
 @dataclass(frozen=True)
 class Asked:
     """What was asked for. `what`: benchmarks by name, or a mix or an experiment (a file, or a mix
-    that ships); `policies` and `repeats`, if any, in place of the experiment's.
+    that ships); `policies` and `repeats`, if any, in place of the experiment's. `size`: of
+    benchmarks by name, tiny where none is given; a mix says the size of each job.
     """
 
     what: tuple[str, ...]
     engine: str
     policies: tuple[str, ...] = ()
     repeats: int | None = None
-    size: Size = "tiny"
+    size: Size | None = None
     command: tuple[str, ...] = ()
 
 
@@ -84,14 +85,18 @@ def uses_spark(study: Study) -> bool:
 def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], Path]:
     """The experiment, its mixes, and the folder that its paths are relative to."""
     if all(name in BENCHMARKS for name in asked.what):
-        mix = one_each(list(asked.what), asked.size)
+        mix = one_each(list(asked.what), asked.size or "tiny")
         return _of_one(mix, asked), {mix.name: mix}, Path()
     if len(asked.what) > 1:
         strange = next(name for name in asked.what if name not in BENCHMARKS)
-        hint = nearest(strange, [*BENCHMARKS, *shipped()])
-        raise SuiteError(f"no benchmark {strange!r}", f"{hint}; or name one mix alone")
+        if strange in shipped() or Path(strange).is_file():
+            raise SuiteError(f"{strange} is no benchmark", "name a mix or an experiment alone")
+        raise SuiteError(f"no benchmark {strange!r}", nearest(strange, BENCHMARKS))
     [what] = asked.what
     file = find(what)
+    if asked.size is not None:
+        said = f"--size {asked.size}: {what} says the size of each of its jobs"
+        raise InputError([f"{said} (leave --size out, or name benchmarks in place of it)"])
     with findings_in(file):
         text = file.read_bytes().decode("utf-8-sig")
         data = read(text).data
