@@ -84,11 +84,11 @@ class Installation:
 
 
 _BUILD: Final = {
-    "sparkbench": "build it: mvn -Psparkbench package in HIBENCH_HOME, as its docs say",
-    "autogen": "build it: mvn -pl autogen -am package in HIBENCH_HOME",
-    "mahout": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
-    "hive": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
-    "pegasus": "build it: mvn -Phadoopbench package in HIBENCH_HOME",
+    "sparkbench": "build it: mvn -Psparkbench package in HIBENCH_HOME with a JDK 8, not 17",
+    "autogen": "build it: mvn -pl autogen -am package in HIBENCH_HOME with a JDK 8",
+    "mahout": "build it: mvn -Phadoopbench package in HIBENCH_HOME with a JDK 8",
+    "hive": "build it: mvn -Phadoopbench package in HIBENCH_HOME with a JDK 8",
+    "pegasus": "build it: mvn -Phadoopbench package in HIBENCH_HOME with a JDK 8",
     "features": "fetch the file from HiBench's repository: some checkouts leave it out",
 }
 
