@@ -14,6 +14,7 @@ from loomcard.results.run_folder import read_json
 from loomcard.suite import play
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.cluster import Journal
+from loomcard.suite.play import Run
 from loomcard.suite.prepare import Asked, prepare, uses_spark
 from loomcard.suite.study import Finished, Study, run_study
 
@@ -205,6 +206,58 @@ def test_ctrl_c_kills_what_runs_and_the_cell_runs_again(tmp_path: Path) -> None:
     assert not finished.runs[0]["finished"]
     cluster.rest.of.clear()
     assert run_study(study(tmp_path), cluster, tmp_path / "out", ignored).whole
+
+
+def test_a_run_at_its_limit_is_told_as_such_and_the_next_policy_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What still ran counts as failed; what had ended is checked; the cell runs again."""
+    cluster = FakeCluster(tmp_path)
+    cluster.rest.of["2-sort"] = {"state": "RUNNING", "finalStatus": "UNDEFINED"}
+    cluster.rest.of["3-sort"] = {"state": "ACCEPTED", "finalStatus": "UNDEFINED"}
+    both = study(tmp_path, ("fifo", "drf"))
+    monkeypatch.setattr(Run, "now_ms", past_the_limit)
+    finished = run_study(both, cluster, tmp_path / "out", ignored)
+    assert cluster.scheduled == ["fifo", "drf"]
+    hint = "after limit_s (3600 s); raise limit_s, or give the cluster more room"
+    said = [f"2-sort: still ran {hint}", f"3-sort: still waited {hint}"]
+    names = ("fifo on sorts, repetition 1", "drf on sorts, repetition 1")
+    assert finished.problems == [f"{name}: {each}" for name in names for each in said]
+    assert finished.whole
+    assert cluster.rest.killed == ["2-sort", "3-sort"] * 2
+    for run in finished.runs:
+        assert not run["finished"]
+        states = [job["state"] for job in run["applications"]]
+        assert states == ["SUCCEEDED", "KILLED", "KILLED"]
+        account = read_json(tmp_path / "out" / run["folder"] / "manifest.json")["suite"]["jobs"]
+        assert [job["result"] for job in account] == ["right", *said_of(said)]
+    monkeypatch.undo()
+    cluster.rest.of.clear()
+    assert run_study(both, cluster, tmp_path / "out", ignored).problems == []
+
+
+def past_the_limit(run: Run) -> int:
+    """Once all jobs are submitted, the clock is past any limit."""
+    return 10**9 if all(job.yarn for job in run.jobs) else 0
+
+
+def said_of(problems: list[str]) -> list[str]:
+    return [each.partition(": ")[2] for each in problems]
+
+
+def test_a_warm_up_at_its_limit_fails_the_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no Ctrl-C either."""
+    cluster = FakeCluster(tmp_path)
+    cluster.rest.of["warm-up-0-sort"] = {"state": "RUNNING", "finalStatus": "UNDEFINED"}
+    file = tmp_path / "warm.yml"
+    file.write_text(f"{MIX}warm_up: [sort]\n")
+    both = prepare(Asked((str(file),), "local", ("fifo", "drf")))
+    monkeypatch.setattr(Run, "now_ms", past_the_limit)
+    finished = run_study(both, cluster, tmp_path / "out", ignored)
+    assert len(finished.problems) == len(both.cells)
+    assert "the warm-up sort: still ran after limit_s (3600 s)" in finished.problems[0]
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -42,16 +42,19 @@ class FakeRest:
     names: dict[str, str] = field(default_factory=dict)
     fallback: int = 0
     killed: list[str] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
 
     def applications(self) -> list[dict[str, Any]]:
         return [{"id": yarn, **self.application(yarn)} for yarn in self.names]
 
     def application(self, yarn: str) -> dict[str, Any]:
         ended = {"state": "FINISHED", "finalStatus": "SUCCEEDED", "queue": "root.default"}
-        return ended | self.of.get(self.names[yarn], {})
+        told = ended | self.of.get(self.names[yarn], {})
+        return told | ({"state": "KILLED", "finalStatus": "KILLED"} if yarn in self.gone else {})
 
     def kill(self, yarn: str) -> None:
         self.killed.append(self.names[yarn])
+        self.gone.add(yarn)
 
     def scheduler(self) -> dict[str, Any]:
         granted = {"policy": 2 * len(self.names), "fallback": self.fallback}

@@ -90,6 +90,7 @@ class Run:
         self.folder = folder
         self.jobs = [job for arrival in arrivals for job in _jobs_of(arrival)]
         self.finished = False
+        self.interrupted = False
         self.zero_ms = 0
         self._silent_ms = 0
         self._submitters = submitters
@@ -98,11 +99,12 @@ class Run:
         self._clients: dict[str, Client] = {}
 
     def play(self) -> None:
-        """Runs the jobs to their end, or until Ctrl-C or the limit: what still runs is then killed,
-        and `finished` stays False.
+        """Runs the jobs to their end, or until Ctrl-C (`interrupted`) or the limit: what still runs
+        is then killed, and `finished` stays False. A job that the limit ends counts as failed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.zero_ms = int(time.time() * 1000)
+        late: list[tuple[Played, str]] = []
         try:
             while self._clients or not all(job.ended for job in self.jobs):
                 self._start_clients()
@@ -110,13 +112,22 @@ class Run:
                 self._look()
                 self._tell()
                 if self.now_ms() > self._limit_s * 1000:
-                    return
+                    late = [(job, self._too_late(job)) for job in self.jobs if not job.ended]
+                    break
                 time.sleep(_LOOK_S)
-            self.finished = True
+            self.finished = not late
         except KeyboardInterrupt:
-            return
+            self.interrupted = True
         finally:
             self._end()
+        for job, why in late:  # said before it was killed, set after: what is wrong counts as ended
+            job.wrong = why
+
+    def _too_late(self, job: Played) -> str:
+        running = job.document.get("state") == "RUNNING"
+        did = "still ran" if running else "still waited" if job.yarn else "was not submitted"
+        hint = "raise limit_s, or give the cluster more room"
+        return f"{did} after limit_s ({self._limit_s:g} s); {hint}"
 
     def now_ms(self) -> int:
         """The run's clock."""
@@ -260,9 +271,9 @@ def warm_up(cluster: SuiteCluster, names: Sequence[str], folder: Path, limit_s: 
         cluster.provide([job])
         run = Run(cluster, [arrival], folder, submitters=1, limit_s=limit_s, notify=lambda _: None)
         run.play()
-        run.check()
-        if not run.finished:
+        if run.interrupted:
             raise KeyboardInterrupt
+        run.check()
         wrong = [job.wrong for job in run.jobs if job.wrong]
         if wrong:
             raise SubmissionError(f"the warm-up {name}: {wrong[0]}", f"see {folder}")

@@ -74,7 +74,7 @@ def _application(job: Played, runs: Sequence[ContainerRun], zero_ms: int) -> App
     ended = max((each.ended_ms for each in own if each.ended_ms is not None), default=None)
     state = str(job.document.get("finalStatus", "")) or ("FAILED" if job.wrong else "")
     state = "" if state == "UNDEFINED" else state
-    if job.wrong and state == "SUCCEEDED":
+    if job.wrong and state in ("SUCCEEDED", ""):
         state = "FAILED"
     return ApplicationRecord(
         id=job.arrival.id,

@@ -139,7 +139,8 @@ def _run_cell(
         return Outcome(cell.index, "failed", message=failure_text(cell, error))
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    state: Literal["done", "stopped"] = "done" if found.finished else "stopped"
+    # One that its limit ended is done with: the others go on.
+    state: Literal["done", "stopped"] = "stopped" if account["interrupted"] else "done"
     return Outcome(cell.index, state, found.ended_ms, found.seconds)
 
 
@@ -171,7 +172,7 @@ def _played(
     run.play()
     load.append(os.getloadavg()[0])
     granted = grants_of(grants(before), grants(cluster.rest.scheduler()))
-    if run.finished:
+    if not run.interrupted:
         run.check()
     runs = cluster.container_runs(run.zero_ms)
     journal = cluster.journal(work / "journal", run.zero_ms)
@@ -182,6 +183,7 @@ def _played(
     names = {job.yarn: job.arrival.id for job in run.jobs}
     told, why_not = _foretold(cell, found, journal, names)
     account = {
+        "interrupted": run.interrupted,
         "jobs": run.account(),
         "grants": granted,
         "problems": problems(run, granted),
