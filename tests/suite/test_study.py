@@ -204,6 +204,9 @@ def test_ctrl_c_kills_what_runs_and_the_cell_runs_again(tmp_path: Path) -> None:
     assert not finished.whole
     assert cluster.rest.killed == ["2-sort"]
     assert not finished.runs[0]["finished"]
+    folder = tmp_path / "out" / finished.runs[0]["folder"]
+    account = read_json(folder / "manifest.json")["suite"]["jobs"]
+    assert [job["result"] for job in account] == ["not checked"] * 3
     cluster.rest.of.clear()
     assert run_study(study(tmp_path), cluster, tmp_path / "out", ignored).whole
 

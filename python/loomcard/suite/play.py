@@ -91,6 +91,7 @@ class Run:
         self.jobs = [job for arrival in arrivals for job in _jobs_of(arrival)]
         self.finished = False
         self.interrupted = False
+        self.checked = False
         self.zero_ms = 0
         self._silent_ms = 0
         self._submitters = submitters
@@ -212,6 +213,7 @@ class Run:
             found = self.cluster.outputs(left, Path(work))
             for job in self.jobs:
                 job.wrong = job.wrong or self._wrong(job, found.get(job.output))
+        self.checked = True
 
     def _wrong(self, job: Played, output: Path | None) -> str:
         state = str(job.document.get("finalStatus", "unfinished"))
@@ -248,7 +250,7 @@ class Run:
                 "application": job.yarn,
                 "arrival_ms": job.arrival.at_ms,
                 "late_ms": self._late_ms(job),
-                "result": job.wrong or "right",
+                "result": job.wrong or ("right" if self.checked else "not checked"),
             }
             for job in self.jobs
         ]
