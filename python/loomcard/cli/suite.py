@@ -26,6 +26,7 @@ from loomcard.experiments.engines import policies_folders
 from loomcard.experiments.grid import Cell
 from loomcard.suite import environment, without_cluster
 from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError, benchmark
+from loomcard.suite.checks import COMPOSE_HINT, check_room, compose_nodes
 from loomcard.suite.data.files import WrongResultError
 from loomcard.suite.inputs import Job
 from loomcard.suite.mix import shipped
@@ -145,6 +146,8 @@ def run_mixes(
     target = out or paths.run_folder("suite") / study.experiment.name
     needed = uses_spark(study) and asked.engine == ClusterKind.LOCAL  # the image has one of its own
     found = environment.find(folder or environment.default_folder()) if needed else None
+    if asked.engine == ClusterKind.DOCKER:
+        check_room(study, compose_nodes(), COMPOSE_HINT)
     with _cluster(study, target, found) as cluster, _watching(study) as notify:
         finished = run_study(study, cluster, target, notify, again=again)
     if as_json:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loomcard.experiments.grid import Cell, Grid, cells
+from loomcard.experiments.grid import Grid, cells
 from loomcard.experiments.inputs import Choice, InputError, choices, findings_in
 from loomcard.experiments.schema import Experiment, read_experiment
 from loomcard.suite.benchmarks import BENCHMARKS, Size, SuiteError
-from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, shipped
+from loomcard.suite.checks import EMBEDDED_HINT, check_queues, check_room, embedded_nodes
+from loomcard.suite.mix import Mix, find, one_each, read_mix, shipped
 from loomcard.suite.study import Study
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.reading import read
 
-DEFAULT_QUEUE = "root.default"
 BASELINE = "stock:capacity"
 AM_SHARE = "am_share: 50%"
 
@@ -40,7 +40,7 @@ def prepare(asked: Asked) -> Study:
     """Reads and checks everything; nothing has run. Raises InputError, FindingsError and
     SuiteError.
     """
-    experiment, mixes, beside = _experiment(asked)
+    experiment, mixes, files, beside = _experiment(asked)
     over: dict[str, Any] = {}
     if asked.policies:
         over["policies"] = list(asked.policies)
@@ -53,9 +53,12 @@ def prepare(asked: Asked) -> Study:
     chosen = [with_am_share(each) for each in choices(experiment.policies, beside)]
     grid = Grid(chosen, dict.fromkeys(mixes, Path()), {}, experiment.seeds, asked.engine)
     found = cells(grid)
-    _check_queues(found, mixes)
     experiment = experiment.model_copy(update={"baseline": _baseline(experiment, chosen)})
-    return Study(experiment, mixes, found, asked.engine, asked.command)
+    study = Study(experiment, mixes, found, asked.engine, asked.command, files)
+    check_queues(study)
+    if asked.engine == "local":
+        check_room(study, embedded_nodes(study), EMBEDDED_HINT)
+    return study
 
 
 def has_mixes(what: str) -> bool:
@@ -82,11 +85,11 @@ def uses_spark(study: Study) -> bool:
     return any(BENCHMARKS[name].framework == "spark" for name in names)
 
 
-def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], Path]:
-    """The experiment, its mixes, and the folder that its paths are relative to."""
+def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], dict[str, Path], Path]:
+    """The experiment, its mixes, their files, and the folder that its paths are relative to."""
     if all(name in BENCHMARKS for name in asked.what):
         mix = one_each(list(asked.what), asked.size or "tiny")
-        return _of_one(mix, asked), {mix.name: mix}, Path()
+        return _of_one(mix, asked), {mix.name: mix}, {}, Path()
     if len(asked.what) > 1:
         strange = next(name for name in asked.what if name not in BENCHMARKS)
         if strange in shipped() or Path(strange).is_file():
@@ -102,10 +105,10 @@ def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], Path]:
         data = read(text).data
         if not isinstance(data, dict) or data.get("kind") != "experiment":
             mix = read_mix(file)
-            return _of_one(mix, asked), {mix.name: mix}, Path()
+            return _of_one(mix, asked), {mix.name: mix}, {mix.name: file}, Path()
         experiment, _ = read_experiment(text, file)
-    mixes = {Path(each).stem: read_mix(find(each, file.parent)) for each in experiment.workloads}
-    return experiment, mixes, file.parent
+    files = {Path(each).stem: find(each, file.parent) for each in experiment.workloads}
+    return experiment, {name: read_mix(each) for name, each in files.items()}, files, file.parent
 
 
 def _of_one(mix: Mix, asked: Asked) -> Experiment:
@@ -132,21 +135,3 @@ def _baseline(experiment: Experiment, chosen: Sequence[Choice]) -> str:
     """As the experiment says; else stock Capacity where it is there."""
     named = {choice.source: choice.name for choice in chosen}
     return named.get(experiment.baseline or BASELINE, "")
-
-
-def _check_queues(found: Sequence[Cell], mixes: dict[str, Mix]) -> None:
-    wrong: list[str] = []
-    for cell in found:
-        setup = cell.setup or cell.queues
-        queues = (setup or {"queues": []})["queues"]
-        leaves = {queue["path"] for queue in queues if queue["leaf"]} or {DEFAULT_QUEUE}
-        for job in arrivals(mixes[cell.workload], cell.seed):
-            queue = job.queue or DEFAULT_QUEUE
-            if queue not in leaves:
-                wrong.append(
-                    f"{cell.workload}: job {job.id!r}: {cell.source} has no leaf queue {queue!r}"
-                    f" (its leaf queues are {', '.join(sorted(leaves))})"
-                )
-                break
-    if wrong:
-        raise InputError(list(dict.fromkeys(wrong)))

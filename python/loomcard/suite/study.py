@@ -41,13 +41,16 @@ Notify = Callable[[Cell, Progress], None]
 
 @dataclass(frozen=True)
 class Study:
-    """A suite's run, whose inputs have been found right. `mixes` by their names in the cells."""
+    """A suite's run, whose inputs have been found right. `mixes`, and the `files` of those that
+    have one, by their names in the cells.
+    """
 
     experiment: Experiment
     mixes: dict[str, Mix]
     cells: list[Cell]
     engine: str
     command: tuple[str, ...] = ()
+    files: dict[str, Path] = field(default_factory=dict)
 
     @property
     def order(self) -> list[Cell]:

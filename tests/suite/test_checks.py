@@ -1,0 +1,96 @@
+"""What is refused before anything runs."""
+
+from pathlib import Path
+
+import pytest
+
+from loomcard.cli import suite
+from loomcard.cli.app import run
+from loomcard.experiments.inputs import InputError
+from loomcard.suite.checks import check_room
+from loomcard.suite.prepare import Asked, prepare
+from loomcard.suite.study import Study
+
+SPARK = "a driver of 640 MB and an executor of 640 MB at a time"
+MAPREDUCE = "an AM of 384 MB and a task of 256 MB at a time"
+
+
+def study(
+    tmp_path: Path, text: str, policies: tuple[str, ...] = ("drf",), on: str = "docker"
+) -> Study:
+    file = tmp_path / "mine.yml"
+    file.write_text(f"version: 1\nkind: mix\n{text}\n")
+    return prepare(Asked((str(file),), on, policies))
+
+
+@pytest.mark.parametrize(
+    ("job", "nodes", "said"),
+    [
+        ("scan", [(640, 1)], f"scan needs {SPARK}, a vcore each; the cluster has 1 node of 640 MB"),
+        ("scan", [(1279, 8)], "the cluster has 1 node of 1279 MB and 8 vcores"),
+        ("scan", [(2048, 1)], "the cluster has 1 node of 2048 MB and 1 vcore"),
+        ("scan", [(639, 8)] * 3, "the cluster has 3 nodes of 639 MB and 8 vcores"),
+        ("scan", [], "the cluster has no node"),
+        ("sort", [(639, 8)], f"sort needs {MAPREDUCE}"),
+        ("sort", [(640, 1)], "1 node of 640 MB and 1 vcore"),
+        ("sort", [(383, 8), (256, 8)], "1 node of 383 MB and 8 vcores, 1 node of 256 MB"),
+    ],
+)
+def test_a_job_that_never_fits_is_refused_at_its_line(
+    tmp_path: Path, job: str, nodes: list[tuple[int, int]], said: str
+) -> None:
+    found = study(tmp_path, f"jobs:\n- {{benchmark: lr, count: 2}}\n- {{benchmark: {job}}}")
+    with pytest.raises(InputError) as caught:
+        check_room(found, nodes, "make some")
+    line = caught.value.findings[-1]
+    assert line.startswith(f"{tmp_path / 'mine.yml'}, line 5, column 15: jobs[1].benchmark: {job}")
+    assert said in line
+    assert line.endswith("(make some)")
+
+
+@pytest.mark.parametrize(
+    ("job", "nodes"),
+    [
+        ("scan", [(1280, 2)]),
+        ("scan", [(640, 1), (640, 1)]),
+        ("sort", [(640, 2)]),
+        ("sort", [(256, 1), (384, 1)]),
+    ],
+)
+def test_what_just_fits_is_not_refused(
+    tmp_path: Path, job: str, nodes: list[tuple[int, int]]
+) -> None:
+    check_room(study(tmp_path, f"jobs: [{{benchmark: {job}}}]"), nodes, "make some")
+
+
+def test_a_warm_up_must_fit_too(tmp_path: Path) -> None:
+    found = study(tmp_path, "warm_up: [lr]\njobs: [{benchmark: sort}]")
+    with pytest.raises(InputError, match=r"line 3, column 11: warm_up\[0\]: lr needs"):
+        check_room(found, [(1000, 4)], "make some")
+
+
+def test_a_scheduler_that_counts_memory_alone_needs_no_vcores(tmp_path: Path) -> None:
+    """YARN's FIFO does, and Capacity where the set-up says so; Capacity as it comes does not."""
+    jobs, node = "jobs: [{benchmark: scan}]", [(2048, 1)]
+    check_room(study(tmp_path, jobs, ("stock:fifo",)), node, "make some")
+    with pytest.raises(InputError, match="scan needs"):
+        check_room(study(tmp_path, jobs, ("stock:capacity",)), node, "make some")
+
+
+@pytest.mark.parametrize("on", ["local", "docker"])
+def test_the_command_asks_before_it_begins(
+    tmp_path: Path, on: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the embedded cluster the mix tells, of the compose cluster the nodes that run."""
+    monkeypatch.setattr(suite, "compose_nodes", lambda: [(640, 1)])
+    monkeypatch.setattr(suite, "_cluster", lambda *_: pytest.fail("it began"))
+    file = tmp_path / "mine.yml"
+    small = "cluster: {nodes: 1, node_memory_mb: 640, node_vcores: 1}"
+    file.write_text(f"version: 1\n{small if on == 'local' else ''}\njobs: [{{benchmark: sort}}]\n")
+    out = tmp_path / "out"
+    words = ["suite", "run", str(file), "--on", on, "--policy", "drf", "--out", str(out)]
+    assert run(words) == 2
+    [said] = capsys.readouterr().err.splitlines()
+    assert "sort needs an AM of 384 MB and a task of 256 MB" in said
+    assert ("--node-memory-mb" if on == "docker" else "node_memory_mb") in said
+    assert not out.exists()
