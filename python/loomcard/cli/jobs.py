@@ -1,16 +1,29 @@
 """``loomcard submit`` and ``loomcard status``."""
 
 import sys
+from dataclasses import dataclass
+from getpass import getuser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from loomcard.cli.cluster import compose
-from loomcard.cli.output import ClusterKind, Json, On, Rm, console, print_json, printable, waiting
+from loomcard.cli.output import (
+    ClusterKind,
+    Json,
+    On,
+    OtherRm,
+    Rm,
+    console,
+    print_json,
+    printable,
+    waiting,
+)
 from loomcard.cluster import paths
+from loomcard.cluster.client_conf import folder_of, write_client_conf
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.example_jobs import Program, ProgramError, program
@@ -25,7 +38,7 @@ from loomcard.cluster.limits import (
     memory,
 )
 from loomcard.cluster.report_tables import tables
-from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.cluster.rm_client import ResourceManagerClient, is_over
 from loomcard.cluster.submit import Client, Submission, SubmissionError
 from loomcard.workload.dag_stages import mapreduce_definition
 
@@ -48,6 +61,26 @@ Profile = Annotated[
     typer.Option("--profile", help="Properties that a policy wants of a job, such as coupling."),
 ]
 
+ClientConf = Annotated[
+    Path | None,
+    typer.Option(
+        "--hadoop-conf",
+        metavar="FOLDER",
+        envvar="HADOOP_CONF_DIR",
+        help="With --rm: site files of Hadoop's client in place of the ResourceManager's.",
+    ),
+]
+
+Wait = Annotated[
+    bool,
+    typer.Option(
+        help="Wait for the job's end; else the client is ended when its first application is"
+        " accepted."
+    ),
+]
+
+_DAY_S: Final = 24 * 3600
+
 
 def submit(
     name: Annotated[str, typer.Argument(help="pi, sleep, teragen, terasort, wordcount or a .jar.")],
@@ -58,13 +91,9 @@ def submit(
     define: Definitions = None,
     dag: Dag = None,
     profile: Profile = None,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            help="Wait for the job's end; else the client is ended when its first application is"
-            " accepted."
-        ),
-    ] = True,
+    rm: OtherRm = None,
+    hadoop_conf: ClientConf = None,
+    wait: Wait = True,
     as_json: Json = False,
 ) -> None:
     """Submit an example job, or a jar with its arguments (after `--` if they begin with a dash)."""
@@ -72,33 +101,68 @@ def submit(
         if not each.partition("=")[0] or "=" not in each:
             raise ProgramError(f"-D {each}: no Hadoop property", "give it as -D name=value")
     definitions = [*(define or []), *([_hint(dag)] if dag is not None else [])]
-    chosen = program(name, arguments or [], Path.cwd() if on is ClusterKind.LOCAL else None)
+    base = Path.cwd() if on is ClusterKind.LOCAL and rm is None else None
+    chosen = program(name, arguments or [], base)
     if profile is not None:
         definitions = profile_definitions(profile, chosen, definitions)
     if on is ClusterKind.DOCKER:
+        if rm is not None:
+            raise ProgramError("--on docker and --rm name two clusters", "give one of the two")
         if as_json or not wait:
             raise ProgramError(
-                "--json and --no-wait work with --on local only",
+                "--json and --no-wait work with --on local and --rm only",
                 "ask the cluster afterwards: loomcard status --json --rm http://127.0.0.1:8088",
             )
         defined = [*definitions, *([f"mapreduce.job.queuename={queue}"] if queue else [])]
-        command = in_a_container(chosen, name, defined)
         as_user = ["--user", user] if user else []
-        compose().compose(["run", "--rm", *as_user, *command], timeout_s=None)
+        command = ["run", "--rm", *as_user, *in_a_container(chosen, name, defined)]
+        compose().compose(command, timeout_s=None)
         return
-    cluster = LocalCluster.attach(paths.run_folder("local"))
-    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    target = _local() if rm is None else _elsewhere(rm, user, hadoop_conf)
     with waiting(f"{chosen.name} starts") as progress:
-        submission = client.submit(chosen, queue=queue, user=user, definitions=definitions)
+        submission = target.client.submit(chosen, queue=queue, user=user, definitions=definitions)
         try:
             application = submission.application()
             if wait:
                 running = f"{chosen.name} runs: {application}"
                 progress.update(progress.task_ids[0], description=running)
-                submission.wait(seconds=24 * 3600)
+                target.wait(submission, application)
         finally:
             submission.stop()  # the application goes on; the client would ask after it for ever
-    _report(cluster, submission, application, wait, as_json)
+    _report(target, submission, application, wait, as_json)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A cluster to submit to. `container_times`: what its nodes wrote down, where that is here;
+    `scheduler`: what it was started with.
+    """
+
+    client: Client
+    rest: ResourceManagerClient
+    scheduler: str = "unknown"
+    container_times: Path | None = None
+
+    def wait(self, submission: Submission, application: str) -> None:
+        """Until the client has ended; a single application of another cluster may end before it."""
+        if self.container_times is not None or submission.program.jar is not None:
+            submission.wait(seconds=_DAY_S)
+        else:
+            # A client that does not know the nodes' names asks after the end for ever.
+            submission.wait_until(lambda: is_over(self.rest.application(application)))
+
+
+def _local() -> _Target:
+    cluster = LocalCluster.attach(paths.run_folder("local"))
+    client = Client(cluster.conf_dir, cluster.run_dir / "work", tuple(cluster.client_options))
+    return _Target(client, cluster.rest, cluster.settings.scheduler, cluster.container_times)
+
+
+def _elsewhere(rm: str, user: str | None, hadoop_conf: Path | None) -> _Target:
+    rest = ResourceManagerClient(rm, user or getuser())
+    folder = folder_of(rm)
+    write_client_conf(rest, folder / "conf", hadoop_conf)
+    return _Target(Client(folder / "conf", folder / "work"), rest)
 
 
 def _hint(file: str) -> str:
@@ -109,23 +173,24 @@ def _hint(file: str) -> str:
 
 
 def _report(
-    cluster: LocalCluster, submission: Submission, application: str, waited: bool, as_json: bool
+    target: _Target, submission: Submission, application: str, waited: bool, as_json: bool
 ) -> None:
-    document = cluster.rest.application(application)
-    setup = cluster.rest.scheduler()["schedulerInfo"].get("setup", {})
+    document = target.rest.application(application)
+    setup = target.rest.scheduler()["schedulerInfo"].get("setup", {})
+    file = target.container_times
+    runs = () if file is None else read_runs(file)
     times = job_times(
-        document,
-        submission.program.name,
-        str(setup.get("policy", cluster.settings.scheduler)),
-        read_runs(cluster.container_times),
+        document, submission.program.name, str(setup.get("policy", target.scheduler)), runs
     )
+    over = f"complete after {_seconds(times.completion_ms)}"
+    if file is None:  # the ResourceManager does not say when containers ran
+        over = f"over after {_seconds(document.get('elapsedTime'))}"
     if as_json:
-        print_json(vars(times) | {"client_log": str(submission.log)})
+        elapsed = {} if file is not None else {"elapsed_ms": document.get("elapsedTime")}
+        print_json(vars(times) | elapsed | {"client_log": str(submission.log)})
     elif waited:
-        typer.echo(
-            f"{application}: {times.state}, waited {_seconds(times.waiting_ms)}, "
-            f"complete after {_seconds(times.completion_ms)}"
-        )
+        waited_ms = "" if file is None else f"waited {_seconds(times.waiting_ms)}, "
+        typer.echo(f"{application}: {times.state}, {waited_ms}{over}")
     else:
         typer.echo(application)
     if waited and times.state != "SUCCEEDED":

@@ -34,6 +34,14 @@ Rm = Annotated[
         " that of the cluster that `up` left running.",
     ),
 ]
+OtherRm = Annotated[
+    str | None,
+    typer.Option(
+        "--rm",
+        envvar="LOOMCARD_RM",
+        help="The ResourceManager's web address of a cluster that is neither. Default: see --on.",
+    ),
+]
 AskingUser = Annotated[
     str | None,
     typer.Option(

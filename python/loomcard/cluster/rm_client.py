@@ -18,6 +18,11 @@ _FAILOVER_S = (0.5, 1.0, 2.0, 4.0, 8.0)  # the same where another ResourceManage
 _PASSING = (502, 503, 504)  # a server or proxy that may answer in a moment
 
 
+def is_over(application: Document) -> bool:
+    """Whether an application has ended, by the ResourceManager's document of it."""
+    return application["state"] in ("FINISHED", "FAILED", "KILLED")
+
+
 class RestError(Exception):
     """The ResourceManager could not be asked, or said no.
 
@@ -104,6 +109,20 @@ class ResourceManagerClient:
         """The ResourceManager's live containers of an attempt (`appattempt_...`)."""
         found = self._get(f"cluster/apps/{application}/appattempts/{attempt}/containers")
         return _as_list(found.get("container"))
+
+    def configuration(self) -> dict[str, str]:
+        """Hadoop's properties as the ResourceManager has them, without those left at a default."""
+        found = self._get("/conf").get("properties")
+        if not isinstance(found, list):
+            raise RestError(
+                "the ResourceManager's answer to /conf holds no properties",
+                f"is {self.url} a YARN ResourceManager?",
+            )
+        return {
+            each["key"]: each["value"]
+            for each in found
+            if not str(each.get("resource", "")).endswith("-default.xml")
+        }
 
     def scheduler(self) -> Document:
         """The scheduler's document: Loomcard's own, or what a stock scheduler tells."""
@@ -234,7 +253,8 @@ class ResourceManagerClient:
 
     def _sent(self, method: str, path: str, **more: Any) -> requests.Response:
         try:
-            return self._session.request(method, f"{self.url}/ws/v1/{path}", **more)
+            whole = path if path.startswith("/") else f"/ws/v1/{path}"
+            return self._session.request(method, self.url + whole, **more)
         except requests.Timeout as error:
             raise RestError(
                 f"the ResourceManager at {self.url} did not answer within {more['timeout']:.0f} s",
@@ -285,7 +305,7 @@ def _read(answer: requests.Response, path: str) -> Document:
         body = answer.json()
     except requests.JSONDecodeError:
         body = None
-    where = answer.url.partition("/ws/v1/")[0]
+    where = answer.url.partition("/ws/v1/")[0].partition("?")[0].removesuffix(path)
     if 300 <= answer.status_code < 400:
         raise _NoAnswerError(
             f"the ResourceManager at {where} is not the active one",

@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loomcard.cluster import paths
 from loomcard.cluster.example_jobs import Program
 
+_LOOK_S = 0.3
 _THROWN = re.compile(r'^(Exception in thread "main" )?([\w.$]+(Exception|Error): )+')
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
 
@@ -111,6 +112,13 @@ class Submission:
             raise SubmissionError(
                 f"{self.program.name} still runs after {seconds:.0f} s", f"see {self.log}"
             ) from None
+
+    def wait_until(self, over: Callable[[], bool], grace_s: float = 5) -> None:
+        """Waits until `over`, and at most `grace_s` more for the client to notice it."""
+        while not over():
+            time.sleep(_LOOK_S)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(grace_s)
 
     def reason(self) -> str:
         """The line of the client's log that says why it failed, as far as one can tell."""

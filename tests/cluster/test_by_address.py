@@ -1,0 +1,130 @@
+"""A cluster that is known by its ResourceManager's address alone: a job, its policy, its state."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loomcard.cluster.client_conf import folder_of, write_client_conf
+from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.rm_client import AddressError, ResourceManagerClient
+
+RM = "yarn.resourcemanager"
+
+
+class Told(ResourceManagerClient):
+    """A ResourceManager at rm.example.org that tells these properties."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        super().__init__("http://rm.example.org:8088")
+        self.properties = properties
+
+    def configuration(self) -> dict[str, str]:
+        return self.properties
+
+
+def written(told: dict[str, str], folder: Path, name: str = "yarn-site.xml") -> str:
+    write_client_conf(Told(told), folder)
+    return (folder / name).read_text()
+
+
+def test_an_address_that_nobody_can_call_becomes_the_one_that_answered(tmp_path: Path) -> None:
+    """A daemon that listens on all addresses says 0.0.0.0; a client needs a host."""
+    text = written({f"{RM}.hostname": "0.0.0.0", f"{RM}.address": "0.0.0.0:8032"}, tmp_path)  # noqa: S104
+    assert f"<name>{RM}.hostname</name><value>rm.example.org</value>" in text
+    assert f"<name>{RM}.address</name><value>rm.example.org:8032</value>" in text
+
+
+def test_what_daemons_alone_need_is_left_out(tmp_path: Path) -> None:
+    """A job's configuration travels to its AM: it is not to name our secret's folder."""
+    text = written({"loomcard.state.dir": "/s", "fs.defaultFS": "hdfs://a<b"}, tmp_path)
+    assert "loomcard" not in text
+    assert "<value>hdfs://a&lt;b</value>" in text
+
+
+def test_a_job_goes_to_yarn_where_no_file_says_so(tmp_path: Path) -> None:
+    """MapReduce's own default runs the job in the client's process."""
+    found = written({}, tmp_path, "mapred-site.xml")
+    assert "<name>mapreduce.framework.name</name><value>yarn</value>" in found
+
+
+def test_a_clients_own_files_stand_in_place_of_the_daemons(tmp_path: Path) -> None:
+    """Where the jars of MapReduce lie on the nodes, the ResourceManager may not know."""
+    given = tmp_path / "given"
+    given.mkdir()
+    for name in ("mapred-site.xml", "yarn-site.xml"):
+        (given / name).write_text("<configuration>given</configuration>")
+    write_client_conf(Told({"fs.defaultFS": "hdfs://a"}), tmp_path / "conf", given)
+    assert "given" in (tmp_path / "conf" / "mapred-site.xml").read_text()
+    assert "hdfs://a" in (tmp_path / "conf" / "yarn-site.xml").read_text()
+    assert "hdfs://a" in (tmp_path / "conf" / "core-site.xml").read_text()
+    with pytest.raises(AddressError, match="no such folder"):
+        write_client_conf(Told({}), tmp_path / "conf", tmp_path / "missing")
+
+
+def test_each_cluster_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two clusters' configurations are not mixed up; a pair has one."""
+    monkeypatch.chdir(tmp_path)
+    assert folder_of("http://a:8088,http://b:8088").name == "rm-a-8088"
+    assert folder_of("http://b:9088").name == "rm-b-9088"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    settings = LocalSettings(run_dir=tmp_path_factory.mktemp("by-address") / "c", nodes=1)
+    with LocalCluster(settings) as running:
+        yield running
+
+
+def loomcard(
+    cluster: LocalCluster, where: Path, *words: str, status: int = 0, java: str = ""
+) -> str:
+    """What the command prints in a folder that knows nothing of the cluster but its address."""
+    environment = os.environ | {"LOOMCARD_RM": f"http://{cluster.web}"}
+    environment.pop("HADOOP_CONF_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
+        cwd=where, text=True, check=False, capture_output=True,
+        env=environment | ({"JAVA_TOOL_OPTIONS": java} if java else {}),
+    )  # fmt: skip
+    assert done.returncode == status, f"{words}: {done.stdout}{done.stderr}"
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(1200)
+def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
+    """It runs, and its end is told by the ResourceManager: the node's name is not known here."""
+    said = json.loads(loomcard(cluster, tmp_path, "submit", "pi", "2", "10", "--json"))
+    assert said["state"] == "SUCCEEDED"
+    assert said["elapsed_ms"] > 0
+    assert said["id"] in loomcard(cluster, tmp_path, "status")
+    assert cluster.rest.application(said["id"])["finalStatus"] == "SUCCEEDED"
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(1200)
+def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
+    """Checked against the cluster, applied, listed, rolled back; and doctor finds it well."""
+    address = ("--rm", f"http://{cluster.web}")
+    assert "right" in loomcard(cluster, tmp_path, "policy", "check", "drf", *address)
+    assert "applied as version" in loomcard(cluster, tmp_path, "policy", "apply", "drf")
+    assert "drf" in loomcard(cluster, tmp_path, "policy", "history")
+    assert "fifo: applied" in loomcard(cluster, tmp_path, "policy", "rollback")
+    assert "policy process up" in loomcard(cluster, tmp_path, "doctor")
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(1200)
+def test_what_is_submitted_to_two_clusters_is_refused(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    """--on docker is another cluster than the address."""
+    said = loomcard(cluster, tmp_path, "submit", "pi", "--on", "docker", status=2)
+    assert said.startswith("error: --on docker and --rm name two clusters")
