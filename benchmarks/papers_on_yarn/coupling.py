@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from benchmarks.local_maps import local_percent
 from benchmarks.papers_on_yarn.dress import scaled
 from benchmarks.papers_on_yarn.fifty import Notify, spread
 from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
@@ -108,28 +109,16 @@ def figures(wanted: Scenario, record: RunRecord, folder: Path, by: int) -> dict[
         | dict.fromkeys(columns[2:], pl.Int64),
     )
     late_ms = starvation_ms(there, [app.id for app in wanted.applications])
+    ran = [(row.application, row.stage, row.task, row.node) for row in rows]
     refused, granted = sum(record.refusals.values()), len(record.containers)
     return {
         "completion_s": mean(times) * by / 1000,
         "starvation_s": float(late_ms.mean()) * by / 1000,
         "makespan_s": run["makespan_ms"] * by / 1000,
-        "local_percent": local_percent(wanted, record),
+        "local_percent": local_percent(wanted.applications, ran) or 0.0,
         "refused_percent": 100 * refused / max(1, granted + refused),
         "taken_back": taken_back(record),
     }
-
-
-def local_percent(wanted: Scenario, record: RunRecord) -> float:
-    """Of the maps that say where their input is, how many ran there."""
-    stages = {
-        (app.id, stage.id): stage.nodes for app in wanted.applications for stage in app.stages
-    }
-    there = [
-        row.node in stages[row.application, row.stage][row.task]
-        for row in record.containers
-        if row.kind == "completed" and stages.get((row.application, row.stage))
-    ]
-    return 100 * sum(there) / max(1, len(there))
 
 
 def taken_back(record: RunRecord) -> int:
