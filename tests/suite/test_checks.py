@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from fake_cluster import FakeCluster
 from loomcard.cli import suite
 from loomcard.cli.app import run
 from loomcard.experiments.inputs import InputError
 from loomcard.suite.checks import check_room
 from loomcard.suite.prepare import Asked, prepare
-from loomcard.suite.study import Study
+from loomcard.suite.study import Study, run_study
 
 SPARK = "a driver of 640 MB and an executor of 640 MB at a time"
 MAPREDUCE = "an AM of 384 MB and a task of 256 MB at a time"
@@ -75,6 +76,34 @@ def test_a_scheduler_that_counts_memory_alone_needs_no_vcores(tmp_path: Path) ->
     check_room(study(tmp_path, jobs, ("stock:fifo",)), node, "make some")
     with pytest.raises(InputError, match="scan needs"):
         check_room(study(tmp_path, jobs, ("stock:capacity",)), node, "make some")
+
+
+def test_another_user_on_the_embedded_cluster_is_refused_at_its_line(tmp_path: Path) -> None:
+    """The compose cluster has them all."""
+    jobs = "jobs:\n- {benchmark: sort}\n- {benchmark: sort, user: alice}"
+    with pytest.raises(InputError) as caught:
+        study(tmp_path, jobs, on="local")
+    [said] = caught.value.findings
+    assert "mine.yml, line 5, column 27: jobs[1].user: sort is alice's, and the embedded" in said
+    assert study(tmp_path, jobs, on="docker").cells
+
+
+def test_what_has_run_stays_where_the_next_run_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written, neither results nor a cluster's folder."""
+    right = study(tmp_path, "jobs: [{benchmark: sort}]")
+    out = tmp_path / "out"
+    run_study(right, FakeCluster(tmp_path), out, lambda *_: None)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    file = tmp_path / "mine.yml"
+    file.write_text("version: 1\nkind: mix\njobs: [{benchmark: sort, user: alice}]\n")
+    before[file] = file.read_bytes()
+    assert run(["suite", "run", str(file), "--policy", "drf", "--out", str(out)]) == 2
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"error: {file}, line 3, column 32: jobs[0].user: ")
+    assert "SuiteError" not in said
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
 @pytest.mark.parametrize("on", ["local", "docker"])

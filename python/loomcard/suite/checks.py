@@ -1,5 +1,5 @@
-"""What can be known to go wrong before anything runs: queues that a policy lacks, and jobs that fit
-on no node.
+"""What can be known to go wrong before anything runs: queues that a policy lacks, users that a
+cluster lacks, and jobs that it never has room for.
 """
 
 from __future__ import annotations
@@ -42,6 +42,25 @@ class _Wrong:
 def check_queues(study: Study) -> None:
     """Raises InputError for queues of jobs that a policy of the study does not have."""
     _refuse(study, _strange_queues(study))
+
+
+def check_users(study: Study) -> None:
+    """Raises InputError for jobs of other users on the embedded cluster, which runs all as you."""
+    hint = "leave `user` out, or run the mix --on docker"
+    _refuse(
+        study,
+        [
+            _Wrong(
+                name,
+                ("jobs", index, "user"),
+                f"{job.benchmark} is {job.user}'s, and the embedded cluster has one user",
+                hint,
+            )
+            for name, mix in study.mixes.items()
+            for index, job in enumerate(mix.jobs)
+            if job.user and study.engine == "local"
+        ],
+    )
 
 
 def check_room(study: Study, nodes: Sequence[Node], hint: str) -> None:

@@ -17,7 +17,6 @@ from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.experiments.grid import Cell
 from loomcard.player.journal_grants import granted_ms
-from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.cluster import Client, Journal
 from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS, SparkEnvironment
@@ -121,11 +120,7 @@ class LocalSuite:
 
     def submit(self, arrival: Arrival, folder: Path) -> Client:
         """Starts the job's client as a process of this machine."""
-        if arrival.user:
-            raise SuiteError(
-                f"{arrival.id} is {arrival.user}'s, and the embedded cluster has one user",
-                "leave `user` out of the mix, or run it --on docker",
-            )
+        assert not arrival.user, "the embedded cluster has one user"
         target = self._outputs / arrival.id
         where = Where(f"file://{self.input_of(arrival.job).absolute()}", f"file://{target}")
         submitted = Submitted(arrival.id, arrival.queue, arrival.definitions)

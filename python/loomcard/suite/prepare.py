@@ -11,7 +11,13 @@ from loomcard.experiments.grid import Grid, cells
 from loomcard.experiments.inputs import Choice, InputError, choices, findings_in
 from loomcard.experiments.schema import Experiment, read_experiment
 from loomcard.suite.benchmarks import BENCHMARKS, Size, SuiteError
-from loomcard.suite.checks import EMBEDDED_HINT, check_queues, check_room, embedded_nodes
+from loomcard.suite.checks import (
+    EMBEDDED_HINT,
+    check_queues,
+    check_room,
+    check_users,
+    embedded_nodes,
+)
 from loomcard.suite.mix import Mix, find, one_each, read_mix, shipped
 from loomcard.suite.study import Study
 from loomcard.validation.findings import FindingsError, nearest
@@ -56,6 +62,7 @@ def prepare(asked: Asked) -> Study:
     experiment = experiment.model_copy(update={"baseline": _baseline(experiment, chosen)})
     study = Study(experiment, mixes, found, asked.engine, asked.command, files)
     check_queues(study)
+    check_users(study)
     if asked.engine == "local":
         check_room(study, embedded_nodes(study), EMBEDDED_HINT)
     return study
