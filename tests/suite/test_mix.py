@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.cluster.job_profiles import PROFILES
+from loomcard.suite.benchmarks import BENCHMARKS
 from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, schema, shipped
 from loomcard.validation.findings import FindingsError
 
@@ -121,6 +122,15 @@ def test_a_mix_of_names() -> None:
         ("1-sort", "small", 0),
         ("2-lr", "small", 0),
     ]
+
+
+def test_other_benchmarks_make_a_mix_of_another_name() -> None:
+    """Or the results of one would take the place of the other's."""
+    assert one_each(["sort", "lr"], "small").name == "sort-lr-small"
+    assert one_each(["sort", "lr"], "tiny").name == "sort-lr-tiny"
+    many = one_each([*BENCHMARKS], "tiny").name
+    assert many.startswith("tiny-11-")
+    assert many != one_each([*reversed(BENCHMARKS)], "tiny").name
 
 
 def test_the_schema_knows_every_key() -> None:

@@ -17,6 +17,7 @@ from loomcard.cluster import paths
 from loomcard.experiments import run as experiments
 from loomcard.experiments.cell import Outcome
 from loomcard.experiments.inputs import InputError
+from loomcard.experiments.out_folder import refuse_other_folder
 from loomcard.experiments.run_cells import Watch
 from loomcard.suite.prepare import Asked, has_mixes
 
@@ -95,6 +96,7 @@ def run(
         )
     )
     folder = out or paths.run_folder(prepared.experiment.name)
+    refuse_other_folder(folder, prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
     if as_json:

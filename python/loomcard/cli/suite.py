@@ -24,6 +24,7 @@ from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.submit import SubmissionError
 from loomcard.experiments.engines import policies_folders
 from loomcard.experiments.grid import Cell
+from loomcard.experiments.out_folder import refuse_other_folder
 from loomcard.suite import environment, without_cluster
 from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError, benchmark
 from loomcard.suite.checks import COMPOSE_HINT, check_room, compose_nodes
@@ -144,6 +145,7 @@ def run_mixes(
     """Runs what was asked for, and prints it; `folder`: the environment with pyspark."""
     study = prepare(asked)
     target = out or paths.run_folder("suite") / study.experiment.name
+    refuse_other_folder(target, study.experiment.name)
     needed = uses_spark(study) and asked.engine == ClusterKind.LOCAL  # the image has one of its own
     found = environment.find(folder or environment.default_folder()) if needed else None
     if asked.engine == ClusterKind.DOCKER:

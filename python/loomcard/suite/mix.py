@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Final, Literal
@@ -19,6 +20,7 @@ from loomcard.validation.json_schema import published
 from loomcard.validation.reading import Document, read
 from loomcard.validation.structure import check_header, check_mapping, drop_empty, message_of
 
+_LONGEST_NAME: Final = 60
 SHIPPED: Final = Path(__file__).parent / "shipped"
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+$")]
 
@@ -153,9 +155,14 @@ def read_mix(file: Path) -> Mix:
 
 
 def one_each(names: list[str], size: Literal["tiny", "small", "large"]) -> Mix:
-    """A mix of benchmarks by name, each once, all at the same time. Raises SuiteError."""
+    """A mix of benchmarks by name, each once, all at the same time; other benchmarks make a mix of
+    another name. Raises SuiteError.
+    """
     jobs = [{"benchmark": benchmark(name).name, "size": size} for name in names]
-    return Mix.model_validate({"version": 1, "name": f"{size}-{len(jobs)}", "jobs": jobs})
+    name = "-".join([*names, size])
+    if len(name) > _LONGEST_NAME:
+        name = f"{size}-{len(jobs)}-{sha256(name.encode()).hexdigest()[:8]}"
+    return Mix.model_validate({"version": 1, "name": name, "jobs": jobs})
 
 
 def arrivals(mix: Mix, repetition: int) -> list[Arrival]:
