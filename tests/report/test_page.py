@@ -1,8 +1,10 @@
 """The page, the terminal's tables and the files: whole, self-contained and legible."""
 
+import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -106,6 +108,38 @@ def test_tables_are_legible_at_80_columns(plots_of: Numbers) -> None:
     assert "…" not in text
     for said in ("old *", "waiting", "against old", "by class", "2/1/0", "4/1/1", "18.0"):
         assert said in text
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, ""),
+        (1, "1 run was stopped before its end and is left out: old on w, seed 1."),
+        (2, "2 runs were stopped before their end and are left out: old on w, seed 1; old on w,"),
+    ],
+)
+def test_stopped_runs_are_named_on_page_and_terminal(folder: Path, count: int, said: str) -> None:
+    """They count in no figure, and whoever looks should know which are missing."""
+    file = folder / "results.json"
+    runs = json.loads(file.read_text())
+    for each in runs[:count]:
+        each["finished"] = False
+    file.write_text(json.dumps(runs))
+    report = numbers(read_study([folder]))
+    out = Console(width=200, file=io.StringIO())
+    for table in tables(report):
+        out.print(table)
+    assert isinstance(out.file, io.StringIO)
+    for text in (page(report), out.file.getvalue()):
+        assert said in text
+        assert ("left out:" in text) == bool(said)
+
+
+def test_many_stopped_runs_are_counted(folder: Path) -> None:
+    study = read_study([folder])
+    many = replace(study, stopped=study.runs * 2)
+    assert many.left_out.startswith("12 runs were stopped")
+    assert many.left_out.endswith("; and 2 more.")
 
 
 def test_the_bound_of_the_makespan_is_shown(folder: Path, plots_of: Numbers) -> None:

@@ -121,7 +121,7 @@ def _notes(report: Numbers, left_out: int) -> Iterator[str]:
     if lost:
         yield f"{lost} applications did not succeed. They count in no figure of applications."
     if study.stopped:
-        yield f"{len(study.stopped)} runs were stopped before their end and are left out."
+        yield study.left_out
     if left_out:
         yield f"{left_out} plots found no room on a page of 1.5 MB: report fewer folders at once."
 

@@ -51,6 +51,10 @@ class Run:
         return who | dict(self.facts.get("parameters", {}))
 
 
+_NAMED = 10
+"""So many stopped runs are named, and the others counted."""
+
+
 @dataclass(frozen=True)
 class Study:
     """What a report is about.
@@ -71,6 +75,18 @@ class Study:
     def settings(self) -> list[str]:
         """In the order of the folders."""
         return list(dict.fromkeys(run.setting for run in self.runs))
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on the runs that did not end; "" where all did."""
+        if not self.stopped:
+            return ""
+        named = [f"{run.policy} on {run.setting}, seed {run.seed}" for run in self.stopped]
+        more = len(named) - _NAMED
+        said = "; ".join(named[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
+        one = "1 run was stopped before its end and is left out"
+        several = f"{len(named)} runs were stopped before their end and are left out"
+        return f"{one if len(named) == 1 else several}: {said}."
 
     def policies(self, setting: str | None = None) -> list[str]:
         """Those of a setting (None: of all), the baseline first."""

@@ -97,6 +97,8 @@ def tables(report: Numbers) -> Iterator[RenderableType]:
         if report.classes(setting):
             yield Text("by class", style="bold") + Text(" (median completion in s)", style="dim")
             yield _by_class(report, setting)
+    if report.study.left_out:
+        yield Text(f"\n{report.study.left_out}", style="yellow")
     if report.papers:
         said = " (ours: mean over seeds, 95 % interval below)"
         yield Text("\nbeside the paper", style="bold") + Text(said, style="dim")
