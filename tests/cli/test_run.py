@@ -104,6 +104,9 @@ def test_cells_that_fail_are_reported_in_a_line_each(
         pytest.param(["run", "W"], "a workload needs a policy to run under"),
         pytest.param(["run", "W", "--policy", "stock:fair"], "the simulator has none"),
         pytest.param(["run", "W", "--policy", "x.yml"], "there is no file"),
+        pytest.param(
+            ["run", "W", "--policy", "drf", "--policy", "drf"], "policy 'drf' is named 2 times"
+        ),
         pytest.param(["report", "FOLDER"], "holds no results.json"),
     ],
 )

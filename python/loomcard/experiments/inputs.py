@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -91,10 +92,13 @@ class Choice:
 
 def choices(sources: Sequence[str], beside: Path) -> list[Choice]:
     """The policies named, in their order; names are file stems where those tell them apart. Raises
-    InputError with everything that cannot be found.
+    InputError with everything that cannot be found, or is named twice.
     """
     found: list[Choice] = []
     wrong: list[str] = []
+    for source, count in Counter(sources).items():
+        if count > 1:
+            wrong.append(f"policy {source!r} is named {count} times (leave all but one out)")
     for source in dict.fromkeys(sources):
         try:
             found.append(_choice(source, beside))
