@@ -31,10 +31,22 @@ def test_bad_input_is_one_line(
     assert capsys.readouterr().err.startswith(f"error: {said}")
 
 
-def test_spark_needs_its_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is asked for before anything runs."""
-    assert run(["suite", "try", "kmeans", "--environment", str(tmp_path / "none")]) == 1
-    assert "make one with `loomcard suite setup`" in capsys.readouterr().err
+@pytest.mark.parametrize("words", [["try", "kmeans"], ["run", "kmeans", "--policy", "drf"]])
+def test_spark_needs_its_environment(
+    words: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked for before anything runs; one that was named wrongly is bad input."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOOMCARD_SUITE", str(tmp_path / "none"))
+    said = f"no environment with pyspark in {tmp_path / 'none'} (make one with `loomcard suite"
+    assert run(["suite", *words]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {said}")
+    assert run(["suite", *words, "--environment", str(tmp_path / "none")]) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_run_takes_mixes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

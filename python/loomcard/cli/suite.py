@@ -22,6 +22,7 @@ from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_
 from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.submit import SubmissionError
+from loomcard.config.shipped import PlaceError
 from loomcard.experiments.engines import policies_folders
 from loomcard.experiments.grid import Cell
 from loomcard.experiments.out_folder import refuse_other_folder
@@ -88,7 +89,7 @@ def try_(
     """Run benchmarks without a cluster, in processes of this machine, and check their results."""
     jobs = [_job(name, size, seed) for name in names or BENCHMARKS]
     uses_spark = any(job.benchmark.framework == "spark" for job in jobs)
-    found = environment.find(folder or environment.default_folder()) if uses_spark else None
+    found = _environment(folder) if uses_spark else None
     results: dict[str, str] = {}
     with waiting("starting", total=len(jobs)) as bar:
         for job in jobs:
@@ -147,7 +148,7 @@ def run_mixes(
     target = out or paths.run_folder("suite") / study.experiment.name
     refuse_other_folder(target, study.experiment.name)
     needed = uses_spark(study) and asked.engine == ClusterKind.LOCAL  # the image has one of its own
-    found = environment.find(folder or environment.default_folder()) if needed else None
+    found = _environment(folder) if needed else None
     if asked.engine == ClusterKind.DOCKER:
         check_room(study, compose_nodes(), COMPOSE_HINT)
     with _cluster(study, target, found) as cluster, _watching(study) as notify:
@@ -163,6 +164,18 @@ def run_mixes(
     if not finished.whole:
         typer.echo(f"error: interrupted; the same command goes on from {target}", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _environment(folder: Path | None) -> environment.SparkEnvironment:
+    """The one named, or else the default one. Raises PlaceError, and SuiteError for a wrong
+    option.
+    """
+    if folder is None:
+        return environment.find(environment.default_folder())
+    try:
+        return environment.find(folder)
+    except PlaceError as error:
+        raise SuiteError(f"--environment {folder}: {error}", error.hint) from error
 
 
 def _cluster(
