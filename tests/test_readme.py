@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there: the policy and the set-ups."""
+"""What the README shows works as it stands there: the policy and the configurations."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_policy_shown_is_a_policy(tmp_path: Path) -> None:
-    """A reader who copies the fifteen lines into a file can name that file in a set-up."""
+    """A reader who copies the fifteen lines into a file can name that file in a configuration."""
     [source] = blocks("python")
     file = tmp_path / "my_drf.py"
     file.write_text(source)
@@ -31,6 +31,6 @@ def test_the_policy_shown_is_a_policy(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", blocks("yaml"))
 def test_the_set_ups_shown_compile(text: str) -> None:
-    """Each YAML block is a set-up without findings."""
+    """Each YAML block is a configuration without findings."""
     setup = compile_setup(text, "readme.yml")
     assert setup["queues"][0]["path"] == "root"

@@ -26,7 +26,7 @@ from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 Play = Callable[[Scenario, Path, Path], RunRecord]
-"""Runs a scenario under a set-up's file on a real cluster, in a folder."""
+"""Runs a scenario under a configuration's file on a real cluster, in a folder."""
 
 POLICIES: Final = {
     "sleep-dags": "drf",
@@ -37,7 +37,7 @@ POLICIES: Final = {
     "failures-and-gpus": "drf",
     "spark": "fifo",
 }
-"""Each workload of ``agreement_workloads/`` and the policy, or set-up, that both engines run."""
+"""Each workload of ``agreement_workloads/``, and the policy or configuration that both run."""
 SEPARATE: Final = 0.15
 """Ends that lie further apart than this part of the makespan must come in the same order."""
 
@@ -160,7 +160,7 @@ def _file(name: str) -> Path:
 
 
 def _policy(named: str, folder: Path) -> Path:
-    """The set-up's file: one of ours, or one written for a policy's bare name."""
+    """The configuration's file: one of ours, or one written for a policy's bare name."""
     if named.endswith(".yml"):
         return _file(named)
     file = folder / f"{named}.yml"

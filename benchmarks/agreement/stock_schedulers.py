@@ -17,8 +17,8 @@ from loomcard.workload.loading import load
 from loomcard.workload.scenario import Scenario
 
 Play = Callable[[Scenario, str, Path, Path], RunRecord]
-"""Runs a scenario under a scheduler (loomcard, or stock:...) with the queues of a set-up's file, in
-a folder.
+"""Runs a scenario under a scheduler (loomcard, or stock:...) with the queues of a configuration's
+file, in a folder.
 """
 
 WINDOW_MS: Final = (15_000, 75_000)

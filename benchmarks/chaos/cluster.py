@@ -136,7 +136,7 @@ class Cluster:
         self.ask_rm("resize", node=node, memory_mb=NODE_MB, vcores=NODE_VCORES)
 
     def good_setup(self) -> None:
-        """Puts a set-up in place that works, if none is."""
+        """Puts a configuration in place that works, if none is."""
         if not str(self.ask_rm("figures")["setup"]).startswith("good"):
             self.ask_rm("swap", timeout_s=90, yaml=GOOD[FIRST], name=FIRST)
 

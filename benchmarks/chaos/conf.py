@@ -1,4 +1,4 @@
-"""The files of a chaos cluster: Hadoop's configuration, set-ups, policies, the interpreter."""
+"""The files of a chaos cluster: Hadoop's and the policies' configuration, the interpreter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ GOOD = {
     "good-fair.yml": _QUEUES.format(root="fair", load="fair", a="fair", b="drf"),
     "good-mixed.yml": _QUEUES.format(root="drf", load="fifo", a="fair", b="drf"),
 }
-"""Set-ups that work; their names begin with ``good``."""
+"""Policy configurations that work; their names begin with ``good``."""
 
 BROKEN = {
     "no-yaml.yml": "version: 1\n  kind: [policy\n",
@@ -58,7 +58,7 @@ RAISING = _QUEUES.format(root="raising.py:Raising", load="drf", a="drf", b="fifo
 
 
 def slow_setup(policy_file: str) -> str:
-    """A set-up that works, once its policy has been imported from that file."""
+    """A configuration that works, once its policy has been imported from that file."""
     return _QUEUES.format(root=f"{policy_file}:Slow", load="drf", a="drf", b="fifo")
 
 

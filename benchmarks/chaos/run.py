@@ -110,7 +110,7 @@ class Run:
             else:
                 facts["what"], undo = KINDS[one.kind](self.cluster, one)
             if one.kind in ("swap.broken", "swap.raising") and APPLIED in facts["what"]:
-                self.violation("broken set-up applied", facts["what"])
+                self.violation("broken configuration applied", facts["what"])
         except (ChaosError, OSError) as error:
             facts["failed"] = str(error)
         except Exception as error:  # the harness itself is wrong: no thread may end unseen

@@ -48,7 +48,7 @@ def cells(
 
 
 def setup(policy: str) -> dict[str, object]:
-    """The compiled set-up of one leaf queue under ``policy``."""
+    """The compiled configuration of one leaf queue under ``policy``."""
     return compile_setup(f"version: 1\nkind: policy\npolicy: {policy}\n", "bench.yml")
 
 

@@ -54,7 +54,7 @@ def test_the_entry_points_are_the_list_of_policies():
 
 
 def test_no_other_package_takes_the_name_of_a_built_in_policy(monkeypatch):
-    """Else installing a package would change what a set-up means."""
+    """Else installing a package would change what a configuration means."""
     theirs = EntryPoint("drf", "no_such_module:X", registry.GROUP)
     offer(monkeypatch, theirs)
     assert find("drf").__module__ == "loomcard.policies.drf"
@@ -211,7 +211,7 @@ def test_a_policy_may_state_the_version_of_the_api_that_it_needs(tmp_path, monke
 
 
 def test_plan_api_is_no_option(tmp_path):
-    """As a field of a dataclass it would be one, and a set-up could change it."""
+    """As a field of a dataclass it would be one, and a configuration could change it."""
     text = FILE.replace("class Newest:", "class Newest:\n    plan_api: int = 1")
     (tmp_path / "field.py").write_text(text)
     with pytest.raises(PolicyNotFoundError, match="states plan_api as a field") as error:
@@ -286,7 +286,7 @@ def another_process(monkeypatch):
 
 
 def test_a_file_runs_once_until_another_text_is_applied(tmp_path):
-    """Every set-up of the same text has the same class; an edit counts when it is applied."""
+    """Configurations of the same text share one class; an edit counts when it is applied."""
     old = counted(tmp_path, "old")
     first = find("counted.py:Counted", search=[tmp_path])
     new = counted(tmp_path, "new")
@@ -306,7 +306,7 @@ def test_a_process_that_starts_after_an_edit_runs_what_was_applied(tmp_path, mon
     assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
     [notice] = registry.take_notices()
     assert "changed after it was applied" in notice
-    assert "Apply the set-up again" in notice
+    assert "Apply the configuration again" in notice
     another_process(monkeypatch)
     (tmp_path / "counted.py").unlink()
     assert find("counted.py:Counted", **applied(tmp_path, old)).word == "old"
@@ -318,7 +318,7 @@ def test_an_edit_without_a_copy_is_said(tmp_path, monkeypatch):
     counted(tmp_path, "new")
     with pytest.raises(PolicyNotFoundError, match="changed after it was applied") as error:
         find("counted.py:Counted", **applied(tmp_path, old, copies=None))
-    assert "apply the set-up again" in error.value.hint
+    assert "apply the configuration again" in error.value.hint
 
 
 @pytest.mark.parametrize("digest", ["../../etc/passwd", "0" * 64, ""])

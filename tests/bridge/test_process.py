@@ -340,7 +340,7 @@ class Raising:
 def test_a_swap_that_was_taken_back_replays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its one round is a segment between the old process's; the old set-up is the recorded one.
+    """Its one round is a segment between the old process's, under the old configuration.
 
     So it is where the candidate answered with a fault, and where its policy could not be built.
     """

@@ -72,7 +72,7 @@ def rm() -> Iterator[ResourceManager]:
 
 @pytest.fixture
 def bad(tmp_path: Path) -> str:
-    """A set-up with three findings."""
+    """A configuration with three findings."""
     file = tmp_path / "bad.yml"
     file.write_text(BAD)
     return str(file)
@@ -340,7 +340,7 @@ def test_apply_shows_warnings_and_goes_on(rm: ResourceManager, tmp_path: Path) -
 
 
 def test_a_dry_run_changes_nothing(rm: ResourceManager) -> None:
-    """The set-up is compared with the cluster here, and then tried there, but not applied."""
+    """The configuration is checked here, then tried on the cluster, but not applied."""
     cluster = {"capacity": {"memory_mb": 10240}}
     app = {"queue": "root.gone", "state": "RUNNING", "startedTime": 1, "id": "a"}
     rm.documents = {

@@ -24,7 +24,7 @@ def journal(tmp_path_factory) -> str:
 
 @pytest.fixture
 def two(tmp_path: Path) -> str:
-    """A set-up without the recorded root.default."""
+    """A configuration without the recorded root.default."""
     (tmp_path / "two.yml").write_text(TWO)
     return str(tmp_path / "two.yml")
 
@@ -76,7 +76,7 @@ def test_queues_are_mapped(journal: str, two: str, capsys) -> None:
 
 
 def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch, capsys) -> None:
-    """A set-up that governed last, without the queues of before, is not simulated and said so."""
+    """A last configuration without the earlier queues is not simulated; the output says so."""
     monkeypatch.setattr("loomcard.cli.replay.recorded_setup", lambda _: compile_setup(TWO, "b.yml"))
     assert run(["replay", journal, "--policy", "drf", "--json"]) == 0
     told = capsys.readouterr()

@@ -55,7 +55,7 @@ def test_bad_input_is_one_line(
 
 
 def test_schemas_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of set-ups unless another kind is named."""
+    """Of configurations unless another kind is named."""
     for arguments, expected in (([], policy_schema()), (["workload"], workload_schema())):
         assert run(["schema", *arguments]) == 0
         assert json.loads(capsys.readouterr().out) == expected

@@ -1,6 +1,6 @@
 """The compose cluster: real jobs of several users and frameworks, granted by policies in Python.
 
-One cluster is booted for all tests; each test applies the set-up that it needs first.
+One cluster is booted for all tests; each test applies the configuration that it needs first.
 """
 
 import json
@@ -182,7 +182,7 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
 
 def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> None:
     """The player speaks for unmanaged applications and for AM containers; tasks are processes on
-    the NodeManagers, whose own times make the record. The set-up before governs again.
+    the NodeManagers, whose own times make the record. The configuration before governs again.
     """
     cluster.apply("fifo")
     # A client ends before its AM's container does, which would hold room on a node.
@@ -213,7 +213,7 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
 
 def test_ctrl_c_ends_a_played_workload(cluster: Cluster, tmp_path: Path) -> None:
     """No container of the client's service and no application is left, the record is partial, and
-    the set-up before governs again.
+    the configuration before governs again.
     """
     cluster.apply("fifo")
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)

@@ -56,7 +56,7 @@ def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_compose_cluster_gets_every_file(tmp_path: Path) -> None:
-    """Daemons find all site files, the stock scheduler's, the log's, and the compiled set-up."""
+    """Daemons find all site files, the stock scheduler's too, and the compiled configuration."""
     written = render(tmp_path, compose_settings(), "drf")
     names = {path.name for path in written}
     assert names == {path.name for path in tmp_path.iterdir()}
@@ -143,7 +143,7 @@ def test_every_unknown_name_is_reported_with_its_file(tmp_path: Path) -> None:
 
 
 def test_a_bad_policy_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    """The findings of the set-up reach the caller."""
+    """The findings of the configuration reach the caller."""
     policy = tmp_path / "bad.yml"
     policy.write_text("version: 1\npolicy: nonesuch\n")
     with pytest.raises(FindingsError):

@@ -19,7 +19,7 @@ def test_each_label_of_a_queue_is_a_row() -> None:
 
 
 def test_a_document_without_amounts_by_label_has_what_it_says() -> None:
-    """An older ResourceManager says what is used and may be used; the part is the set-up's."""
+    """An older ResourceManager reports used and maximum; the share is the configuration's."""
     old = {"path": "root", "by_label": {"gpu": {"used": {"vcores": 1}, "maximum": None}}}
     assert label_rows([old]) == [["gpu", "root", "-", "1 vcore", "-", "no limit"]]
     old["limits"] = {"label_guaranteed_ppm": {"gpu": 500_000}}

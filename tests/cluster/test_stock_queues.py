@@ -1,4 +1,4 @@
-"""A set-up's queues in the words of YARN's own schedulers."""
+"""A configuration's queues in the words of YARN's own schedulers."""
 
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ def test_what_stock_schedulers_cannot_say_is_refused(queues: str, said: str) -> 
 
 
 def test_queues_without_a_set_up_are_alike() -> None:
-    """A run under a stock scheduler alone needs no set-up: the queues are those of the workload."""
+    """A run under a stock scheduler alone needs no configuration: it has the workload's queues."""
     made = setup_of_queues(["root.x.a", "root.x.b", "root.y", "root.y"])
     tree = stock_queues(made, ["memory_mb", "vcores"], [100, 10], whole=True)
     assert [(queue.path, queue.capacity) for queue in tree.all] == [

@@ -57,7 +57,7 @@ def test_every_command_of_the_tutorial_works(folder):
 
 
 def test_the_page_shows_all_that_it_uses():
-    """Files in code, set-ups and workloads; no block without a test."""
+    """Files in code, configurations and workloads; no block without a test."""
     kinds = {kind for _, kind, _ in BLOCK.findall(PAGE)}
     assert kinds == {"python", "yaml", "sh", "toml"}
     assert len(files()) == len(re.findall(r"^```(?:python|yaml)$", PAGE, re.MULTILINE)) == 5

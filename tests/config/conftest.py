@@ -1,4 +1,4 @@
-"""Short ways to compile a set-up and to see what is wrong with one."""
+"""Short ways to compile a configuration and to see what is wrong with one."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A set-up beside a cluster: sizes, the smallest container, what lives there; the rules' ids."""
+"""A configuration beside a cluster: sizes, smallest container, applications; the rules' ids."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def queues(*lines: str) -> str:
     ],
 )
 def test_what_does_not_fit_is_found(lines: list[str], expected: list[tuple[str, int, str]]) -> None:
-    """Each misfit has its rule, its line and its severity; a set-up that fits has none."""
+    """Each misfit has its rule, its line and its severity; a configuration that fits has none."""
     assert found(queues(*lines)) == expected
 
 

@@ -111,7 +111,7 @@ def test_a_file_outside_the_policy_path_is_not_loaded(
 
 
 def test_a_files_text_is_part_of_the_compiled_set_up(sorts: str, tmp_path: Path) -> None:
-    """An edited file is another set-up, wherever it lies and whatever its YAML says."""
+    """An edited file is another configuration, wherever it lies and whatever its YAML says."""
     file = tmp_path / Path(sorts).name
     text = Path(sorts).read_bytes()
     file.write_bytes(text)

@@ -11,7 +11,7 @@ FindingsOf = Callable[..., list[Finding]]
 
 
 def setup(policy: str, options: str) -> str:
-    """A set-up of one policy with options, which stand in line 3."""
+    """A configuration of one policy with options, which stand in line 3."""
     return f"version: 1\npolicy: {policy}\noptions: {options}\n"
 
 
@@ -72,7 +72,7 @@ def test_an_option_without_default_must_be_given(findings_of: FindingsOf, sorts:
 
 
 def test_options_are_compiled_as_their_types(sorts: str) -> None:
-    """A 1 for a float is 1.0, so that equal set-ups have equal hashes; defaults are left out."""
+    """A 1 for a float is 1.0, and defaults are left out: equal configurations, equal hashes."""
     compiled = compile_setup(setup(f"{sorts}:Leafy", "{theta: 1, names: [b, a]}"), "x.yml")
     assert repr(compiled["queues"][1]["options"]) == "{'names': ['b', 'a'], 'theta': 1.0}"
     same = compile_setup(setup(f"{sorts}:Leafy", "{names: [b, a], theta: 1.0}"), "x.yml")

@@ -1,4 +1,4 @@
-"""What holds for every set-up, and for every text."""
+"""What holds for every configuration, and for every text."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ def test_the_order_of_keys_means_nothing(data: dict[str, Any], draw: st.DataObje
 def test_the_hash_changes_with_the_content_and_only_then(
     one: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    """Two set-ups have one hash exactly if all else of them is equal."""
+    """Two configurations have one hash exactly if all else of them is equal."""
     first, second = compiled(one), compiled(other)
     hashes = first.pop("hash"), second.pop("hash")
     assert (hashes[0] == hashes[1]) == (first == second)

@@ -1,4 +1,4 @@
-"""The JSON Schema and the set-ups that come with Loomcard."""
+"""The JSON Schema and the configurations that come with Loomcard."""
 
 import re
 from pathlib import Path

@@ -293,8 +293,8 @@ def test_what_is_saved_survives_a_restart_of_the_process():
 
 
 def test_a_swap_keeps_containers_and_what_the_same_policy_saved():
-    """Another set-up moves applications by their queue's path; the same policy at the same queue
-    keeps its saved part.
+    """Another configuration moves applications by their queue's path; the same policy at the same
+    queue keeps its saved part.
     """
     engine = under("drf", "test-counter")
     engine.ask(1, 2)

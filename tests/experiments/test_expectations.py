@@ -84,8 +84,8 @@ def test_a_wrong_entry_is_named_with_its_line(entry: str, at: str, said: str) ->
 
 
 def test_entries_keep_the_names_that_results_bear(experiment: Path) -> None:
-    """A set-up's file is called by its stem, the baseline is who is compared with, and an entry may
-    leave out who is the only one.
+    """A configuration's file is called by its stem, the baseline is who is compared with, and an
+    entry may leave out who is the only one.
     """
     folder = experiment.parent / "sets"
     folder.mkdir()

@@ -105,7 +105,7 @@ def test_a_workload_is_an_experiment_of_one(experiment: Path) -> None:
         ("drf", "small", 1),
     ]
     assert findings(small) == [
-        "a workload needs a policy to run under (add --policy drf, or a set-up's file)"
+        "a workload needs a policy to run under (add --policy drf, or a YAML file)"
     ]
 
 
@@ -217,7 +217,7 @@ def test_a_wrong_set_up_is_named_with_its_line(experiment: Path) -> None:
 
 
 def test_a_queue_that_a_set_up_lacks_is_found_before_anything_runs(experiment: Path) -> None:
-    """The application, the set-up and its queues are named."""
+    """The application, the configuration and its queues are named."""
     small = experiment.with_name("small.yml")
     small.write_text(small.read_text().replace("    tags: [large]", "    queue: root.x"))
     found = findings(experiment)

@@ -24,12 +24,12 @@ OTHERWISE = (
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name not in OTHERWISE])
 def test_every_one_is_found_by_name_with_all_it_names(name):
-    """Set-ups, workloads and queues go together, with nothing in the present folder."""
+    """Configurations, workloads and queues go together, with nothing in the present folder."""
     prepared = prepare(Request(name, seeds=(1,)))
     assert prepared.experiment.name == name
     folder = SHIPPED / name
     used = {cell.source for cell in prepared.cells}
-    if folder.is_dir():  # no set-up lies there that nobody runs
+    if folder.is_dir():  # no configuration lies there that nobody runs
         assert {f"{name}/{file.name}" for file in folder.iterdir()} <= used
 
 

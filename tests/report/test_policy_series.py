@@ -51,7 +51,7 @@ def test_a_plot_a_panel_and_policy_with_a_box_a_queue(plots_of: PlotsOf) -> None
     for said in ("root.a", "root.b", "the plain", "the attributed"):
         assert said in first.svg
     assert "the delta" in second.svg
-    assert "As new itself told it (the delta: share); seed 1; time in seconds." in second.caption
+    assert "As new reported it (the delta: share); seed 1; time in seconds." in second.caption
 
 
 def test_of_many_queues_those_that_moved_most(plots_of: PlotsOf) -> None:

@@ -1,4 +1,4 @@
-"""Compiled set-ups for tests of the model, spelled out: what no YAML says is here too."""
+"""Compiled configurations for tests of the model, spelled out: what no YAML says is here too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PPM = 1_000_000
 
 
 def queue(path: str, policy: str | None, **keys: Any) -> dict[str, Any]:
-    """One queue of a compiled set-up, with every default; percentages as plain ppm."""
+    """One queue of a compiled configuration, with every default; percentages as plain ppm."""
     spec: dict[str, Any] = {
         "administer": ["*"], "am_share_ppm": PPM, "guaranteed": {"ppm": 0}, "leaf": True,
         "maximum": {"ppm": PPM}, "options": {}, "parent": None, "path": path, "policy": policy,
@@ -19,7 +19,7 @@ def queue(path: str, policy: str | None, **keys: Any) -> dict[str, Any]:
 
 
 def setup(*queues: dict[str, Any]) -> dict[str, Any]:
-    """A compiled set-up of these queues, parents first; parent and leaf follow from the paths."""
+    """A compiled configuration of these queues, parents first; paths give parent and leaf."""
     paths = [q["path"] for q in queues]
     for q in queues:
         parent = q["path"].rpartition(".")[0]

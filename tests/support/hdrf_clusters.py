@@ -13,7 +13,9 @@ GPU = ("memory_mb", "vcores", "gpu")
 def grown(
     policy: str, tree: dict[str, Any], *nodes: tuple[int, ...], types=GPU, **options: Any
 ) -> Cluster:
-    """A set-up of ``policy`` over ``tree``, {queue: {queue: ...}} with keys of a set-up beside."""
+    """A configuration of ``policy`` over ``tree``, {queue: {queue: ...}} with keys of a
+    configuration beside.
+    """
     queues = {name: _queue(below) for name, below in tree.items()}
     text = {"version": 1, "policy": policy, "options": options, "queues": queues}
     return Cluster(yaml.safe_dump(text, sort_keys=False), nodes=nodes, resource_types=types)

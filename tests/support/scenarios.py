@@ -44,7 +44,7 @@ def scenario(*applications: ScenarioApplication, nodes: int = 1, slots: int = 4,
 
 
 def compiled(policy: str = "drf", **keys: Any) -> dict[str, Any]:
-    """A compiled set-up of one policy, or of a YAML text."""
+    """A compiled configuration of one policy, or of a YAML text."""
     text = policy if "\n" in policy else f"version: 1\npolicy: {policy}\n"
     return compile_setup(text, "test.yml", **keys)
 

@@ -105,7 +105,7 @@ class LastComeFirst:
     ],
 )
 def test_a_policy_may_come_in_any_form(policy):
-    """Object, class, name and set-up are checked alike; a class of a test's, in its own process."""
+    """Object, class, name and configuration are checked alike; a test's class in its process."""
     check_contract(policy, seeds=[1])
 
 

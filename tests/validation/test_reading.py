@@ -82,7 +82,7 @@ def test_aliases_cannot_explode() -> None:
 def test_values_are_bounded() -> None:
     """A file that would keep the policy process busy for long is stopped on the way."""
     (finding,) = read("- a\n" * 1000, Limits(values=50)).findings
-    expected = (100, "too much for a set-up: more than 50 values")
+    expected = (100, "too much for a configuration: more than 50 values")
     assert (finding.line, finding.message) == expected
 
 

@@ -37,7 +37,7 @@ class HintError(ValueError):
 class DagStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One stage: ``tasks`` containers of ``size``, each of about ``ms``, ``after`` these stages.
 
-    ``request``: the allocation request id of its asks, without a mark; None: told by ``priority``
+    ``request``: the allocation request id of its asks, without a mark; None: known by ``priority``
     alone, as MapReduce's AM does it.
     """
 

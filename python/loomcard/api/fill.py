@@ -281,8 +281,8 @@ class ExhaustedShapes:
         return len(self._shapes) >= len(self._state.shapes)
 
     def add(self, shape: Shape) -> None:
-        """One shape was found to fit nowhere: then look at all, so that not every member must try
-        in vain.
+        """One shape was found to fit nowhere: look at all shapes now, so that not every member
+        tries without success.
         """
         shapes = self._state.shapes
         if len(shapes) > SHAPES_KEPT:

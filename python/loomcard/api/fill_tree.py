@@ -144,7 +144,7 @@ def _serve_application(plan: Plan, level: Level, app: Application, full: Exhaust
     reason = level.forbids(app)
     if reason is None:
         return serve_application(plan, app, full, level.limit_of(app))
-    for ask in app.asks:  # this reason, whatever limits say too: held back, it is not told again
+    for ask in app.asks:  # this reason, even where a limit applies too
         if ask.count > 0:
             plan.wait(ask, reason)
     return False

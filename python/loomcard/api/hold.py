@@ -34,7 +34,7 @@ HOLDS = "HOLDS"
 """Begins the reason of an ask that waits for the room that is held for it; nodes' ids follow."""
 
 REVIEW_MS = 10_000
-"""How often the node of a hold is chosen anew."""
+"""How often the node of a hold is chosen again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -68,7 +68,7 @@ def serve_holds(
 ) -> bool:
     """Grant what fits into the room held for it, before anybody else is served; whether anything
     was. A hold whose ask a limit, or a rule of the policy's, now keeps from it is given up.
-    ``review``: the round chooses the node of an old one anew; else that is left to the policy.
+    ``review``: the round chooses the node of an old one again; else that is left to the policy.
     """
     view, state = plan.view, plan.view._state
     granted = False

@@ -7,7 +7,7 @@ from typing import Any
 
 Entry = Any
 """A tuple whose last element is what it stands for. Any, since compiled code makes typed tuples
-anew, and an entry is told from the superseded ones by its identity.
+again, and an entry is distinguished from superseded ones by its identity.
 """
 
 

@@ -12,8 +12,8 @@ PLAIN = (bool, int, float, str, bytes, FunctionType)
 
 
 def identity_of(order: Any) -> Any:
-    """What distinguishes an order from another though it is made anew in each call, as a lambda, a
-    partial or a bound method is: the code that it runs, or else its class.
+    """What distinguishes an order from another though it is a new object in each call, as a lambda,
+    a partial or a bound method is: the code that it runs, or else its class.
     """
     while isinstance(order, partial):
         order = order.func

@@ -69,7 +69,7 @@ class Plan:
             self._allowance.take(ask.size)
 
     def preempt(self, container: Container, grace_ms: int, reason: str) -> None:
-        """Take a container back: the AM is told, and it is killed after ``grace_ms``. Raises
+        """Take a container back: the AM is notified, and it is killed after ``grace_ms``. Raises
         PlanError if it is not running.
         """
         if container.number == 0 or container.number not in self._state.containers:
@@ -124,7 +124,7 @@ class Plan:
         known = self._pending.wakes.get(self._instance)
         self._pending.wakes[self._instance] = at_ms if known is None else min(known, at_ms)
 
-    # What is told
+    # What is reported
 
     def wait(self, ask: Ask, reason: Reason | str) -> None:
         """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
@@ -147,7 +147,7 @@ class Plan:
     @property
     def report_due(self) -> bool:
         """Whether a second of ``view.now_ms`` has passed since this instance last reported; a
-        policy whose report is dear asks it first. Where it is False, the policy is called again
+        policy whose report is costly asks it first. Where it is False, the policy is called again
         when it is True, so that the last state of all is shown too.
         """
         due_ms = self.view._report_due_ms

@@ -36,7 +36,7 @@ class Policy(Protocol):
 def saved_rows(saved: Mapping[str, Row], view: ClusterView) -> dict[str, Row]:
     """Of rows by application id that were saved, those to begin with: all of live applications, and
     the newest ``ENDED_KEPT`` of others. An application may have ended while no policy process
-    looked, and nothing tells of it again; or it may come back after a ResourceManager's restart.
+    looked, and no event reports it later; or it may come back after a ResourceManager's restart.
     """
     live = {app.id for app in view.applications}
     others = sorted((id_ for id_ in saved if id_ not in live), key=_age)[-ENDED_KEPT:]

@@ -86,7 +86,7 @@ def built_in() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One policy that can be named in a set-up; ``origin`` is its ``module:Class``."""
+    """One policy that can be named in a configuration; ``origin`` is its ``module:Class``."""
 
     name: str
     origin: str
@@ -113,7 +113,7 @@ def names() -> list[Known]:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What the set-up in force says of policies' files: only what was applied may run.
+    """What the configuration in force says of policies' files: only what was applied may run.
 
     ``hashes``: the SHA-256 of each file's text, by the policy's name. ``copies``: the folder that
     keeps the texts which were applied, for a process that starts after a file was edited.
@@ -144,7 +144,7 @@ class Applied:
 
 
 def take_notices() -> list[str]:
-    """What an operator should be told about the policies' files; each is returned once."""
+    """What an operator should know about the policies' files; each is returned once."""
     taken = _notices.copy()
     _notices.clear()
     return taken
@@ -197,8 +197,8 @@ def build(
     search: Sequence[Path] | None = None,
     applied: Applied | None = None,
 ) -> Any:
-    """The policy object for a set-up's name and options. Raises PolicyNotFoundError, TypeError or
-    ValueError.
+    """The policy object for a configuration's name and options. Raises PolicyNotFoundError,
+    TypeError or ValueError.
     """
     return find(name, search=search, applied=applied)(**options)
 
@@ -312,11 +312,11 @@ def _text(
     if kept is None:
         raise PolicyNotFoundError(
             f"{path} was changed after it was applied, and no copy of that text is kept",
-            "apply the set-up again, or put the file back",
+            "apply the configuration again, or put the file back",
         )
     _notices.append(
         f"{path} was changed after it was applied; the text that was applied stays in force. "
-        "Apply the set-up again to use the new one"
+        "Apply the configuration again to use the new one"
     )
     return path, kept
 
@@ -377,7 +377,7 @@ def _checked(cls: Any, where: str) -> type:
         )
     if "plan_api" in getattr(cls, "__dataclass_fields__", {}):
         raise PolicyNotFoundError(
-            f"{where} states plan_api as a field, so that a set-up could change it",
+            f"{where} states plan_api as a field, so that a configuration could change it",
             f"write plan_api = {PLAN_API} without a type, or with ClassVar[int]",
         )
     return cls

@@ -1,4 +1,4 @@
-"""What a policy tells people about a queue: figures and tables, each with a label and a unit.
+"""What a policy reports to people about a queue: figures and tables, each with a label and a unit.
 
 A policy states them once, as a frozen dataclass, and hands an object of it to ``plan.report``:
 
@@ -24,10 +24,10 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import msgspec
 
 FROM_ABOVE: Final = " from above"
-"""Ends the name under which the policy of a scope above tells of a queue with a policy of its own;
-what that policy tells stands under the queue's path."""
+"""Suffix of the name under which the policy of a scope above reports a queue that has its own
+policy; the report of that policy stands under the queue's path."""
 TYPED: Final = "typed"
-"""The key by which a typed report is told from a plain one; its value is the form's version."""
+"""The key that marks a typed report; its value is the form's version."""
 FORM: Final = 1
 _METADATA: Final = "loomcard.shown"
 LARGEST: Final = 8 << 20
@@ -125,8 +125,8 @@ def _form(cls: type) -> tuple[_Field, ...]:
         raise ReportError(said) from error
     found = []
     for field in dataclasses.fields(cls):
-        told = {"label": field.name} | dict(field.metadata.get(_METADATA, {}))
-        about = {"name": field.name} | {key: text for key, text in told.items() if text}
+        shown = {"label": field.name} | dict(field.metadata.get(_METADATA, {}))
+        about = {"name": field.name} | {key: text for key, text in shown.items() if text}
         row = _row(hints[field.name])
         found.append(_Field(field.name, about, None if row is None else _form(row)))
     return tuple(found)

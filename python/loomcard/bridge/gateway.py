@@ -1,7 +1,7 @@
 """Serves an object of two methods to the ResourceManager; the only module that imports Py4J.
 
-Loopback only, on a port the system picks, for whoever holds the secret. No connection leads back
-into the JVM.
+Loopback only, on a port the system picks, for callers that know the secret. No connection leads
+back into the JVM.
 """
 
 from __future__ import annotations

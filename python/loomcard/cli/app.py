@@ -105,7 +105,7 @@ def _options(
 def run(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     with contextlib.suppress(ValueError):  # not the main thread
-        # What is told to end takes its cluster and its jobs' clients with it, as on Ctrl-C.
+        # What gets SIGTERM takes its cluster and its jobs' clients with it, as on Ctrl-C.
         signal.signal(signal.SIGTERM, _end)
     try:
         status = app(args=arguments, prog_name="loomcard", standalone_mode=False)

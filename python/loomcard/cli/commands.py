@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "cluster": ("loomcard.cli.cluster:cluster", "Start, stop and look at a cluster."),
     "policy": ("loomcard.cli.policy:policy", "List, check and apply scheduling policies."),
     "trace": ("loomcard.cli.trace:trace", "Look into workloads and traces."),
-    "dag": ("loomcard.cli.dag:dag", "Write the hint that tells policies the stages of a job."),
+    "dag": ("loomcard.cli.dag:dag", "Write the hint that lists the stages of a job for policies."),
     "install": (
         "loomcard.cli.hadoop.commands:install",
         "Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml.",

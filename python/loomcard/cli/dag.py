@@ -22,7 +22,7 @@ from loomcard.workload.readers.spark import executor_stages, read_event_log, tas
 
 dag = typer.Typer(
     name="dag",
-    help="Write the hint that tells policies the stages of a job.",
+    help="Write the hint that lists the stages of a job for policies.",
     no_args_is_help=True,
 )
 

@@ -1,4 +1,4 @@
-"""What ``loomcard policy check`` compares a set-up with: a running cluster, or a workload's."""
+"""The cluster that ``loomcard policy check`` compares with: a running one, or a workload's."""
 
 from collections import Counter
 from pathlib import Path

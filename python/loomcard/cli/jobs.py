@@ -277,13 +277,13 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         room = amounts(hold["resource"])
         out.print(f"{room} on {hold['node']} held for {hold['application']} in {hold['queue']}")
     _print_queues(out, scheduler["queues"])
-    for told in tables(scheduler["queues"]):
-        shown = Table(title=printable(told.title) or None, title_justify="left")
-        for heading, is_number in zip(told.headings, told.numbers, strict=True):
+    for section in tables(scheduler["queues"]):
+        shown = Table(title=printable(section.title) or None, title_justify="left")
+        for heading, is_number in zip(section.headings, section.numbers, strict=True):
             shown.add_column(
                 printable(heading), justify="right" if is_number else "left", overflow="fold"
             )
-        for row in told.rows:
+        for row in section.rows:
             shown.add_row(*map(printable, row))
         out.print(shown)
 

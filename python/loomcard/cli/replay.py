@@ -38,7 +38,7 @@ def replay(
         str | None,
         typer.Option(
             "--policy",
-            help="A set-up's file, or a policy's name. Default: what was recorded, run again.",
+            help="A YAML file, or a policy's name. Default: what was recorded, run again.",
         ),
     ] = None,
     simulated: Annotated[
@@ -52,7 +52,7 @@ def replay(
         typer.Option(
             "--map",
             metavar="OLD=NEW",
-            help="A leaf queue of the set-up that stands for one of the journal's; repeatable.",
+            help="A leaf queue of --policy that stands for one of the journal's; repeatable.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the simulated nodes' heartbeats.")] = 1,

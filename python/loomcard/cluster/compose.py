@@ -41,7 +41,7 @@ class ComposeError(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """One container of the cluster as the engine sees it; `health` is empty where none is told."""
+    """One container of the cluster as the engine sees it; `health` is empty where none is known."""
 
     service: str
     container: str

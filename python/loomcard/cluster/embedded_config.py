@@ -42,10 +42,10 @@ class LocalSettings:
     requests are rounded up to multiples of.
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
-    YAML set-up that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose queues
-    stock:capacity and stock:fair are given (None: one queue, root.default). `yarn` and `mapred` are
-    further properties, `environment` further variables of the cluster's processes, the policy
-    process among them.
+    YAML configuration that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose
+    queues stock:capacity and stock:fair are given (None: one queue, root.default). `yarn` and
+    `mapred` are further properties, `environment` further variables of the cluster's processes, the
+    policy process among them.
     """
 
     run_dir: Path

@@ -223,10 +223,10 @@ def embedded_settings(
 def render(target_dir: Path, settings: Settings, policy: str | Path | None = None) -> list[Path]:
     """Write every configuration file into `target_dir`, made if need be, and return their paths.
 
-    Where Loomcard is the scheduler, `policy` (a set-up's file, or a policy's name; default
+    Where Loomcard is the scheduler, `policy` (a configuration's file, or a policy's name; default
     fifo) is compiled into setup.json, and its text copied beside it as policy.yml. Raises
     `RenderError` for a name or variable that is unknown and `loomcard.config.FindingsError` for a
-    set-up with mistakes; then nothing has been written.
+    configuration with mistakes; then nothing has been written.
     """
     line_dir = template_root() / settings.hadoop_line
     if not line_dir.is_dir():

@@ -129,11 +129,11 @@ class ResourceManagerClient:
         return self._object("cluster/scheduler", "scheduler")
 
     def policy(self) -> Document:
-        """The applied set-up: version, hash, source and YAML text. Loomcard only."""
+        """The applied configuration: version, hash, source and YAML text. Loomcard only."""
         return self._get("cluster/loomcard/policy")
 
     def apply_policy(self, text: str, name: str) -> Document:
-        """Swaps the set-up; returns the applied version and hash."""
+        """Swaps the configuration; returns the applied version and hash."""
         return self._put_policy(text, {"name": name})
 
     def _put_policy(self, text: str, params: dict[str, str]) -> Document:

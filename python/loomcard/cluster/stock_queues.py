@@ -1,4 +1,4 @@
-"""A set-up's queues as YARN's own schedulers have them, for runs that compare the two.
+"""A configuration's queues as YARN's own schedulers have them, for runs that compare the two.
 
 What CapacityScheduler and FairScheduler can say of a queue is taken over: guarantee, weight,
 maximum, AM share, who may submit, and the options of our `capacity` and `fair`, which bear YARN's
@@ -58,7 +58,7 @@ def stock_queues(
     *,
     whole: bool,
 ) -> StockQueue:
-    """The tree of a compiled set-up, from the root, on a cluster that has `capacity`.
+    """The tree of a compiled configuration, from the root, on a cluster that has `capacity`.
 
     `whole`: guarantees that are stated at a level must add up to 100 %, as CapacityScheduler wants
     it. Raises RenderError where a level cannot be said in YARN's words.
@@ -68,7 +68,7 @@ def stock_queues(
 
 
 def setup_of_queues(paths: Sequence[str]) -> dict[str, Any]:
-    """A compiled set-up that has just these leaf queues, all alike."""
+    """A compiled configuration that has just these leaf queues, all alike."""
     root: dict[str, Any] = {"version": 1, "kind": "policy", "policy": "fair"}
     for path in sorted(set(paths)):
         at = root

@@ -1,4 +1,4 @@
-"""YAML set-ups: read, checked with line numbers, compiled."""
+"""YAML configurations: read, checked with line numbers, compiled."""
 
 from loomcard.config.compiled import canonical_json, compile_setup
 from loomcard.config.schema import schema

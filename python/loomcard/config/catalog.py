@@ -1,6 +1,6 @@
-"""What can be named in a set-up: every policy with its options, for people who choose one.
+"""What can be named in a configuration: every policy with its options, for people who choose one.
 
-python -m loomcard.config.catalog docs/policies.md     # writes the table of policies anew
+python -m loomcard.config.catalog docs/policies.md     # rewrites the table of policies
 """
 
 import sys
@@ -40,7 +40,7 @@ class Entry:
 
 
 def catalog() -> list[Entry]:
-    """Return every policy that a set-up can name, by name.
+    """Return every policy that a configuration can name, by name.
 
     One that cannot be loaded is listed too, with the reason as its summary and no options.
     """

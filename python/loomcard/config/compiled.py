@@ -1,4 +1,4 @@
-"""YAML text -> the compiled set-up that the ResourceManager loads, or every finding."""
+"""YAML text -> the compiled configuration that the ResourceManager loads, or every finding."""
 
 import hashlib
 import json
@@ -29,12 +29,12 @@ def compile_setup(
     beside: Path | None = None,
     isolated: bool = False,
 ) -> dict[str, Any]:
-    """Compile a policy set-up into the object of docs/wire.md, keys sorted, hash included.
+    """Compile a policy configuration into the object of docs/wire.md, keys sorted, hash included.
 
     ``name`` is the file's, and becomes ``source``. ``policy_path`` lists the folders that policy
     files may be loaded from; None allows any, for commands that run away from a cluster: they name
-    ``beside``, the folder of the set-up, in which files are looked for first, and which is put
-    before the names of those found there; the hash is that of the names as they were written.
+    ``beside``, the folder of the configuration, in which files are looked for first, and which is
+    put before the names of those found there; the hash is that of the names as they were written.
     ``isolated``: policies that are not Loomcard's own are loaded, and decide a first round, in a
     child process; one that ends it, or hangs in that round, is a finding, and this process goes on.
     Raises FindingsError with everything that is wrong with the text.
@@ -102,7 +102,7 @@ def _as_loaded(name: str | None, beside: Path | None) -> str | None:
 
 
 def canonical_json(setup: dict[str, Any]) -> str:
-    """Return the one text of a compiled set-up: keys sorted, no spaces, ASCII."""
+    """Return the one text of a compiled configuration: keys sorted, no spaces, ASCII."""
     return json.dumps(setup, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

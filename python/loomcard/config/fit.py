@@ -1,4 +1,4 @@
-"""Whether a compiled set-up fits a cluster: its size, its smallest container, what lives in it."""
+"""Whether a compiled configuration fits a cluster: size, smallest container, live applications."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +14,9 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What a set-up is compared with: ``capacity`` of all nodes together, by resource, {} where
-    there is none yet; ``smallest`` container, by resource; ``living``: live applications by queue.
+    """What a configuration is compared with: ``capacity`` of all nodes together, by resource, {}
+    where there is none yet; ``smallest`` container, by resource; ``living``: live applications by
+    queue.
     """
 
     capacity: Amounts
@@ -24,7 +25,7 @@ class ClusterFacts:
 
 
 def misfits(text: str, setup: Mapping[str, Any], cluster: ClusterFacts) -> list[Finding]:
-    """What of the set-up, compiled from ``text``, does not fit the cluster, by line."""
+    """What of the configuration, compiled from ``text``, does not fit the cluster, by line."""
     document = read(text)
     _vanishing(document, setup, cluster.living)
     if not cluster.capacity:

@@ -174,7 +174,7 @@ def _named_policy(document: Document, branch: Branch, name: str, load: _Loader) 
 
 
 def _check_needs(document: Document, place: Place, name: str, kind: type) -> None:
-    """Report what the policy needs and no engine knows: it would wait for it in vain."""
+    """Report what the policy needs and no engine knows: it would wait for ever."""
     needs = _needs(kind)
     if needs is None:
         message = f"the needs of the policy {name!r} are no set of names"

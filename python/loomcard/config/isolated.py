@@ -128,8 +128,8 @@ class FirstRoundFailure(NamedTuple):
 def first_round(
     setup: Mapping[str, Any], search: Sequence[Path] | None
 ) -> FirstRoundFailure | None:
-    """What ends the process in the first round of a compiled set-up, or does not finish it; None
-    where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
+    """What ends the process in the first round of a compiled configuration, or does not finish it;
+    None where nothing does. The cluster is empty, as that of ``PUT ?dry_run``. What a policy raises
     there is not judged.
     """
     try:

@@ -52,7 +52,7 @@ def check_limits(document: Document, tree: list[Branch]) -> list[Limits]:
 
 
 def wire_form(limit: Limit) -> dict[str, object]:
-    """Return a limit as the compiled set-up holds it: millionths, or amounts."""
+    """Return a limit as the compiled configuration holds it: millionths, or amounts."""
     if isinstance(limit, str):
         return {"ppm": ppm(limit)}
     return {"amounts": dict(sorted(limit.items()))}

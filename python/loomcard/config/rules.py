@@ -1,4 +1,4 @@
-"""The rules that ``loomcard policy check`` holds a set-up to; their ids stay as they are."""
+"""The rules that ``loomcard policy check`` holds a configuration to; their ids stay as they are."""
 
 from typing import Final, NamedTuple
 
@@ -28,7 +28,7 @@ NO_NODE: Final = "LC206"
 
 RULES: Final = {
     FILE: Rule("error", "the file cannot be read, or is not UTF-8"),
-    YAML: Rule("error", "the text is no YAML, or YAML that a set-up has no use for"),
+    YAML: Rule("error", "the text is no YAML, or YAML that a configuration has no use for"),
     STRUCTURE: Rule("error", "a key or value is missing, of the wrong type or out of its range"),
     UNKNOWN_KEY: Rule("error", "a key is unknown"),
     ACCESS: Rule("error", "a list of submitters or administrators contradicts another"),
@@ -44,7 +44,7 @@ RULES: Final = {
         "warning", "a leaf is guaranteed less than the smallest container"
     ),
     UNKNOWN_RESOURCE: Rule("error", "an amount is of a resource that the cluster does not have"),
-    QUEUE_VANISHES: Rule("error", "applications live in a queue that the set-up does not have"),
+    QUEUE_VANISHES: Rule("error", "applications live in a queue that the file does not have"),
     NO_NODE: Rule("info", "the cluster has no node yet, so sizes are not compared"),
 }
 """By id; LC1xx need the file alone, LC2xx a cluster."""

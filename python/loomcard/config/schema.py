@@ -1,4 +1,4 @@
-"""The keys of a policy set-up, their types, defaults and bounds; the published JSON Schema."""
+"""The keys of a policy configuration, their types, defaults and bounds; its JSON Schema."""
 
 import re
 from decimal import Decimal
@@ -300,7 +300,7 @@ class Queue(BaseModel):
 
 
 class PolicySetup(Queue):
-    """A policy set-up. The file itself is the queue ``root``."""
+    """A policy configuration. The file itself is the queue ``root``."""
 
     version: Literal[1] = Field(description="The version of this format.", examples=[1])
     kind: Literal["policy"] = Field("policy", description="What the file is.", examples=["policy"])

@@ -22,7 +22,7 @@ _NOT_IN_FILE: Final = {PERCENT_TAG, AMOUNTS_TAG, "[key]"}
 
 
 def check_structure(document: Document) -> PolicySetup | None:
-    """Return the set-up with every wrong part left out and reported; None if nothing is left.
+    """Return the configuration without its wrong parts, which are reported; None if none is left.
 
     Leaving a wrong part out lets the later checks go on with the rest of the file, so that one
     run finds everything.
@@ -30,7 +30,7 @@ def check_structure(document: Document) -> PolicySetup | None:
     if not check_mapping(document):
         return None
     drop_empty(document, _in_options, "queues")
-    check_header(document, "policy", "a set-up")
+    check_header(document, "policy", "a configuration")
     while True:
         try:
             return PolicySetup.model_validate(document.data)

@@ -1,4 +1,4 @@
-"""The queues of a set-up as a list, depth first, each with its parent and its place in the file."""
+"""The queues of a configuration as a list, depth first, each with its parent and place."""
 
 from dataclasses import dataclass
 

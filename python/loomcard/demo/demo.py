@@ -19,7 +19,7 @@ STOCK = "stock:capacity"
 POLICIES = ("fifo", "drf", STOCK)
 
 Progress = Callable[[str], None]
-"""Told, in words, what was just finished; STEPS times in all."""
+"""Called with what was just finished, in words; STEPS times in all."""
 
 
 @dataclass(frozen=True)

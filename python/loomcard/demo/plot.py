@@ -8,7 +8,7 @@ from rich.text import Text
 from loomcard.cluster.container_times import containers_over_time
 from loomcard.demo.demo import Phase
 
-# Okabe and Ito's palette: told apart by all common forms of colour vision.
+# Okabe and Ito's palette: distinguishable in all common forms of colour vision.
 _COLOURS = (
     "#0072B2",
     "#E69F00",

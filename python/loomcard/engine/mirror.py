@@ -38,7 +38,7 @@ class Mirror:
         self.state.holds.allowed = self._can_hold = "holds" in features
         self.sequence = 0  # of the last record applied
         self.now_ms = 0
-        self.version = 0  # of the set-up
+        self.version = 0  # of the configuration
         self.setup: dict[str, Any] | None = None
         self.saved: dict[str, Any] = {}
         self.in_flight: list[Step] = []
@@ -47,7 +47,7 @@ class Mirror:
         self.changes: list[ev.Change] = []
         self.timers_due: dict[int, ev.Change] = {}  # by instance
         self.rebuilt = False  # a snapshot was read: every memory is stale
-        self.config_reloaded = False  # a set-up record was read: the policy tree is
+        self.config_reloaded = False  # a configuration record was read: the policy tree is
         self.stale_instances: set[int] = (
             set()
         )  # instances whose plan was refused whole: their memory is stale

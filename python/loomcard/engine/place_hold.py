@@ -25,11 +25,11 @@ NEVER = 1 << 40
 
 def place_hold(pending: PendingPlan) -> None:
     """Hold room for the ask that has waited longest of those that want it, on as many nodes as it
-    may have, or choose the node of its oldest hold anew; for the next one where no node will do.
+    may have, or choose the node of its oldest hold again; for the next one where no node will do.
     One ask a round: the choice looks at every node.
     """
     state = pending.state
-    pending.reasons_reported = False  # who gets a hold is told so, whatever was told before
+    pending.reasons_reported = False  # report again: who got the hold has changed
     for ask in sorted(pending.wants, key=age_of):
         if ask.count <= 0 or state.limited(ask) is not None:
             continue

@@ -45,7 +45,7 @@ REPORT_EVERY_MS = 1_000
 
 
 class PolicyTree:
-    """The instances of a set-up and the order in which a round calls them."""
+    """The instances of a configuration and the order in which a round calls them."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class PolicyTree:
         return saved
 
     def forget(self, numbers: Sequence[int] | None = None) -> None:
-        """Memories are stale: all of them, or those of these instances; ``initial`` makes them
-        anew.
+        """Drop memories that are stale: all, or those of these instances. ``initial`` makes new
+        ones.
         """
         for number in self.instances if numbers is None else numbers:
             if number in self.instances:
@@ -258,7 +258,7 @@ class PolicyTree:
 
     def _try(self, instance: Instance) -> None:
         """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
-        cannot work shows it in the first round of its set-up.
+        cannot work shows it in the first round of its configuration.
         """
         instance.untried = False
         state, pending = self.mirror.state, PendingPlan(self.mirror.state, self.mirror.now_ms)

@@ -132,13 +132,13 @@ class Session:
         return reply
 
     def _raise_tree(self) -> None:
-        """Another set-up governs: new instances, which take over what those of the same policy
-        saved.
+        """Another configuration governs: new instances, which take over what those of the same
+        policy saved.
         """
         if self.tree is not None:
             self._save([])
-        # A ResourceManager compiled the set-up before, and must not lose all queues to one policy
-        # that cannot be built any more; anybody else is told at once.
+        # A ResourceManager compiled the configuration before, and must not lose all queues to one
+        # policy that cannot be built any more; anybody else gets the error at once.
         later = self._search is not None
         self.tree = PolicyTree(self.mirror, self._search, self._copies, build_later=later)
 

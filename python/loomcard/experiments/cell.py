@@ -46,7 +46,7 @@ def run_cell(
 ) -> Outcome:
     """Runs the cell and writes its folder below ``out``; a failure is an outcome, not an error.
 
-    A cell whose folder was written from the same inputs (workload as drawn, set-up, code) is
+    A cell whose folder was written from the same inputs (workload as drawn, configuration, code) is
     skipped, unless ``again``.
     """
     folder = out / CELLS / cell.folder
@@ -87,8 +87,8 @@ def fill_folder(
     *,
     journal: bool,
 ) -> RunRecord:
-    """Runs the cell on its engine and writes all its files into the folder ``work``, made anew.
-    Raises what the engine or the policy raises.
+    """Runs the cell on its engine and writes all its files into the folder ``work``, which is
+    replaced. Raises what the engine or the policy raises.
     """
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

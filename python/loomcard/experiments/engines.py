@@ -18,11 +18,11 @@ DOCKER = "docker"
 
 @dataclass(frozen=True)
 class Task:
-    """What an engine is told. ``source``: the policy as the experiment names it; ``text``: its
-    set-up's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the engine's
-    own. ``notify``: called now and then with the time in ms that has been reached; it may raise
-    KeyboardInterrupt. ``queues``: the set-up whose queues a stock scheduler gets. ``home``: where
-    the set-up's file lies.
+    """What an engine gets. ``source``: the policy as the experiment names it; ``text``: its
+    configuration's YAML, ``setup`` the same compiled (None: stock YARN's). ``folder``: empty, the
+    engine's own. ``notify``: called now and then with the time in ms that has been reached; it may
+    raise KeyboardInterrupt. ``queues``: the configuration whose queues a stock scheduler gets.
+    ``home``: where the configuration's file lies.
     """
 
     scenario: Scenario
@@ -39,7 +39,7 @@ class Task:
 
 
 Engine = Callable[[Task], RunRecord]
-"""Runs a task; told to end early by KeyboardInterrupt, returns what it has, ``finished`` False."""
+"""Runs a task; ended early by KeyboardInterrupt, returns what it has, ``finished`` False."""
 
 
 def simulated(task: Task) -> RunRecord:
@@ -78,7 +78,7 @@ def played(task: Task) -> RunRecord:
 
 
 def policies_folders(setup: dict[str, Any] | None, home: Path) -> list[Path]:
-    """Where the set-up's policies in files lie: the offline reading of their paths."""
+    """Where the configuration's policies in files lie: the offline reading of their paths."""
     named = sorted({queue["policy"] or "" for queue in (setup or {"queues": []})["queues"]})
     files = [Path(name.rpartition(":")[0]) for name in named if ".py:" in name]
     folders = [home.resolve(), *(file.resolve().parent for file in files), Path.cwd()]

@@ -93,7 +93,7 @@ class Expected(BaseModel):
     to_s: Seconds | None = Field(
         None,
         description="Up to here. Default of both: a share while all queues demand, what is running"
-        " while whoever is meant does.",
+        " while those that are meant do.",
     )
     within: Annotated[float, Field(ge=0)] | None = Field(
         None,

@@ -34,8 +34,8 @@ class Grid:
 class Cell:
     """One run. ``vary`` and what this policy is ``given`` go to the workload, ``options`` to the
     policy; ``setup`` is the compiled
-    set-up and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the compiled
-    set-up whose queues a stock scheduler gets.
+    configuration and ``text`` its YAML (both None for stock YARN's schedulers). ``queues``: the
+    compiled configuration whose queues a stock scheduler gets.
     """
 
     index: int
@@ -51,7 +51,7 @@ class Cell:
     engine: str
     queues: dict[str, Any] | None = None
     given: dict[str, Scalar] = field(default_factory=dict)
-    home: Path = Path()  # where the set-up's file lies
+    home: Path = Path()  # where the configuration's file lies
 
     @property
     def changes(self) -> dict[str, Scalar]:
@@ -77,7 +77,7 @@ class Cell:
 def cells(grid: Grid) -> list[Cell]:
     """Every cell, in the order of the experiment: policies first, seeds last. A ``policy.x`` is
     varied for the policies that have such an option; the others run once without it. Raises
-    InputError where a set-up is wrong.
+    InputError where a configuration is wrong.
     """
     found: list[Cell] = []
     for choice in grid.policies:
@@ -98,8 +98,8 @@ def cells(grid: Grid) -> list[Cell]:
 
 
 def _queues_for(choice: Choice, among: Sequence[Choice]) -> dict[str, Any] | None:
-    """The set-up whose queues a stock scheduler gets: of the policy that bears its name, else of
-    the first of ours, so that both are compared on the same queues.
+    """The configuration whose queues a stock scheduler gets: of the policy that bears its name,
+    else of the first of ours, so that both are compared on the same queues.
     """
     if choice.text is not None:
         return None

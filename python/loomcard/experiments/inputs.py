@@ -1,4 +1,4 @@
-"""What an experiment names: set-ups of policies and workloads, found, checked and hashed."""
+"""What an experiment names: configurations of policies and workloads, found, checked and hashed."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def findings_in(file: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A policy of an experiment: ``name`` in results, ``text`` its set-up (None: stock YARN's),
-    ``folder`` where the set-up's file lies.
+    """A policy of an experiment: ``name`` in results, ``text`` its configuration (None: stock
+    YARN's), ``folder`` where the configuration's file lies.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Choice:
     folder: Path = Path()
 
     def takes(self, option: str) -> bool:
-        """Whether the policy that the set-up names has the option, or the one it is part of."""
+        """Whether the configured policy has the option, or the one that it is part of."""
         return self.text is not None and option.partition(".")[0] in self.options()
 
     def options(self) -> list[str]:
@@ -68,7 +68,7 @@ class Choice:
         return list(option_model(find_isolated(found_beside(name, self.folder))).model_fields)
 
     def varied(self, options: Mapping[str, Any]) -> str | None:
-        """The set-up's text with these options of its policy, by dotted name."""
+        """The configuration's text with these options of its policy, by dotted name."""
         if self.text is None or not options:
             return self.text
         data = read(self.text).data
@@ -81,7 +81,7 @@ class Choice:
         return str(yaml.safe_dump(data, sort_keys=False))
 
     def compiled(self, options: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The compiled set-up; None for stock ones. Raises InputError."""
+        """The compiled configuration; None for stock ones. Raises InputError."""
         text = self.varied(options)
         if text is None:
             return None
@@ -141,7 +141,7 @@ def code() -> bytes:
 
 
 def foreign_code(setup: Mapping[str, Any] | None) -> bytes:
-    """The sources of the set-up's policies that are not Loomcard's."""
+    """The sources of the configuration's policies that are not Loomcard's."""
     package = Path(loomcard.__file__).parent
     used = sorted({queue["policy"] for queue in (setup or {"queues": []})["queues"]} - {None})
     text = b""

@@ -1,9 +1,9 @@
-"""What another set-up would have decided in each round that a journal holds.
+"""What another configuration would have decided in each round that a journal holds.
 
 The other policies see, round by round, the cluster as it was: what the recorded plans really did,
 never what they themselves would have done the round before. Their answers are compared and taken
 back. They keep their own memories and timers; after rounds that the journal lost (a full disk)
-they begin anew with the segment that follows.
+they start again with the segment that follows.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Grants = Counter[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ShadowRound:
-    """One round: what the journal's plan granted and preempted, and what the other set-up would
-    have.
+    """One round: what the journal's plan granted and preempted, and what the other configuration
+    would have.
     """
 
     round: int
@@ -58,9 +58,9 @@ def shadow(
 ) -> Iterator[ShadowRound]:
     """Every round of a journal beside what ``setup``, compiled, would have decided in it.
 
-    ``renamed``: which leaf queue of the set-up stands for one of the journal's, by paths. Raises
-    JournalError, with file and line, for a journal that cannot be read or that contradicts itself,
-    or that has applications in queues that the set-up does not have.
+    ``renamed``: which leaf queue of the configuration stands for one of the journal's, by paths.
+    Raises JournalError, with file and line, for a journal that cannot be read or that contradicts
+    itself, or that has applications in queues that the configuration does not have.
     """
     for _, epoch in groupby(
         read_segments(folder), key=lambda segment: segment.path.name.partition("-")[0]
@@ -82,7 +82,7 @@ def _by_application(grants: Grants) -> Counter[str]:
 
 
 class _OtherConfiguration:
-    """A mirror that follows the journal, under another set-up's policies."""
+    """A mirror that follows the journal, under another configuration's policies."""
 
     def __init__(
         self, segment: Segment, setup: Mapping[str, Any], renamed: Mapping[str, str]
@@ -93,7 +93,7 @@ class _OtherConfiguration:
         self._mirror = Mirror(hello.resource_types, hello.features)
         self._tree: PolicyTree | None = None
         self._numbers = {queue["path"]: i for i, queue in enumerate(setup["queues"])}
-        self._paths: list[str] = []  # of the recorded set-up's queues
+        self._paths: list[str] = []  # of the recorded configuration's queues
         self._most: int | None = hello.settings.get("round_containers")
         self._where = where
         if "mirror" in segment.header:
@@ -101,7 +101,7 @@ class _OtherConfiguration:
                 self._resume(segment.header["mirror"])
 
     def _resume(self, state: dict[str, Any]) -> None:
-        """Begin in the middle: the recorded state, in the other set-up's queues."""
+        """Begin in the middle: the recorded state, in the other configuration's queues."""
         self._learn(state["setup"])
         records = msgspec.convert(state["records"], list[r.AnyRecord])
         moved = msgspec.to_builtins([self._moved(record) for record in records])
@@ -131,7 +131,9 @@ class _OtherConfiguration:
                 mirror.setup = None  # a snapshot follows
                 continue
             if mirror.setup is None:
-                raise JournalError(f"{self._where}: no set-up came before it (a first batch does)")
+                raise JournalError(
+                    f"{self._where}: no configuration came before it (a first batch has one)"
+                )
             yield self._decide(each)
 
     def _decide(self, each: Round) -> ShadowRound:
@@ -170,7 +172,7 @@ class _OtherConfiguration:
         return grants, sum(isinstance(decision, r.Preempt) for decision in decisions)
 
     def _moved(self, record: r.AnyRecord) -> r.AnyRecord:
-        """The record as it would be under the other set-up: its queues have other numbers."""
+        """The record under the other configuration, whose queues have other numbers."""
         if isinstance(record, r.Setup):
             self._learn(record.setup)
             return r.Setup(record.at_ms, record.version, self._setup)
@@ -188,7 +190,7 @@ class _OtherConfiguration:
         if number is None or not self._setup["queues"][number]["leaf"]:
             leaves = ", ".join(q["path"] for q in self._setup["queues"] if q["leaf"])
             raise JournalError(
-                f"{self._where}: applications ran in {path}, which is no leaf queue of the set-up;"
+                f"{self._where}: applications ran in {path}, no leaf queue of the configuration;"
                 f" it has {leaves} (name the one to take: --map {path}=QUEUE)"
             )
         return number

@@ -2,7 +2,7 @@
 
 Round by round the cluster stays as it was (``shadow``). To the end, what ran is a workload: each
 container a task with its measured run time, simulated under the other policy and under the one that
-ran, so that the simulator's own error can be told from the policy's effect.
+ran, so that the simulator's own error can be distinguished from the policy's effect.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SHOWN: Final = 10
 
 @dataclass(slots=True)
 class Rounds:
-    """All rounds of a journal beside another set-up's: counts of rounds and containers, and the
-    first rounds that differ.
+    """All rounds of a journal beside another configuration's: counts of rounds and containers, and
+    the first rounds that differ.
     """
 
     rounds: int = 0
@@ -67,8 +67,8 @@ class ReplayedRun:
 
 
 def replay_own(folder: Path) -> ReplayedRun:
-    """The journal's own set-up on its own rounds, byte by byte. Raises JournalError, also where a
-    recorded policy cannot be found.
+    """The journal's own configuration on its own rounds, byte by byte. Raises JournalError, also
+    where a recorded policy cannot be found.
     """
     rounds = sum(len(segment.rounds) for segment in read_segments(folder))
     differ = [f"{each.segment}, round {each.round}" for each in replay(folder)]
@@ -99,7 +99,9 @@ def renamings(pairs: Sequence[str], setup: Mapping[str, Any]) -> dict[str, str]:
             continue
         old, new = _full(old), _full(new)
         if new not in leaves:
-            wrong.append(f"--map {each}: the set-up has no leaf {new} ({nearest(new, leaves)})")
+            wrong.append(
+                f"--map {each}: no leaf {new} in the policy configuration ({nearest(new, leaves)})"
+            )
         if found.setdefault(old, new) != new:
             wrong.append(f"--map {each}: {old} is {found[old]} already (name each queue once)")
     if wrong:
@@ -121,7 +123,7 @@ def moved(scenario: Scenario, renamed: Mapping[str, str]) -> Scenario:
 
 
 def as_scenario(folder: Path, seed: int) -> Scenario:
-    """What ran, as a workload. Run times are as the ResourceManager saw them, hence its nodes
+    """What ran, as a workload. Run times are as the ResourceManager saw them, so its nodes
     report at once. Raises JournalError.
     """
     document = {
@@ -139,12 +141,12 @@ def as_scenario(folder: Path, seed: int) -> Scenario:
 
 
 def to_the_end(scenario: Scenario, setups: Mapping[str, Mapping[str, Any]]) -> dict[str, RunRecord]:
-    """The scenario simulated under each of the compiled set-ups, by their names."""
+    """The scenario simulated under each of the compiled configurations, by their names."""
     return {name: simulate(scenario, setup, policy=name) for name, setup in setups.items()}
 
 
 def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str, RunRecord], str]:
-    """The run under the set-up that governed at the end, or why there is none: its policies may
+    """The run under the configuration in force at the end, or why there is none: its policies may
     lie elsewhere, and its queues may be others than those that were there before.
     """
     if missing := missing_policies(recorded):
@@ -156,7 +158,7 @@ def as_recorded(scenario: Scenario, recorded: dict[str, Any]) -> tuple[dict[str,
 
 
 def recorded_setup(folder: Path) -> dict[str, Any]:
-    """The set-up that governed when the journal ended. Raises JournalError where it names none."""
+    """The configuration in force when the journal ended. Raises JournalError if there is none."""
     for path in reversed(segments(folder)):
         segment = read_segment(path)
         for each in reversed(list(segment)):
@@ -167,11 +169,11 @@ def recorded_setup(folder: Path) -> dict[str, Any]:
             state = segment.header.get("mirror")
             if state is not None and state.get("setup") is not None:
                 return dict(state["setup"])
-    raise JournalError(f"{folder}: no set-up in any segment; the journal holds no finished round")
+    raise JournalError(f"{folder}: no configuration in any segment; it holds no finished round")
 
 
 def missing_policies(setup: Mapping[str, Any]) -> list[str]:
-    """The policies of a compiled set-up that cannot be found from here: files of another folder."""
+    """The policies of a compiled configuration whose files cannot be found from here."""
     named = sorted({queue["policy"] for queue in setup["queues"] if queue["policy"]})
     missing = []
     for name in named:

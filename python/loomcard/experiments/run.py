@@ -86,7 +86,7 @@ def prepare(request: Request) -> Prepared:
     chosen = choices(experiment.policies, beside)
     workloads = {Path(source).stem: _workload(source, beside) for source in experiment.workloads}
     findings += [said for choice in chosen for said in _problem(choice)]
-    if findings:  # what is wrong with a set-up would be told in other words below
+    if findings:  # the checks below would report the same mistake in other words
         raise InputError(findings)
     grid = Grid(
         chosen, workloads, experiment.vary, experiment.seeds, request.engine, experiment.given
@@ -182,7 +182,7 @@ def _experiment(request: Request, file: Path | None) -> tuple[Experiment, list[s
     if file is None:
         _workload(request.what, Path())
         if not request.policies:
-            said = "a workload needs a policy to run under (add --policy drf, or a set-up's file)"
+            said = "a workload needs a policy to run under (add --policy drf, or a YAML file)"
             raise InputError([said])
         name = Path(request.what).stem
         return Experiment(version=1, workloads=[request.what], **over, name=name), []

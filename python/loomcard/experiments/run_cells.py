@@ -28,7 +28,9 @@ class Orders:
 
 
 Watch = Callable[[Outcome | tuple[int, int]], None]
-"""Told each outcome, and now and then (index of a running cell, the ms that it has reached)."""
+"""Called with each outcome, and now and then with (index of a running cell, the ms that it has
+reached).
+"""
 
 _LOST: Final = (
     "a process was killed from outside (for its memory? then run again with fewer --processes;"

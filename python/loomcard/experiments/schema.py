@@ -47,8 +47,8 @@ class Experiment(BaseModel):
     description: str = Field("", description="What it is to show.")
     policies: list[Text] = Field(
         min_length=1,
-        description="Set-ups (files beside this one, or ones that come with Loomcard), registered"
-        ' policies, or "stock:capacity", "stock:fair", "stock:fifo" (on real YARN only).',
+        description="Policy configurations (files beside this one, or shipped with Loomcard),"
+        ' policies by name, or "stock:capacity", "stock:fair", "stock:fifo" (on real YARN only).',
         examples=[["drf", "my-queues.yml"]],
     )
     workloads: list[Text] = Field(

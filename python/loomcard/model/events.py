@@ -1,4 +1,4 @@
-"""What a policy is told of in ``view.changes``: typed events, past tense, each with ``at_ms``."""
+"""What ``view.changes`` reports to a policy: typed events, past tense, each with ``at_ms``."""
 
 from __future__ import annotations
 

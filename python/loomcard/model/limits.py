@@ -1,4 +1,4 @@
-"""From a compiled set-up and a capacity to the queue tree and what each queue may hold."""
+"""From a compiled configuration and a capacity to the queue tree and what each queue may hold."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_HOLD_NODES = 1000
 
 
 def build_tree(setup: dict[str, Any], width: int) -> list[Queue]:
-    """The queues of a compiled set-up in its order, root first; ``width`` is the count of resource
-    types.
+    """The queues of a compiled configuration in its order, root first; ``width`` is the count of
+    resource types.
     """
     queues: list[Queue] = []
     for number, spec in enumerate(setup["queues"]):

@@ -52,7 +52,9 @@ class Resource(tuple[int, ...]):
 
 
 def fits(need: Sequence[int], room: Sequence[int]) -> bool:
-    """Whether ``need`` <= ``room`` in every type; asked most of all, hence two written out."""
+    """Whether ``need`` <= ``room`` in every type; the most frequent call, so two types are written
+    out.
+    """
     if len(need) == 2:
         return need[0] <= room[0] and need[1] <= room[1]
     return all(wanted <= free for wanted, free in zip(need, room, strict=True))

@@ -35,7 +35,7 @@ class ShapeWaits:
         }
 
     def ended(self, container: Container, kind: str, now_ms: int) -> None:
-        """A container ended: how long it ran tells how long others will."""
+        """A container ended: its run time is the estimate for the others."""
         if container.started_ms is None:
             return
         if container.is_am:

@@ -106,7 +106,7 @@ def _plain(value: Any) -> Any:
 def _of_text(text: str) -> Choice:
     """A policy configuration written as text, called by the policy that governs it."""
     choice = Choice("policy", "the text", text)
-    choice.compiled({})  # what is wrong with it is told with its lines
+    choice.compiled({})  # what is wrong with it is listed with its lines
     name = yaml.safe_load(text).get("policy")
     return dataclasses.replace(choice, name=str(name or "policy"))
 

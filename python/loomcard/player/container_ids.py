@@ -32,7 +32,7 @@ def container_key(container: str) -> ContainerKey:
 
 
 def of_resource_manager(client: ResourceManagerClient) -> set[ContainerKey]:
-    """The live containers that the ResourceManager tells of. Raises RestError."""
+    """The live containers that the ResourceManager lists. Raises RestError."""
     found: set[ContainerKey] = set()
     for application in client.applications():
         if application["state"] not in ("ACCEPTED", "RUNNING"):

@@ -1,4 +1,4 @@
-"""When the ResourceManager granted each container, as Loomcard's journal tells."""
+"""When the ResourceManager granted each container, from Loomcard's journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies told over time on a real cluster, as Loomcard's journal tells."""
+"""What policies reported over time on a real cluster, from Loomcard's journal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loomcard.results.policy_series import StateRow, States
 from loomcard.wire.journal import JournalError, rounds, segments
 
 _TELLS = '"panel":'
-"""What stands in every plan that tells a figure to be kept: most are not worth decoding."""
+"""Stands in every plan that reports a figure to keep; plans without it are not decoded."""
 
 
 def reported_states(journal_dir: Path, zero_ms: int | None, until_ms: int) -> list[StateRow]:

@@ -91,14 +91,14 @@ def play(
     """Play `scenario` on an embedded cluster of its own in `folder`, or on the compose cluster that
     runs, and tell what happened.
 
-    `policy` is a YAML set-up, the name of a policy, or stock:capacity, stock:fair or stock:fifo,
-    which get the queues of the compiled `setup` where it is given. `executor` virtual: containers
-    wait inside their NodeManager; process: each is a process that does `work`, as on docker always.
-    `on_warning` gets one line where the scenario asks for more than this machine holds, if its rate
-    was measured. `on_up` is given the embedded cluster when it serves. Ctrl-C, also one that
-    `on_progress` raises, ends the run: the record then holds what happened so far, with `finished`
-    False, and no process is left. Raises PlayError, ClusterError, SourceError, FindingsError; on
-    docker what `play_on_compose` does.
+    `policy` is a YAML configuration, the name of a policy, or stock:capacity, stock:fair or
+    stock:fifo, which get the queues of the compiled `setup` where it is given. `executor` virtual:
+    containers wait inside their NodeManager; process: each is a process that does `work`, as on
+    docker always. `on_warning` gets one line where the scenario asks for more than this machine
+    holds, if its rate was measured. `on_up` is given the embedded cluster when it serves. Ctrl-C,
+    also one that `on_progress` raises, ends the run: the record then holds what happened so far,
+    with `finished` False, and no process is left. Raises PlayError, ClusterError, SourceError,
+    FindingsError; on docker what `play_on_compose` does.
     """
     began = time.monotonic()
     title = str(policy)

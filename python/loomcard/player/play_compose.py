@@ -95,9 +95,9 @@ def play_on_compose(
     on_progress: Callable[[Progress], None] | None = None,
     on_warning: Callable[[str], None],
 ) -> RunRecord:
-    """Play `scenario` on `cluster` under the set-up `policy`, and put back the one before.
+    """Play `scenario` on `cluster` under the configuration `policy`, and put back the one before.
 
-    `on_warning` is told in one line where the cluster is not the scenario's, and where others use
+    `on_warning` gets one line where the cluster is not the scenario's, and where others use
     it. Ctrl-C as in `play`. Raises PlayError, ComposeError, RestError and ClusterError.
     """
     if is_stock(policy):
@@ -203,7 +203,7 @@ def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document
 def _governed(
     rm: ResourceManagerClient, source: Source, on_warning: Callable[[str], None]
 ) -> Iterator[None]:
-    """The set-up is applied, and in the end the one before again."""
+    """The configuration is applied, and in the end the one before again."""
     before = rm.policy()
     rm.apply_policy(source.text, source.name)
     try:
@@ -217,7 +217,7 @@ def _governed(
 
 @contextlib.contextmanager
 def _cleared(rm: ResourceManagerClient, scenario: Scenario, before: set[str]) -> Iterator[None]:
-    """In the end no application of the scenario runs; a set-up whose queue it is in would stay."""
+    """In the end no application of the scenario runs: a queue in use cannot be removed."""
     ours = {app.id for app in scenario.applications} | {WARM_UP}
     try:
         yield

@@ -1,6 +1,6 @@
 """The player: the Java program that is the application master of every application of a scenario.
 
-What it tells, it writes to player.jsonl, one JSON object a line: when its zero was, what was
+It reports in player.jsonl, one JSON object a line: when its zero was, what was
 submitted, granted and ended, when applications demanded. Times there are ms since 1970.
 """
 

@@ -56,7 +56,7 @@ def container_rows(
     granted: Mapping[ContainerKey, int],
 ) -> list[ContainerRow]:
     """Every container that was granted, by time. `runs` are the NodeManagers' times, `granted` the
-    ResourceManager's where it tells them (ms since 1970); otherwise a container counts as granted
+    ResourceManager's where it reports them (ms since 1970); otherwise a container counts as granted
     when its AM heard of it, and an AM's own when it began to run.
     """
     zero = zero_ms(events) or 0

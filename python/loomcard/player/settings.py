@@ -31,7 +31,7 @@ def settings(
 ) -> LocalSettings:
     """The scenario's nodes, racks, amounts, rounding and heartbeats as an embedded cluster.
 
-    `policy` is a YAML set-up, the name of a Loomcard policy, or a stock scheduler such as
+    `policy` is a YAML configuration, the name of a Loomcard policy, or a stock scheduler such as
     stock:capacity, which gets the queues of the compiled `setup`, or else just those that
     applications name. Raises PlayError where a real cluster cannot be what the scenario says.
     """

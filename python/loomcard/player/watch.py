@@ -64,7 +64,7 @@ class Watch:
 
 
 def settled(look: Callable[[], Sequence[ContainerRun]], seconds: float) -> Sequence[ContainerRun]:
-    """What `look` sees when nodes have told every end, or when the time is over."""
+    """What `look` sees when nodes have reported every end, or when the time is over."""
     deadline = time.monotonic() + seconds
     runs = look()
     while any(run.ended_ms is None for run in runs) and time.monotonic() < deadline:

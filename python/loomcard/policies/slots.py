@@ -39,7 +39,7 @@ class Slots:
     """Count containers, not resources: so many slots a node, shared fairly by their number.
 
     ``slots_per_node``: of every node; 0: as many slots of ``slot_memory_mb`` and ``slot_vcores``
-    (0: of no account) as its capacity holds. An AM takes a slot too. ``hold_after_ms``: as of
+    (0: ignored) as its capacity holds. An AM takes a slot too. ``hold_after_ms``: as of
     ``fifo``; with the room a slot is held.
     """
 
@@ -117,7 +117,7 @@ def by_slots(app: Application) -> float:
 
 
 def slots_of(capacity: Sequence[int], slot: Sequence[int]) -> int:
-    """How many slots of a size a node holds; amounts of 0 are of no account."""
+    """How many slots of a size a node holds; amounts of 0 are ignored."""
     return min(whole // part for whole, part in zip(capacity, slot, strict=False) if part > 0)
 
 

@@ -19,8 +19,8 @@ from loomcard import (
 class ShortestRemainingFirst(WeighsWork):
     """Serve the application with the least remaining work first.
 
-    Work is as `remaining.remaining_work` says. ``assumed_ms``: how long tasks run of which neither
-    hint nor finished sibling tells. ``hold_after_ms``: as of ``fifo``.
+    Work is as `remaining.remaining_work` says. ``assumed_ms``: the run time of tasks that neither
+    a hint nor a finished sibling gives. ``hold_after_ms``: as of ``fifo``.
     """
 
     assumed_ms: float = 30_000.0

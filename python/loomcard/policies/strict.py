@@ -55,7 +55,7 @@ class StrictShares:
     ) -> tuple[Plan, dict[int, Amounts]]:
         """Fill by dominant share, each member up to its share.
 
-        The memory is what AMs were told as their headroom, by number: one that sees the room which
+        The memory is the headroom that AMs last got, by number: one that sees the room which
         its share forbids it would fill the share with reduces, which wait there for its maps.
         """
         plan = Plan(view)
@@ -144,14 +144,14 @@ class CappedLevel(Level):
 
     def update(self, view: ClusterView) -> None:
         """See who shares what, then bring the order up to date."""
-        anew = self.capacity_version != view.capacity_version
-        if anew:
+        resized = self.capacity_version != view.capacity_version
+        if resized:
             self._weights.clear()  # who has left is no member any more, and would share for ever
-        for member in members_of(self.queue) if anew else self.stale:
+        for member in members_of(self.queue) if resized else self.stale:
             self._note(member)
         super().update(view)
         shared = without(self._capacity(), self._weights), fsum(self._weights.values())
-        if anew or shared != self._shared:
+        if resized or shared != self._shared:
             self._shared = shared
             self._moved.update(dict.fromkeys(members_of(self.queue)))
             self.restore(self._held)

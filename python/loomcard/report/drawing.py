@@ -23,11 +23,11 @@ COLOURS: Final = (
     "#000000",
     "#999999",
 )
-"""Okabe and Ito's palette, told apart by all common forms of colour vision; the yellow, which
+"""Okabe and Ito's palette, distinguishable in all common forms of colour vision; the yellow, which
 paper swallows, is left out for a grey."""
 LINES: Final[tuple[Any, ...]] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 REST: Final = "#e4e4e4"
-"""What is not told apart."""
+"""What has no colour of its own."""
 MARKERS: Final = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "d", "*")
 HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "/", "\\", "x", "")
 """A second sign beside the colour, for prints in grey."""

@@ -1,4 +1,6 @@
-"""What policies told of their state, over time: a figure a policy and panel, as small multiples."""
+"""What policies reported of their state, over time: a figure a policy and panel, as small
+multiples.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SHOWN, LINES, STEPS = 8, 8, 240
 
 
 def reported_plots(runs: list[Run], number: Callable[[], int]) -> Iterator[Plot]:
-    """For each run and each panel that its policy told of: a plot."""
+    """For each run and each panel that its policy reported: a plot."""
     for run in runs:
         frame = run.states()
         for panel in frame["panel"].unique(maintain_order=True) if frame.height else ():
@@ -50,7 +52,7 @@ def _plot(run: Run, panel: str, frame: pl.DataFrame, number: int) -> Plot:
         f"{label}: {each or 'no unit'}"
         for label, each in frame.select("label", "unit").unique(maintain_order=True).iter_rows()
     )
-    caption = f"As {run.policy} itself told it ({units}); seed {run.seed}; time in {unit}."
+    caption = f"As {run.policy} reported it ({units}); seed {run.seed}; time in {unit}."
     left_out = max(0, len(queues) - (LINES if single else SHOWN))
     if left_out:
         caption += f" Of {len(queues)} queues, the {len(queues) - left_out} that moved most."

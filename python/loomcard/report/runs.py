@@ -38,7 +38,7 @@ class Run:
         return read_containers(self._folder, self._who)
 
     def states(self) -> pl.DataFrame:
-        """What its policies told over time; empty where they told nothing."""
+        """What its policies reported over time; empty where they reported nothing."""
         return read_states(self._folder, self._who)
 
     @property
@@ -165,9 +165,9 @@ def _applications(runs: Sequence[Run]) -> tuple[pl.DataFrame, str]:
         }
     )
     ended = pl.col("state") == "SUCCEEDED"
-    told = bool(ideals) and all(ideal is not None for ideal in ideals)
+    known = bool(ideals) and all(ideal is not None for ideal in ideals)
     alone = (
-        pl.col("ideal_ms") if told else pl.col("completion_ms").min().over("setting", "seed", "id")
+        pl.col("ideal_ms") if known else pl.col("completion_ms").min().over("setting", "seed", "id")
     )
     frame = (
         frame.with_columns(pl.Series("ideal_ms", ideals, dtype=pl.Int64))
@@ -185,7 +185,7 @@ def _applications(runs: Sequence[Run]) -> tuple[pl.DataFrame, str]:
     ideal = (
         "its lower bound with the whole cluster to itself: the larger of its critical path and its"
         " work over the cluster's capacity"
-        if told
+        if known
         else "the shortest that any policy here gave it with the same seed"
     )
     return frame.select(*kept, *figures).rename({"label": "policy"}), ideal

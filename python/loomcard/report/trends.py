@@ -18,24 +18,24 @@ SHOWN = (
 Point = tuple[float, dict[str, Any]]
 
 
-def trends(told: Numbers, number: Callable[[], int]) -> Iterator[Plot]:
+def trends(numbers: Numbers, number: Callable[[], int]) -> Iterator[Plot]:
     """For each parameter with several numbers: figures over it, a line a policy and each
     combination of the other parameters.
     """
-    runs = list({(run.setting, run.policy): run for run in told.study.runs}.values())
+    runs = list({(run.setting, run.policy): run for run in numbers.study.runs}.values())
     keys = dict.fromkeys(key for run in runs for key in run.facts.get("parameters", {}))
     with drawing.styled():
         for key in keys:
             with_it = [run for run in runs if _number(run.facts["parameters"].get(key))]
             if len({run.facts["parameters"][key] for run in with_it}) > 1:
-                yield _trend(told, key, with_it, number())
+                yield _trend(numbers, key, with_it, number())
 
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _trend(told: Numbers, key: str, runs: list[Run], number: int) -> Plot:
+def _trend(numbers: Numbers, key: str, runs: list[Run], number: int) -> Plot:
     figure, panels = drawing.panels(1, len(SHOWN), 3.2)
     labels = list(dict.fromkeys(_label(run, key) for run in runs))
     for panel, (name, statistic, title) in zip(panels, SHOWN, strict=True):
@@ -44,14 +44,14 @@ def _trend(told: Numbers, key: str, runs: list[Run], number: int) -> Plot:
             points = [
                 (run.facts["parameters"][key], cell)
                 for run in mine
-                if (cell := told.find(told.summary, run.setting, run.policy, name, statistic))
+                if (cell := numbers.find(numbers.summary, run.setting, run.policy, name, statistic))
             ]
             _line(panel, sorted(points, key=lambda point: point[0]), label, index)
         panel.set_title(title)
         panel.set_xlabel(key.partition(".")[2])
         panel.set_ylim(bottom=0)
     drawing.legend(figure, panels[0])
-    seeds = max(len(told.study.seeds(run.setting)) for run in runs)
+    seeds = max(len(numbers.study.seeds(run.setting)) for run in runs)
     caption = (
         f"Median over n = {seeds} seeds, with its 95 % bootstrap interval (none for one seed), in"
         f" seconds, by {key}."

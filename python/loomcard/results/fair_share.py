@@ -4,9 +4,9 @@ much it demands. What queues are entitled to now, by use and demand in units, is
 
 Top down, each queue's part is divided among its children below which somebody demands: first what
 they are guaranteed, then the rest by weight on top of it, nobody beyond its maximum or beyond what
-those who demand below it may use. As in the set-up, a guarantee in percent is of the parent's
-guarantee and a maximum in percent of the parent's maximum; amounts count as the largest part of the
-cluster that one of them is, at its capacity of the moment.
+those who demand below it may use. As in the configuration, a guarantee in percent is of the
+parent's guarantee and a maximum in percent of the parent's maximum; amounts count as the largest
+part of the cluster that one of them is, at its capacity of the moment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _WHOLE: Floats = np.ones(1)
 
 
 def queue_shares(setup: Mapping[str, Any]) -> dict[str, QueueShare]:
-    """What a compiled set-up says of every queue's share, by path; {} where it has no queues."""
+    """What a compiled configuration says of every queue's share, by path; {} where it has no
+    queues.
+    """
     return {
         queue["path"]: QueueShare(
             queue["weight"],

@@ -1,4 +1,6 @@
-"""What policies told of their state during a run, as time series: one row a moment and figure."""
+"""What policies reported of their state during a run, as time series: one row per moment and
+figure.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class States:
     """Gathers figures as a run goes on; of each it keeps the last one in every stretch of time,
     and stretches double in length whenever there is more than ``most``.
 
-    What is kept follows from what was told alone, not from when one looks.
+    What is kept follows from what was reported, not from when one looks.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -68,7 +70,7 @@ class States:
         self._count = sum(map(len, self._reported.values()))
 
     def rows(self) -> list[StateRow]:
-        """Figure by figure, in the order in which they were first told; each by time."""
+        """Figure by figure, in the order in which they were first reported; each by time."""
         return [
             StateRow(at_ms, *key, value)
             for key, series in self._reported.items()

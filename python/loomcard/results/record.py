@@ -49,7 +49,7 @@ Limit = float | dict[str, int]
 
 
 class QueueShare(NamedTuple):
-    """What a queue has beside its siblings, as its set-up says."""
+    """What a queue has beside its siblings, as its configuration says."""
 
     weight: float = 1.0
     guaranteed: Limit = 0.0  # a part: of what its parent is guaranteed
@@ -63,8 +63,8 @@ class RunRecord:
     ``capacity``: (from_ms, whole cluster) steps, for nodes come and go. ``queues``: what each
     has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
     ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
-    ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not told.
-    ``states``: what policies told of theirs, over time.
+    ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not known.
+    ``states``: what policies reported of theirs, over time.
     """
 
     policy: str

@@ -36,7 +36,7 @@ class AltruisticMaster(Master):
         self._timer_ms: int | None = None
 
     def begin(self) -> None:
-        """A new attempt has told nothing yet, and heard of no share."""
+        """A new attempt has sent nothing yet, and knows no share."""
         self._believed.clear()
         self._share = self._first_round = None
         super().begin()
@@ -56,7 +56,7 @@ class AltruisticMaster(Master):
             self._listen()
 
     def ask(self, *_: object) -> None:
-        """What waits has changed: rows are told with the next heartbeat, as they are then."""
+        """What waits has changed: rows are sent with the next heartbeat, as they are then."""
         self._listen()
 
     def received(self, running: Running) -> None:

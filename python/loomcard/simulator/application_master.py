@@ -132,7 +132,7 @@ class Master:
         rm.remove_application(self._app, "FINISHED" if state == "SUCCEEDED" else state)
         self.context.done()
 
-    # What the ResourceManager tells, to be heard with the next heartbeat
+    # What the ResourceManager sends, to be received with the next heartbeat
 
     def granted(self, container: Container) -> None:
         """A container was granted; the AM's own is launched by the ResourceManager itself."""
@@ -221,13 +221,13 @@ class Master:
     def ask(
         self, stage: StageRun | None, key: tuple[int, int], size: Resource, change: int
     ) -> None:
-        """``change`` more containers are wanted; told with the next heartbeat."""
+        """``change`` more containers are wanted; sent with the next heartbeat."""
         before = self._asks.get(key)
         self._asks[key] = (size, change + (before[1] if before is not None else 0), stage)
         self._listen()
 
     def release(self, running: Running) -> None:
-        """A container is not wanted; told with the next heartbeat."""
+        """A container is not wanted; sent with the next heartbeat."""
         running.given_up = True
         self._releases.append(running)
         self._listen()

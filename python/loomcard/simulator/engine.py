@@ -100,14 +100,14 @@ class Simulation:
         """Until every application has ended, the workload's time is over, or nothing can happen
         any more.
         """
-        told = 0
+        reported = 0
         while self.finished < len(self.masters):
             if not self.clock.advance() or self._stopped or self._has_stalled():
                 break
             self._settle()
             self._watch()
-            if on_progress is not None and self.clock.happened - told >= TELL_EVERY:
-                told = self.clock.happened
+            if on_progress is not None and self.clock.happened - reported >= TELL_EVERY:
+                reported = self.clock.happened
                 on_progress(self.progress)
         if self._check or self.finished == len(self.masters):
             if self.rm.needs_round:
@@ -130,7 +130,7 @@ class Simulation:
         return Progress(self.clock.now, len(self.rows), self.finished, len(self.masters))
 
     def _settle(self) -> None:
-        """Whoever has something to say at this time says it, then the policies decide, until
+        """All events of this time happen, then the policies decide, until
         nobody has.
         """
         rounds = 0
@@ -188,7 +188,7 @@ def simulate(
     on_progress: Callable[[Progress], None] | None = None,
     check: bool = False,
 ) -> RunRecord:
-    """Run a scenario under a compiled set-up; ``policy`` names it in the results.
+    """Run a scenario under a compiled configuration; ``policy`` names it in the results.
 
     Equal arguments give equal records, but for ``seconds``. Ctrl-C ends it early: the record then
     holds what happened so far, with ``finished`` False. Raises PolicyFaultError when a policy
@@ -226,7 +226,7 @@ def simulate(
 
 
 class MismatchError(ValueError):
-    """A workload and a set-up that do not go together; ``hint`` says what would."""
+    """A workload and a configuration that do not go together; ``hint`` says what would."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -234,21 +234,21 @@ class MismatchError(ValueError):
 
 
 def refuse_mismatch(scenario: Scenario, setup: Mapping[str, Any]) -> None:
-    """Raise MismatchError unless every application's queue is a leaf of the set-up, and there are
-    heartbeats to count where a policy counts them.
+    """Raise MismatchError unless every application's queue is a leaf of the configuration, and
+    there are heartbeats to count where a policy counts them.
     """
     leaves = [queue["path"] for queue in setup["queues"] if queue["leaf"]]
     unknown = sorted({app.queue for app in scenario.applications} - set(leaves))
     if unknown:
         first = next(app for app in scenario.applications if app.queue == unknown[0])
         raise MismatchError(
-            f"application {first.id!r}: {setup.get('source', 'the set-up')} has no leaf queue"
-            f" {unknown[0]!r}",
+            f"application {first.id!r}: {setup.get('source', 'the configuration')} has no leaf"
+            f" queue {unknown[0]!r}",
             f"its leaf queues are {', '.join(leaves)}",
         )
     if "heartbeats" in setup.get("needs", ()) and scenario.heartbeat_ms <= 0:
         raise MismatchError(
-            f"workload {scenario.name!r}: heartbeat_ms is 0, and a policy of the set-up counts"
-            " heartbeats",
+            f"workload {scenario.name!r}: heartbeat_ms is 0, and a policy of the configuration"
+            " counts heartbeats",
             "say how often nodes report, such as heartbeat_ms: 1000",
         )

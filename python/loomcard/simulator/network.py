@@ -92,7 +92,7 @@ class Network:
         self._share(links)
 
     def _share(self, links: list[Link]) -> None:
-        """Divide these links anew among their flows."""
+        """Divide these links again among their flows."""
         now = self._clock.now
         for flow in dict.fromkeys(flow for link in links for flow in link.flows):
             rate = min((link.bandwidth / len(link.flows) for link in flow.links), default=inf)

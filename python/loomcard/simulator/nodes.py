@@ -125,7 +125,7 @@ class Machines:
         self.busy_ms = max(self.busy_ms, at_ms)
 
     def beat_for_ever(self) -> None:
-        """Each heartbeat of each node is told: for policies that count them."""
+        """Each heartbeat of each node is reported: for policies that count them."""
         for machine in self.by_name.values():
             self._clock.at(machine.phase_ms, self._beat, machine)
 

@@ -19,7 +19,7 @@ Send = Callable[[int, Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run to be made: a compiled set-up, its name in the results, where its journal goes."""
+    """One run to make: a compiled configuration, its name in the results, its journal's folder."""
 
     policy: str
     setup: Mapping[str, Any]

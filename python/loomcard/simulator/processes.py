@@ -20,7 +20,8 @@ from types import FrameType
 from typing import Any, TypeVar
 
 STOP_S = 10.0
-"""So long a process may take to return what it has, once it is told to stop, before it is ended."""
+"""So long a process may take to return what it has, once it is asked to stop, before it is ended.
+"""
 _END_S = 1.0
 _PROGRESS_S = 0.1
 
@@ -101,7 +102,7 @@ class _Worker:
         self._executor = ProcessPoolExecutor(1, context, _begin, (self._theirs,))
 
     def submit(self, work: Callable[..., Any], item: Any) -> Future[Any]:
-        with _sigint_blocked():  # Ctrl-C is the parent's to hear; it tells its children once
+        with _sigint_blocked():  # the parent handles Ctrl-C, and signals its children once
             before = set(multiprocessing.active_children())
             future = self._executor.submit(_run, work, item)
             for process in set(multiprocessing.active_children()) - before:
@@ -111,7 +112,9 @@ class _Worker:
 
     def pass_on(self, position: int, on_message: Callable[[int, Any], None]) -> None:
         """Give what the work has sent so far to ``on_message``."""
-        with contextlib.suppress(EOFError, OSError):  # the process is gone: its future tells
+        with contextlib.suppress(
+            EOFError, OSError
+        ):  # the process is gone: its future has the error
             while self._messages.poll():
                 on_message(position, self._messages.recv())
 
@@ -144,7 +147,7 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 class _Work:
-    """What a process is at. Told to stop, work gets a KeyboardInterrupt once, but never in the
+    """What a process is doing. Asked to stop, work gets a KeyboardInterrupt once, but never in the
     midst of a message; what the executor does between two pieces of work is never disturbed.
     """
 

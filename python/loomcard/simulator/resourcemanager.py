@@ -51,7 +51,7 @@ class RejectedError(Exception):
 
 
 class ResourceManager:
-    """Books, the batch that is being gathered, and the policies behind it.
+    """The cluster's state, the batch that is being gathered, and the policies behind it.
 
     ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
     that begins and ends in its state, ``on_headroom(application)`` of each other headroom.
@@ -79,8 +79,8 @@ class ResourceManager:
             r.SavedState(0, {}),
         ]
         self._outcomes: r.Outcomes | None = None
-        self._version = 1  # of the set-up
-        self._reported_holds = 0  # their version when they were last told; -1: to be told again
+        self._version = 1  # of the configuration
+        self._reported_holds = 0  # their version in the last report; -1: report again
         self.rounds = 0
         self._sequence = 1
         self._next = {"node": 1, "application": 1, "attempt": 1, "container": 1}
@@ -115,7 +115,7 @@ class ResourceManager:
         self.send(r.NodeRelabelled(self.clock.now, node.number, label))
 
     def apply(self, setup: Mapping[str, Any]) -> None:
-        """Another set-up governs from now on; it has every queue in which applications live."""
+        """Apply another configuration; it must have every queue in which applications live."""
         self._version += 1
         self.state.set_up(dict(setup))
         self._timers.clear()
@@ -230,7 +230,7 @@ class ResourceManager:
         self.send(r.ApplicationRemoved(self.clock.now, app.number, state))
 
     def headroom(self, app: Application) -> Resource:
-        """What the AM is told that it may still obtain: the policy's word, or else what cluster,
+        """What the AM hears that it may still obtain: the policy's figure, or else what cluster,
         queue and user limit leave.
         """
         reported = self._reported_headroom.get(app.number)

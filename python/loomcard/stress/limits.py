@@ -1,4 +1,4 @@
-"""Scenarios at the edges of a set-up: weights, maxima, labels, tasks that fit hardly anywhere."""
+"""Scenarios at the edges of a configuration: weights, maxima, labels, tasks that rarely fit."""
 
 from __future__ import annotations
 

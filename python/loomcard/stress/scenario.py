@@ -24,11 +24,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class StressScenario:
-    """``about``: in a sentence; ``queues``: as the key of that name in a set-up, without policies
-    (empty: root.default alone). ``swaps``: when the policy is swapped, and to which (None: back to
-    the candidate). ``begins_under``: the policy that governs first, if it is not the candidate.
-    ``hints``: by application, what its AM gives as LOOMCARD_DAG in place of its own stages.
-    ``cheap``: it runs within a second, so that ``check_contract`` can afford it.
+    """``about``: in a sentence; ``queues``: as the key of that name in a configuration, without
+    policies (empty: root.default alone). ``swaps``: when the policy is swapped, and to which (None:
+    back to the candidate). ``begins_under``: the policy that governs first, if it is not the
+    candidate. ``hints``: by application, what its AM gives as LOOMCARD_DAG in place of its own
+    stages. ``cheap``: it runs within a second, so that ``check_contract`` can afford it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class StressScenario:
     cheap: bool = False
 
     def setup(self, candidate: Candidate) -> dict[str, Any]:
-        """The compiled set-up in which ``candidate`` governs these queues.
+        """The compiled configuration in which ``candidate`` governs these queues.
 
         One that walks the tree governs it from the root; one for applications alone governs each
         leaf, below drf; any other one governs every queue. Raises FindingsError and

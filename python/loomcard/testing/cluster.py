@@ -2,7 +2,7 @@
 
 It sends a Session the messages that the ResourceManager sends, so that a policy is called exactly
 as in production. Its own state of the cluster follows the records that it sends; plans are carried
-out on it as in the simulator, and after each plan everything is counted anew.
+out on it as in the simulator, and after each plan everything is counted again.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Cluster:
         self._engine.absorb([r.Setup(0, 1, self.compiled)])
         self._shrunk = False  # a node was lost or is smaller: queues may exceed their maxima
         self.saved: dict[str, Any] = {} if saved is None else saved
-        self.reasons: dict[Key, str] = {}  # why an ask waits, as last told
-        self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last told of it
+        self.reasons: dict[Key, str] = {}  # why an ask waits, as last reported
+        self.reports: dict[str, dict[str, Any]] = {}  # by queue, what policies last reported of it
         self.timers = Timers()  # by instance, when it wants to be called
         self._sent_holds = 0  # their version when they were sent; -1: to be sent again
         self.history: list[tuple[str, str]] = []  # batches and plans, as text
@@ -231,7 +231,7 @@ class Cluster:
         self.send(r.ContainerCompleted(self.now, container, kind, 0))
 
     def heartbeat(self) -> None:
-        """Every node sends its heartbeat, if a policy of the set-up needs them."""
+        """Every node sends its heartbeat, if a policy of the configuration needs them."""
         if "heartbeats" in self.compiled["needs"]:
             for number in self.nodes:
                 self.send(r.NodeHeartbeat(self.now, number))

@@ -65,8 +65,8 @@ class Clause(StrEnum):
 
 
 class ContractError(AssertionError):
-    """A policy broke ``clause``, with ``seed``, in the set-up ``where``; ``batch`` is the last one
-    it was given, as text. A stress scenario has neither.
+    """A policy broke ``clause``, with ``seed``, in the configuration ``where``; ``batch`` is the
+    last one it was given, as text. A stress scenario has neither.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ContractError(AssertionError):
     ) -> None:
         again = f"`loomcard {where.replace(' scenario', ' ... --scenario')}`"
         if seed is not None:
-            where = f"set-up {where!r} with seed {seed}"
+            where = f"configuration {where!r} with seed {seed}"
             again = f"check_contract(..., seeds=[{seed}])\n  the last batch: {batch[:2000]}"
         super().__init__(f"{clause}: {message}\n  found in {where}; again: {again}")
         self.clause = clause
@@ -85,7 +85,7 @@ class ContractError(AssertionError):
 
 @dataclass
 class Trial:
-    """One set-up with one seed, and the cluster that was played on last."""
+    """One configuration with one seed, and the cluster that was played on last."""
 
     where: str
     compiled: dict[str, Any]
@@ -115,10 +115,10 @@ def check_contract(
     """Raise ContractError unless ``policy`` keeps every clause in the runs of these seeds.
 
     ``policy``: an object, a class, a registered name or ``path/to/file.py:Class``, or the YAML text
-    of a set-up. A policy is tried alone and among queues, a set-up as it is. ``skip``: clauses that
-    do not hold by design (a policy that samples by arrival is not independent of ORDER).
-    ``hash_seed``: PYTHONHASHSEED of the other process; None: none is started, nor is one for a
-    class inside a function, which no other process could import.
+    of a configuration. A policy is tried alone and among queues, a configuration as it is.
+    ``skip``: clauses that do not hold by design (a policy that samples by arrival is not
+    independent of ORDER). ``hash_seed``: PYTHONHASHSEED of the other process; None: none is
+    started, nor is one for a class inside a function, which no other process could import.
     """
     places = set_ups(policy)
     trials = [Trial(where, places[where], seed) for where in places for seed in seeds]
@@ -367,7 +367,8 @@ def _waits_boundedly(trial: Trial) -> None:
     raise trial.broken(
         Clause.WAIT,
         f"a task of {NODE} on nodes of that size waits for {STREAM_ROUNDS} s while tasks of "
-        f"{SIZES[1]} that came later are served; the reason told is {said}. fill holds room for it",
+        f"{SIZES[1]} that came later are served; the reported reason is {said}. "
+        "fill holds room for it",
     )
 
 

@@ -1,4 +1,4 @@
-"""A policy in any form that an author may have it in, put into set-ups."""
+"""A policy in any form that an author may have it in, put into configurations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ UNDER_TEST = "under-test"
 
 
 def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The compiled set-up for ``policy``: a policy object, its class, the name of a registered
-    policy or ``path/to/file.py:Class``, the YAML text of a set-up, or a compiled set-up.
+    """The compiled configuration for ``policy``: a policy object, its class, the name of a
+    registered policy or ``path/to/file.py:Class``, the YAML text of a configuration, or a compiled
+    configuration.
 
-    ``queues``: as the key of that name in a set-up; without it there is ``root.default`` alone.
-    Raises FindingsError where the set-up is wrong, TypeError where ``policy`` is none of these.
+    ``queues``: as the key of that name in a configuration; without it there is ``root.default``
+    alone. Raises FindingsError where the configuration is wrong, TypeError where ``policy`` is none
+    of these.
     """
     if isinstance(policy, dict):
         return policy
@@ -34,8 +36,9 @@ def compiled(policy: Any, queues: dict[str, Any] | None = None) -> dict[str, Any
 
 
 def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
-    """Compiled set-ups that show a policy in its places, by a word for each: alone, and among
-    queues with weights, guarantees, maxima and user limits. A set-up is taken as it is.
+    """Compiled configurations that show a policy in its places, by a word for each: alone, and
+    among queues with weights, guarantees, maxima and user limits. A configuration is taken as it
+    is.
     """
     if isinstance(policy, dict) or is_yaml(policy):
         return {"as given": compiled(policy)}
@@ -52,7 +55,9 @@ def set_ups(policy: Any) -> dict[str, dict[str, Any]]:
 
 
 def candidate(policy: Any) -> Candidate:
-    """The policy for a stress scenario, with its options; of a set-up the one that governs most."""
+    """The policy for a stress scenario, with its options; of a configuration the one that governs
+    most.
+    """
     if not isinstance(policy, dict) and not is_yaml(policy):
         return Candidate(*named(policy))
     root, *below = compiled(policy)["queues"]
@@ -61,12 +66,12 @@ def candidate(policy: Any) -> Candidate:
 
 
 def is_yaml(policy: Any) -> bool:
-    """Whether it is the text of a set-up, not a name."""
+    """Whether it is the text of a configuration, not a name."""
     return isinstance(policy, str) and "policy:" in policy
 
 
 def named(policy: Any) -> tuple[str, dict[str, Any]]:
-    """The name and the options by which a set-up can name the policy; a class that is not
+    """The name and the options by which a configuration can name the policy; a class that is not
     registered becomes so, in this process.
     """
     if isinstance(policy, str):
@@ -75,7 +80,7 @@ def named(policy: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(policy, type):
         return _name(policy), {}
     if not callable(getattr(policy, "decide", None)):
-        raise TypeError(f"{policy!r} is no policy, no name of one and no set-up")
+        raise TypeError(f"{policy!r} is no policy, no name of one and no configuration")
     if not dataclasses.is_dataclass(policy):
         raise TypeError(f"{policy!r}: a policy object is a dataclass whose fields are its options")
     fields = [field.name for field in dataclasses.fields(policy) if field.init]

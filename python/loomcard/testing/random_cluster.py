@@ -187,5 +187,5 @@ def _waits(cluster: Cluster, fired: int) -> str:
     said = cluster.reasons.get(key, "nothing")
     return (
         f"application {key[0]} waits for {demand.count} containers of {demand.size} on a "
-        f"cluster where nothing runs, and {timers}; the reason told is {said}"
+        f"cluster where nothing runs, and {timers}; the reported reason is {said}"
     )

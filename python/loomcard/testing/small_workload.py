@@ -20,8 +20,8 @@ KINDS = ("plain", "dag", "mapreduce", "spark")
 
 
 def small_scenario(compiled: dict[str, Any], seed: int) -> Scenario:
-    """Eight applications on four nodes in the leaf queues of a set-up; a node is lost for a while,
-    some tasks fail once, every other application has an AM container.
+    """Eight applications on four nodes in the leaf queues of a configuration; a node is lost for a
+    while, some tasks fail once, every other application has an AM container.
     """
     rng = Random(seed)  # noqa: S311 - no secret
     leaves = [queue["path"] for queue in compiled["queues"] if queue["leaf"]]

@@ -50,7 +50,7 @@ class PolicyMachine(RuleBasedStateMachine):
 
     @classmethod
     def compiled(cls, draw: Callable[[Any], Any]) -> dict[str, Any]:
-        """The compiled set-up to live under; ``draw`` draws from a strategy."""
+        """The compiled configuration to live under; ``draw`` draws from a strategy."""
         places = set_ups(cls.policy)
         return places[draw(st.sampled_from(list(places)))]
 

@@ -1,4 +1,4 @@
-"""What is wrong with a file, told all at once, each with its place and its remedy."""
+"""What is wrong with a file, listed all at once, each with its place and its remedy."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +11,7 @@ class Finding:
 
     ``line`` and ``column`` count from 1; ``path`` names the place inside the document, such as
     ``queues.a.submit[1]``, and is empty where the file as a whole is meant; ``message`` says what
-    was expected and what was found; ``hint`` is the remedy, or empty; ``file`` is told where a
+    was expected and what was found; ``hint`` is the remedy, or empty; ``file`` is given where a
     reader of the finding could not know it; ``rule`` is the stable id of what was checked, where it
     has one, and ``severity`` is error, warning or info.
     """

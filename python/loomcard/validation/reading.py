@@ -30,7 +30,7 @@ class Limits(NamedTuple):
 
     characters: int = 1_000_000
     values: int = 20_000
-    what: str = "a set-up"
+    what: str = "a configuration"
 
 
 SETUP: Final = Limits()

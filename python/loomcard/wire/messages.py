@@ -40,7 +40,7 @@ class Snapshot(Record, frozen=True, tag="snapshot"):
 
 
 class Setup(Record, frozen=True, tag="setup", gc=True):
-    """From here on this compiled set-up governs."""
+    """From here on this compiled configuration governs."""
 
     version: int
     setup: dict[str, Any]
@@ -87,7 +87,7 @@ class NodeRelabelled(Record, frozen=True, tag="node_relabelled"):
 
 
 class NodeHeartbeat(Record, frozen=True, tag="node_heartbeat"):
-    """One heartbeat of a node; sent only to set-ups that need heartbeats."""
+    """One heartbeat of a node; sent only to configurations that need heartbeats."""
 
     node: int
 
@@ -274,7 +274,7 @@ class Hello(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
 
 
 class Compile(msgspec.Struct, array_like=True, frozen=True, tag="compile"):
-    """YAML to be compiled into a set-up."""
+    """YAML to be compiled into a configuration."""
 
     yaml_text: str
     name: str
@@ -359,7 +359,7 @@ class HelloReply(msgspec.Struct, array_like=True, frozen=True, tag="hello"):
 
 
 class Compiled(msgspec.Struct, array_like=True, frozen=True, tag="compiled"):
-    """A set-up that compiled, canonical."""
+    """A configuration that compiled, canonical."""
 
     setup: dict[str, Any]
 

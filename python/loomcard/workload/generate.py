@@ -59,7 +59,7 @@ def _turns(document: Document, sampler: Sampler, generate: Generate) -> list[int
 
 
 def class_counts(document: Document, generate: Generate) -> list[int]:
-    """How many applications of each class; all 0, with a finding, where that cannot be told."""
+    """How many applications of each class; all 0, with a finding, where that is not known."""
     path = ("generate", "classes")
     stated = [c.count for c in generate.classes]
     total = generate.count

@@ -1,4 +1,4 @@
-"""What an application of a scenario tells the scheduler of itself."""
+"""The hints that an application of a scenario gives the scheduler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loomcard.workload.scenario import ScenarioApplication, Stage
 
 def hints(application: ScenarioApplication) -> dict[str, str]:
     """The hint ``LOOMCARD_DAG``: every stage with the mean of its tasks' times. Of kind spark
-    only executors are asked for, so that the hint tells of one stage, the executors, for as long
+    only executors are asked for, so that the hint lists one stage, the executors, for as long
     as all tasks take on all their slots.
     """
     if application.executors is not None:

@@ -17,8 +17,8 @@ _WITHOUT_NODES: Final = ("swim", "tpch")
 
 
 def opened(file: Path, *, seed: int, format: str | None = None) -> tuple[str, Scenario]:  # noqa: A002
-    """The format of a file or folder, guessed unless given, and what it holds. A trace that tells
-    of no nodes is put on a hundred nodes of 64 GB and 32 vcores. Raises FindingsError.
+    """The format of a file or folder, guessed unless given, and what it holds. A trace without
+    nodes is put on a hundred nodes of 64 GB and 32 vcores. Raises FindingsError.
     """
     if format is not None and format not in (WORKLOAD, *OPTIONS):
         hint = nearest(format, (WORKLOAD, *OPTIONS))

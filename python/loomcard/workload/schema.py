@@ -302,7 +302,7 @@ class Workload(Part):
     )
     stop_ms: Ms | None = Field(
         None,
-        description="The run ends then, whoever has not (simulator only). Default: when all have.",
+        description="The run ends then, finished or not (simulator only). Default: when all have.",
         examples=[3600000],
     )
     cluster: Cluster = Field(Cluster(), description="What the applications run on.")  # type: ignore[call-arg]
@@ -325,9 +325,13 @@ def _with_names(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     if part.get("type") in ("integer", "number"):
-        told = {key: part[key] for key in ("description", "examples", "default") if key in part}
-        bare = {key: value for key, value in part.items() if key not in told and key != "title"}
-        return {"anyOf": [bare, {"type": "string", "pattern": PARAMETER}], **told}
+        annotations = {
+            key: part[key] for key in ("description", "examples", "default") if key in part
+        }
+        bare = {
+            key: value for key, value in part.items() if key not in annotations and key != "title"
+        }
+        return {"anyOf": [bare, {"type": "string", "pattern": PARAMETER}], **annotations}
     return {
         key: value if key in ("examples", "default") else _with_names(value)
         for key, value in part.items()

@@ -72,7 +72,7 @@ def test_a_large_job_without_a_task_is_not_delayed_further_either():
 
 @register("dress-unchecked")
 class Unchecked(Dress):
-    """Options that no set-up may have."""
+    """Options that no configuration may have."""
 
     def __post_init__(self) -> None:
         """No checks."""

@@ -199,7 +199,7 @@ def test_guarantees_add_up_whatever_siblings_hold_or_are_promised():
 
 
 def test_what_is_shown_is_what_preemption_enforces():
-    """A queue that is guaranteed 80 % by the set-up, beside an equal."""
+    """A queue that is guaranteed 80 % by the configuration, beside an equal."""
     made = grown("hdrf", {"a": {"guaranteed": "80%"}, "b": {}}, (100, 100, 0), **QUICK)
     wants(made, 2, "b", (1, 1, 0), 1000)
     made.round()

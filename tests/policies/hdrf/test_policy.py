@@ -250,7 +250,7 @@ def test_a_blacklisted_server_is_not_used():
 
 
 def test_a_wrong_word_is_refused():
-    """Also where no set-up is read."""
+    """Also where no configuration is read."""
     for option in ("setting", "leaf"):
         with pytest.raises(ValueError, match=f"{option} is one of"):
             build("hdrf", {option: "statik"})

@@ -1,4 +1,4 @@
-"""Preemption ends whatever the set-up: places, limits, guarantees and policies inside."""
+"""Preemption ends whatever the configuration: places, limits, guarantees and policies inside."""
 
 from collections import Counter
 

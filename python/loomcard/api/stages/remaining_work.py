@@ -79,8 +79,8 @@ class Estimates:
 
     @staticmethod
     def of(view: ClusterView, finished: Finished, assumed_ms: float) -> Estimates:
-        """Those of an instance, told what happened since its last call; ``finished`` is its
-        memory, and is brought up to date.
+        """Those of an instance, brought up to date with what happened since its last call;
+        ``finished`` is its memory, and is brought up to date.
         """
         found = view.cache("estimates", lambda: Estimates(assumed_ms))
         if found.finished is not finished:
@@ -114,7 +114,7 @@ class Estimates:
             self._paths.pop(change.application, None)
 
     def dag(self, app: Application) -> Dag | None:
-        """The stages that its hint tells of."""
+        """The stages that its hint lists."""
         if app not in self._dags:
             self._dags[app] = read_dag(app.hints, len(self.capacity))
         return self._dags[app]

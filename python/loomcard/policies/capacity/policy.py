@@ -1,4 +1,4 @@
-"""YARN's CapacityScheduler: guarantees down a tree, what is idle lent to whoever needs it.
+"""YARN's CapacityScheduler: guarantees down a tree, what is idle lent to those that need it.
 
 Left out: preemption, reservations, delay scheduling (`node-locality-delay`), queue priorities, and
 queues that differ by node label. Maxima, the AM limit (`am_share`) and ACLs are the queue tree's.
@@ -90,7 +90,7 @@ class Guarantees:
         self._version = -1
 
     def update(self, view: ClusterView) -> None:
-        """Work them out anew if the cluster has another capacity."""
+        """Work them out again if the cluster has another capacity."""
         if self._version == view.capacity_version:
             return
         self._version = view.capacity_version

@@ -1,7 +1,7 @@
 """YARN's user limit: how much of a leaf queue one user may hold while others want some of it.
 
 Where YARN counts the cluster's minimum allocation as the container that is to come, here the size
-of the one that is asked for counts: a policy is not told the minimum allocation. Where both are
+of the one that is asked for counts: a policy does not know the minimum allocation. Where both are
 the same, so is the limit; for larger containers it is higher, by about the difference.
 """
 

@@ -14,7 +14,7 @@ from loomcard.policies.carbyne.estimates import HEARTBEAT_MS
 from loomcard.policies.carbyne.waves import Stage, holds
 
 MOST_ENDS = 10
-"""About so many ends of running tasks are told apart in a stage when a job is planned."""
+"""About so many ends of running tasks are distinguished in a stage when a job is planned."""
 
 
 @dataclass(slots=True)

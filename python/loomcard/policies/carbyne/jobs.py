@@ -35,7 +35,7 @@ WORK_UNIT = 1_000_000
 order they are made."""
 
 CAPACITY_MOVED = 0.01
-"""What the queue is entitled to is divided anew when it moved by more."""
+"""What the queue is entitled to is divided again when it moved by more."""
 
 
 class Jobs:
@@ -67,11 +67,11 @@ class Jobs:
         """See what happened since the last call."""
         if memory is not self.memory:  # another one, after a plan that came too late
             self.begin(memory)
-        changes, anew = view.changes, False
+        changes, redivide = view.changes, False
         self.learnt.update(view, memory, changes)
         for change in changes:
             if isinstance(change, ApplicationRemoved):
-                anew = self._leave(change.application) or anew
+                redivide = self._leave(change.application) or redivide
             elif isinstance(change, ContainerCompleted | ContainerAdded | ContainerResized):
                 job = self.by_app.get(change.container.application)
                 if job is not None and isinstance(change, ContainerCompleted):
@@ -80,9 +80,9 @@ class Jobs:
                     job.forget()
         first = self.version != view.version
         self.version = view.version
-        self.follow(view, anew=(first and self._entitled(view)) or anew, first=first)
+        self.follow(view, redivide=(first and self._entitled(view)) or redivide, first=first)
 
-    def follow(self, view: ClusterView, *, anew: bool = False, first: bool = False) -> None:
+    def follow(self, view: ClusterView, *, redivide: bool = False, first: bool = False) -> None:
         """See which jobs changed; ``first``: in this round."""
         if self.capacity_version != view.capacity_version:
             self.capacity_version = view.capacity_version
@@ -93,17 +93,17 @@ class Jobs:
         self.changed.clear()
         self.unreported.update(touched)
         for app in touched:
-            anew = self._see(view, app) or anew
-        if anew:
+            redivide = self._see(view, app) or redivide
+        if redivide:
             self._divide()
-        for app in list(self.by_app) if anew else self._to_refresh(view, touched, first):
+        for app in list(self.by_app) if redivide else self._to_refresh(view, touched, first):
             if (one := self.by_app.get(app)) is not None:
                 self._refresh(view, one)
 
     def _to_refresh(
         self, view: ClusterView, touched: dict[Application, None], first: bool
     ) -> dict[Application, None]:
-        """The jobs that changed, whose timer is due, or that may draw anew whether they yield."""
+        """The jobs that changed, whose timer is due, or that may draw again whether they yield."""
         found = dict(touched)
         if first and 0 < self.options.altruism < 1:
             found.update(dict.fromkeys(self.by_app))
@@ -121,7 +121,7 @@ class Jobs:
     # One job
 
     def _see(self, view: ClusterView, app: Application) -> bool:
-        """Count the tasks of a job that changed; whether the shares must be divided anew."""
+        """Count the tasks of a job that changed; whether the shares must be divided again."""
         inside = app.number in view.queue.applications
         if not inside or not (app.pending_count > 0 or any(app.used)):
             return self._leave(app)
@@ -260,8 +260,8 @@ class Jobs:
             if kept is not None and not (moved(whole, kept) or moved(kept, whole)):
                 whole = Resource(kept)
             self.memory["capacity"] = list(whole)
-        anew, self.capacity = whole != self.capacity, whole
-        return anew
+        changed, self.capacity = whole != self.capacity, whole
+        return changed
 
 
 def has_siblings(view: ClusterView) -> bool:

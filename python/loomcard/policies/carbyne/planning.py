@@ -1,4 +1,4 @@
-"""When a job is planned anew, and what is kept of its schedule (docs/papers/carbyne.md 2.5-5).
+"""When a job is planned again, and what is kept of its schedule (docs/papers/carbyne.md 2.5-5).
 
 A plan is kept in the memory, so that a replay decides alike.
 """
@@ -16,7 +16,7 @@ MOVED = 0.05
 """A share, or an estimate, that moved by less keeps the plan."""
 
 PROGRESS = 0.1
-"""A job is planned anew after so large a part of its waiting tasks started or ended, and of the
+"""A job is planned again after so large a part of its waiting tasks started or ended, and of the
 time to its deadline passed."""
 
 QUICK_WAVES = 20

@@ -30,7 +30,7 @@ class Carbyne(Options):
         return memory
 
     def save(self, memory: Memory) -> Memory:
-        """The same; plans are made anew."""
+        """The same; plans are made again."""
         kept = fresh(memory)
         return {name: kept[name] for name in ("finished", "runs")}
 

@@ -27,7 +27,7 @@ class Dress(Options):
     """Reserve a share of the cluster for small jobs, and move the border once a tick."""
 
     leaf_only = True
-    asks_again = True  # what other queues leave is divided anew at the next tick
+    asks_again = True  # what other queues leave is divided again at the next tick
 
     def initial(self, view: ClusterView, saved: Any) -> Memory:
         """delta as it was saved, unless the options say another than they did then, or bounds that

@@ -138,7 +138,7 @@ class Pools:
                 queue.refresh(version, queue.key)
 
     def _see(self, app: Application) -> None:
-        """Read anew what an application holds and asks for, and which category it is in."""
+        """Read again what an application holds and asks for, and which category it is in."""
         self._blocked_ams.pop(app, None)
         before = self.category_of.pop(app, None)
         if self.applications.get(app.number) is not app:
@@ -210,7 +210,8 @@ class Pools:
 
     def _waits(self, app: Application, job: Job, am: Container) -> bool:
         """An AM waits for a task that it has asked for; one that is new may be about to ask. Where
-        AMs alone are in the way of all that it asks for it waits in vain, and for no task's end.
+        AMs alone are in the way of all that it asks for, no end of a task can help, and it does not
+        wait.
         """
         until_ms = am.allocated_ms + self.options.phase_window_ms
         if job.asked_ms is not None or until_ms <= self._view.now_ms:

@@ -23,7 +23,7 @@ from loomcard.policies.hdrf.rules import RULES
 
 @dataclass(frozen=True)
 class _Baseline(HierarchicalPolicy):
-    """A rule of these, worked out anew for each task."""
+    """A rule of these, worked out again for each task."""
 
     rule: ClassVar[str]
     headroom: bool = True
@@ -96,7 +96,7 @@ class CollapsedFixed(_Baseline):
 class CollapsedRecalculated(_Baseline):
     """Flat weighted DRF whose weights follow who demands: the leaf furthest below its target first.
 
-    Targets are those of variant B of docs/papers/hdrf.md 2.3, filled anew for each task.
+    Targets are those of variant B of docs/papers/hdrf.md 2.3, filled again for each task.
     ``headroom`` and ``leaf``: as of hdrf.
     """
 

@@ -219,7 +219,7 @@ class PartitionTrees:
             self._moved.clear()
 
     def _plant(self) -> None:
-        """The trees anew: another capacity makes every share and every guarantee another."""
+        """Rebuild the trees: another capacity makes every share and every guarantee another."""
         self.partitions.clear()
         promised = {q: [c for c in q.children if any(c.guaranteed)] for q in self._governed}
         self.promising = {queue: children for queue, children in promised.items() if children}
@@ -282,7 +282,7 @@ class PartitionTrees:
         asks = [ask for ask in app.asks if ask.count > 0]
         may = asks if limits is None else [a for a in asks if limits.allows(a)]
         if owner is None or not self.decides_itself(owner) or len(may) < len(asks):
-            self.unreported[app] = None  # else its own policy is asked, and tells
+            self.unreported[app] = None  # else its own policy is asked, and reports
         shapes: dict[Shape, None] = {(ask.size, ask.label): None for ask in may}
         if owner is None:
             self._leaf(app, queue, shapes)

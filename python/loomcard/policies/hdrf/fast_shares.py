@@ -4,8 +4,8 @@ What ``update_shares`` works out for a whole tree, this keeps: a start or a fini
 (types + kinds of leaf + log leaves)), but for the entries of sorted lists that move in memory; the
 kinds are those of one queue, by what they want and weigh. What a queue's leaves hold is summed once
 for all; what follows from it up to the root is kept for several sets of wants that fit, because in
-a full cluster a few such sets alternate. A structure built anew says the same to the last bit,
-which a replayed journal needs.
+a full cluster a few such sets alternate. A structure built from scratch gives the same to the last
+bit, which a replayed journal needs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Rank = tuple[float, float, tuple[Any, ...], Node]
 
 
 class FastShares(ShareTree):
-    """Shares as ``update_shares`` gives them with ``look_ahead``, without working all out anew."""
+    """Shares as ``update_shares`` gives them with ``look_ahead``, without working all out again."""
 
     def __init__(self, root: Node, width: int) -> None:
         super().__init__(root, width, hdrf)
@@ -50,7 +50,7 @@ class FastShares(ShareTree):
 
     def changed(self, node: Node) -> None:
         """A leaf leaves the sums of its parent, and enters them with what it holds now; what is
-        above is to be found anew.
+        above must be worked out again.
         """
         branch = node
         if node.leaf:

@@ -48,7 +48,7 @@ class Node:
         self.order = order  # breaks ties among siblings; where it is equal, the first child
         self.wanted: Any = ()  # kinds of task: of a leaf those it wants, else how many leaves do
         self.closed = False  # at and below it nobody may have more, whatever is wanted
-        self.aside = False  # a leaf was tried in vain: it counts as blocked
+        self.aside = False  # a leaf was tried without success: it counts as blocked
         for child in children or ():
             self.add(child)
 
@@ -346,7 +346,7 @@ def _divided(
     due: float, low: Mapping[Node, float], high: Mapping[Node, float]
 ) -> dict[Node, float]:
     """``due`` by weight, but for each within its bounds: again and again the bounds on the side
-    that is violated more are settled, and the rest is divided anew.
+    that is violated more are settled, and the rest is divided again.
     """
     promised = sum(low.values())
     if promised >= due:

@@ -1,5 +1,5 @@
 """The dynamic scheduler (Algorithms 2 and 4): one round serves one task, by shares that are worked
-out anew.
+out again.
 
 ``Pool`` runs it on plain values: the tests, the worked examples and the study of random trees do.
 On a cluster the policies do; ``ShareTree`` follows what happens there, and its shares for a while.
@@ -153,7 +153,7 @@ def alloc(root: Node, first: Callable[[Node], Node | None]) -> Node | None:
 
 
 def hdrf_round(pool: Pool, rule: Rule = hdrf) -> Node | None:
-    """Shares anew over the whole tree, then the leaf that ``alloc`` finds by the rule, of those
+    """Shares of the whole tree again, then the leaf that ``alloc`` finds by the rule, of those
     that can schedule, starts one task.
     """
     places = pool.places()
@@ -186,7 +186,7 @@ def fill(pool: Pool, round_: Round) -> int:
 
 
 def churn(pool: Pool, round_: Round, finishing: Iterable[Node]) -> None:
-    """One task of each leaf named ends, if one runs, and what it frees is given out anew."""
+    """One task of each leaf named ends, if one runs, and what it frees is given out again."""
     for leaf in finishing:
         if pool.running[leaf]:
             pool.finish(leaf)
@@ -233,7 +233,7 @@ class ShareTree:
 
     def changed(self, node: Node) -> None:
         """What a leaf holds or wants changed, or it has gone; or an inner node closed or opened.
-        Nothing is to be done where all is worked out anew.
+        Nothing is to be done where all is worked out again.
         """
 
     def put(self, leaf: Node, held: tuple[float, ...], wants: tuple[Want, ...]) -> None:

@@ -139,7 +139,7 @@ def collapsed_target(
 
     Between two renewals each open leaf's share grows at the rate of its weight; when one has all
     that it wants or a resource it needs is full, it no longer counts as a sibling, and the weights
-    are made anew. ``tasks``: the most that a leaf takes in all; a leaf without that wants more is
+    are made again. ``tasks``: the most that a leaf takes in all; a leaf without that wants more is
     not bounded, and one that wants nothing has what it holds. The fill is exact, not in slices.
     """
     leaves = list(root.leaves())

@@ -2,7 +2,7 @@
 
 What Tetris chooses from, kept from call to call: for each shape, the applications that ask for it,
 the least remaining work first, and the nodes on which it fits, the best aligned first. Only what
-changed is scored anew.
+changed is scored again.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Candidates:
     def __init__(self, view: ClusterView, work: Callable[[Application], int]) -> None:
         self.groups: dict[Shape, Group] = {}
         self.stale: dict[Any, None] = view.watch(view.queue)
-        self.unreported: dict[Member, None] = {}  # changed, and not yet told why they wait
+        self.unreported: dict[Member, None] = {}  # changed; the wait reason is not yet sent
         self._view = view
         self._work = work
         self._shapes: dict[Application, list[Shape]] = {}

@@ -46,7 +46,7 @@ class Tetris(WeighsWork):
     max(1, ceil((1 - f) * n)) furthest below their fair share compete. ``remote_penalty``: taken off
     the alignment where a wish for a node is not met. ``work_weight``: multiplies the remaining
     work; 0 packs by alignment alone.
-    ``assumed_ms``: how long tasks run of which neither hint nor finished sibling tells.
+    ``assumed_ms``: the run time of tasks that neither a hint nor a finished sibling gives.
     ``hold_after_ms``: as of ``fifo``; first in line is here who has waited longest.
     """
 
@@ -193,6 +193,6 @@ class _Packing:
         return dict.fromkeys(nsmallest(count, apps, key=key))
 
     def put_back(self) -> None:
-        """The call is over: whoever was set aside may try again in the next."""
+        """The call is over: those set aside may try again in the next."""
         for group, entry in self._out:
             group.put_back([entry])

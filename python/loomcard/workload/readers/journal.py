@@ -34,7 +34,7 @@ from loomcard.workload.scenario import ScenarioApplication, ScenarioNode, Stage
 
 Key = tuple[int, int]
 _KILLED = (137, 143)
-"""Exit statuses of containers that were told to end when their work was done; so are negative
+"""Exit statuses of containers that were stopped when their work was done; so are negative
 ones, which are YARN's own.
 """
 

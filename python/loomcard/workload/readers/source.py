@@ -19,7 +19,7 @@ _MOST = 20
 @dataclass
 class Traced:
     """What a trace holds: applications by time of submission, sizes in the order of ``types`` and
-    as recorded, and the machines it ran on, if it tells of any.
+    as recorded, and the machines it ran on, if it lists any.
     """
 
     applications: list[ScenarioApplication]

@@ -210,8 +210,8 @@ def task_stages(run: SparkRun) -> list[DagStage]:
     """Spark's own stages, each task with its part of an executor.
 
     A stage that was skipped, since its output was there, is left out. In its place stands the last
-    stage that computed the same RDDs, as adaptive execution runs each stage as a job and names it
-    anew in the next one; where there is none, its parents do.
+    stage that computed the same RDDs, as adaptive execution runs each stage as a job and gives it
+    a new name in the next one; where there is none, its parents do.
     """
     known = {number: run.stages[number] for number in sorted(run.stages)}
     computed: dict[frozenset[int], int] = {}  # by RDDs, the last stage that ran

@@ -71,7 +71,7 @@ public final class BridgeMetrics implements MetricsSource {
         .addCounter(info("Faults", "Times a policy raised"), counters.faults())
         .addCounter(info("Failures", "Times the fallback took over"), counters.failures())
         .addCounter(info("Restarts", "Restarts of the policy process"), counters.restarts())
-        .addCounter(info("Swaps", "Set-ups applied"), counters.swaps())
+        .addCounter(info("Swaps", "Policy configurations applied"), counters.swaps())
         .addCounter(info("GrantedByPolicy", "Containers that a plan placed"),
             metrics.grantedByPolicy())
         .addCounter(info("GrantedByFallback", "Containers that the fallback placed"),
