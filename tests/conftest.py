@@ -52,7 +52,7 @@ class Groups(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
-    """Instead of one test a time to whoever is free."""
+    """Instead of one test a time to the free worker."""
     config.option.loadscopereorder = False
     return Groups(config, log)
 

@@ -39,7 +39,7 @@ def explore(seed: int, chosen: list[str]) -> bool:
 
 
 def main() -> int:
-    """Each round draws anew; the rounds go on after a find."""
+    """Each round draws again; the rounds go on after a find."""
     parser = argparse.ArgumentParser(prog="explore", description="properties on fresh examples")
     parser.add_argument("--rounds", type=int, default=5, help="how many seeds to try (5)")
     parser.add_argument("--seed", type=int, help="the first seed; the next ones count up")

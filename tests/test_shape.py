@@ -81,8 +81,8 @@ def sleeps(source: str) -> list[int]:
 
 
 def clocks(source: str) -> list[int]:
-    """Lines that read a clock, but in a function that is named for what it waits for: whoever
-    measures time is about to assert on it.
+    """Lines that read a clock, but in a function that is named for what it waits for: code
+    that measures time is about to assert on it.
     """
     waiting = [f for f in functions(source) if WAITING.search(f.name) and "test" not in f.name]
     allowed = {n for f in waiting for n in range(f.lineno, (f.end_lineno or 0) + 1)}

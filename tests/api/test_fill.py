@@ -134,7 +134,7 @@ def test_one_code_with_other_values_is_another_order(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lambda", "partial", "method"])
-def test_an_order_that_is_made_anew_in_each_call_is_the_same(kind: str) -> None:
+def test_an_order_that_is_made_in_each_call_is_the_same(kind: str) -> None:
     cluster = full_cluster(RebuildsItsIndex(kind))
     assert [grant.app for grant in cluster.round()] == [1]
     assert [grant.app for grant in second_round(cluster)] == [1]

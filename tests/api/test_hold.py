@@ -98,9 +98,9 @@ class Holder:
     def decide(self, view):
         plan = Plan(view)
         for ask in view.asks:
-            told = WANTED.pop(ask.application.number, None)
-            if told is not None:
-                plan.hold(ask, next(n for n in view.nodes if n.number == told[0]), told[1])
+            wish = WANTED.pop(ask.application.number, None)
+            if wish is not None:
+                plan.hold(ask, next(n for n in view.nodes if n.number == wish[0]), wish[1])
         return fill(plan, order=by_priority, hold_after_ms=0)
 
 
@@ -288,7 +288,7 @@ def test_holders_on_a_cluster_that_breaks_do_no_harm(policy, seed):
 
 
 def test_a_hold_moves_from_a_node_where_services_run():
-    """A node is chosen anew: services that never end do not keep a task waiting."""
+    """A node is chosen again: services that never end do not keep a task waiting."""
     made = streaming(nodes=2)
     services = [g.number for g in made.containers.values() if g.node == 1][:2]
     smalls = [n for n in made.containers if n not in services]

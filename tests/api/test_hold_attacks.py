@@ -1,4 +1,4 @@
-"""Holds under attack: whoever wants them, and whatever happens to nodes, little room is kept."""
+"""Holds under attack: for any policy, and whatever happens to nodes, little room is kept."""
 
 from random import Random
 

@@ -100,8 +100,8 @@ def test_what_cannot_be_shown_is_refused_with_its_place(state: Any, said: str):
 def test_whatever_is_of_its_type_comes_out_as_it_was(delta: float, asked: list[int | None]):
     """The form loses nothing, on the way through text either."""
     jobs = tuple(Job(f"j{index}", count) for index, count in enumerate(asked))
-    told = msgspec.json.decode(msgspec.json.encode(as_json(State(delta, jobs))))
-    assert values_of(told) == {
+    sent = msgspec.json.decode(msgspec.json.encode(as_json(State(delta, jobs))))
+    assert values_of(sent) == {
         "delta": delta, "jobs": [{"id": job.id, "asked": job.asked} for job in jobs],
     }  # fmt: skip
 
@@ -118,7 +118,7 @@ def test_a_wrong_report_fails_at_the_policys_own_line():
 
 def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
     """Two containers end and begin in each round; when reports were made."""
-    told = []
+    sent = []
     for number in range(rounds):
         engine.ask(1, 2 + number % 3)
         for container in sorted(engine.containers)[:2]:
@@ -126,8 +126,8 @@ def busy(engine: Cluster, rounds: int, every_ms: int) -> list[int]:
         plan = engine.exchange(every_ms)
         engine.commit(plan)
         if plan.reports:
-            told.append(engine.now)
-    return told
+            sent.append(engine.now)
+    return sent
 
 
 def test_a_report_is_due_once_a_second_and_the_last_state_is_reported():
@@ -180,7 +180,7 @@ def test_who_raises_has_reported_nothing():
 
 
 def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
-    """Neither takes the other's place, whoever spoke last."""
+    """Neither takes the other's place, in any order."""
     engine = Cluster(
         setup(queue("root", "test-turns"), queue("root.a", "test-reporter")), nodes=[(4096, 4)]
     )
@@ -194,6 +194,6 @@ def test_a_queues_own_policy_and_the_one_above_report_beside_each_other():
 
 def test_the_scripted_report_has_every_kind_of_field():
     """What the other tests of reports rely on."""
-    told = as_json(scripted.ReportedState(0.5, 3, None, (scripted.Held("a", 2),)))
-    assert [figure["name"] for figure in told["figures"]] == ["used", "waiting", "mood"]
-    assert [table["name"] for table in told["tables"]] == ["members"]
+    sent = as_json(scripted.ReportedState(0.5, 3, None, (scripted.Held("a", 2),)))
+    assert [figure["name"] for figure in sent["figures"]] == ["used", "waiting", "mood"]
+    assert [table["name"] for table in sent["tables"]] == ["members"]

@@ -50,7 +50,7 @@ def test_applications_that_ended_unseen_are_forgotten(policy):
     assert {LIVE, *GONE[-ENDED_KEPT:]} == set(kept)
 
 
-def test_the_newest_are_told_by_start_and_number():
+def test_the_newest_are_known_by_start_and_number():
     """Of one ResourceManager's applications by their numbers, which are not padded beyond four
     digits; another's that was started later are newer. Other ids are the oldest.
     """

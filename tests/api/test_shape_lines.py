@@ -14,7 +14,7 @@ SMALL, LARGE = (Resource((1024, 1)), ""), (Resource((4096, 4)), "")
 
 
 def test_the_first_of_each_line():
-    """By the entries; who is entered anew has only the new places."""
+    """By the entries; who is entered again has only the new places."""
     lines = ShapeLines()
     lines.enter("a", [(SMALL, (2, "a")), (LARGE, (2, "a"))])
     lines.enter("b", [(SMALL, (1, "b"))])

@@ -83,7 +83,7 @@ def test_what_is_kept_is_what_a_new_count_finds(seed):
 
 
 def test_an_am_is_no_task():
-    """What it holds is told apart, and its ask is none of its tasks'."""
+    """What it holds is known, and its ask is none of its tasks'."""
     made = Cluster(flat("test-counts"), nodes=[(4096, 4)])
     made.add_app(1)
     made.ask(1, 1, SLOT, priority=0, is_am=True)

@@ -61,5 +61,5 @@ def test_the_command_prints_a_table_or_json(monkeypatch):
     printed = CliRunner().invoke(app, ["--trees", "5"]).output
     assert "guarantee broken" in printed
     assert "0.010 0.020" in printed
-    told = CliRunner().invoke(app, ["--json", "--no-headroom"]).output
-    assert msgspec.json.decode(told, type=list[Row]) == [row]
+    printed = CliRunner().invoke(app, ["--json", "--no-headroom"]).output
+    assert msgspec.json.decode(printed, type=list[Row]) == [row]

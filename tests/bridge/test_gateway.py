@@ -16,7 +16,7 @@ SECRET = "0123456789abcdef" * 4
 
 
 class Echo:
-    """Answers with what it was asked, and raises when told to."""
+    """Answers with what it was asked, and raises on request."""
 
     def decide(self, text: str) -> str:
         return text

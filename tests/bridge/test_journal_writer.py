@@ -37,7 +37,7 @@ def wait_until(what: str, condition: Callable[[], bool]) -> None:
 
 
 class Disk(SegmentFiles):
-    """A disk whose writes hang while it is told to, or fail."""
+    """A disk whose writes hang, or fail, on request."""
 
     def __init__(self, folder: Path, most: int | None) -> None:
         super().__init__(folder, most)
@@ -267,8 +267,8 @@ FIFO = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
 
 
 def batch(number: int, now_ms: int) -> str:
-    told: list[list[Any]] = [["snapshot", 0, "start"], ["setup", 0, 1, FIFO], ["saved", 0, {}]]
-    return json.dumps(["batch", number, 1, now_ms, [0, 0, 0, 0], told])
+    records: list[list[Any]] = [["snapshot", 0, "start"], ["setup", 0, 1, FIFO], ["saved", 0, {}]]
+    return json.dumps(["batch", number, 1, now_ms, [0, 0, 0, 0], records])
 
 
 def test_the_policy_decides_while_its_journals_disk_hangs(
@@ -302,9 +302,9 @@ def test_the_policy_decides_while_its_journals_disk_hangs(
     assert begun.wait(DEADLINE_S)
     assert not service.flush(0.01)
     monkeypatch.setattr(journal_writer, "HANGS_S", 0.0)
-    told = reports(2, 20)["journal"]
-    assert "does the disk hang?" in told["trouble"]
-    assert told["lost_rounds"] == 1
+    journal = reports(2, 20)["journal"]
+    assert "does the disk hang?" in journal["trouble"]
+    assert journal["lost_rounds"] == 1
     assert reports(3, 30) == {}, "once"
     monkeypatch.undo()
     with pipe.open("rb"):  # the disk is back

@@ -226,7 +226,7 @@ FIFO = compile_setup("version: 1\nkind: policy\npolicy: fifo\n", "f.yml")
 
 def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIFO) -> str:
     """A batch that brings a cluster of one node and one ask, as the ResourceManager sends it."""
-    told = [
+    records = [
         ["snapshot", 0, "start"],
         ["setup", 0, 1, compiled],
         ["saved", 0, {}],
@@ -235,7 +235,7 @@ def snapshot(round_number: int, now_ms: int = 10, compiled: dict[str, Any] = FIF
         ["attempt_added", 0, 1, 1, 1, True],
         ["ask", 0, 1, 1, 0, False, [1024, 1], 5, {}, {}, True, ""],
     ]
-    return json.dumps(["batch", round_number, 1, now_ms, [1, 1, 0, 5], told])
+    return json.dumps(["batch", round_number, 1, now_ms, [1, 1, 0, 5], records])
 
 
 def test_a_journal_without_a_place_stops_nothing(
@@ -254,8 +254,8 @@ def test_a_journal_without_a_place_stops_nothing(
         plan = messages.read_reply(answering.decide(snapshot(number)))
         assert isinstance(plan, messages.PlanReply)
         assert list(plan.reports) == ["journal"] * reports
-    told = capsys.readouterr().out
-    assert told.count("the journal cannot be written; scheduling goes on without it") == 1
+    output = capsys.readouterr().out
+    assert output.count("the journal cannot be written; scheduling goes on without it") == 1
     place.unlink()
     again = messages.read_reply(answering.decide(snapshot(3, now_ms=10 + RETRY_MS)))
     assert isinstance(again, messages.PlanReply)
@@ -355,10 +355,10 @@ def test_a_swap_that_was_taken_back_replays(
     first, plans = 1, []
     rounds = ((live, FIFO), (raising, bad), (live, FIFO), (dying, lost), (live, FIFO))
     for number, (process, compiled) in enumerate(rounds, 1):
-        _, _, _, at, check, told = json.loads(snapshot(number, compiled=compiled))
-        text = json.dumps(["batch", number, first, at, check, told])
+        _, _, _, at, check, records = json.loads(snapshot(number, compiled=compiled))
+        text = json.dumps(["batch", number, first, at, check, records])
         plans.append(messages.read_reply(process.decide(text)))
-        first += len(told)
+        first += len(records)
     assert isinstance(plans[1], messages.PlanReply)
     assert plans[1].faults[0][1].endswith("ValueError: not today")
     assert isinstance(plans[3], messages.PlanReply)

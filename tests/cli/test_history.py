@@ -83,9 +83,9 @@ def rm() -> Iterator[ResourceManager]:
 def test_history_lists_every_version(rm: ResourceManager) -> None:
     """Version, time, user, name and hash, a line each; what is not known is a dash."""
     rm.answer = (200, {"policies": KEPT})
-    told = run(policy, ["history", *rm.words])
-    assert told.exit_code == 0, told.output
-    newest, oldest = (line.split("\u2502") for line in told.output.splitlines()[3:5])
+    result = run(policy, ["history", *rm.words])
+    assert result.exit_code == 0, result.output
+    newest, oldest = (line.split("\u2502") for line in result.output.splitlines()[3:5])
     cells = [[cell.strip() for cell in row] for row in (newest, oldest)]
     assert cells[0][1] == "3"
     assert cells[0][2].startswith("2026-09-2")

@@ -79,9 +79,9 @@ def test_queues_that_went_away_leave_the_other_policy(journal: str, monkeypatch,
     """A last configuration without the earlier queues is not simulated; the output says so."""
     monkeypatch.setattr("loomcard.cli.replay.recorded_setup", lambda _: compile_setup(TWO, "b.yml"))
     assert run(["replay", journal, "--policy", "drf", "--json"]) == 0
-    told = capsys.readouterr()
-    assert [each["policy"] for each in json.loads(told.out)["to_the_end"]] == ["drf"]
-    assert "b.yml has no leaf queue 'root.default'" in told.err
+    printed = capsys.readouterr()
+    assert [each["policy"] for each in json.loads(printed.out)["to_the_end"]] == ["drf"]
+    assert "b.yml has no leaf queue 'root.default'" in printed.err
 
 
 @pytest.mark.parametrize(

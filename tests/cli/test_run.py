@@ -72,12 +72,12 @@ def test_an_experiment_then_a_report(
     out = tmp_path / "out"
     experiment = str(workload.with_name("e.yml"))
     assert run(["run", experiment, "--out", str(out), "--processes", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "against fifo" in told
-    assert f"{out}: results.json" in told.replace("\n", "")
+    printed = capsys.readouterr().out
+    assert "against fifo" in printed
+    assert f"{out}: results.json" in printed.replace("\n", "")
     assert run(["report", str(out), "--csv", "--baseline", "drf"]) == 0
-    told = capsys.readouterr().out
-    assert "against drf" in told
+    printed = capsys.readouterr().out
+    assert "against drf" in printed
     assert (out / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (out / "report-comparison.csv").exists()
 
@@ -91,14 +91,14 @@ def test_cells_that_fail_are_reported_in_a_line_each(
     (tmp_path / "broken.yml").write_text(f"version: 1\npolicy: {file}:Broken\n")
     command = ["run", str(workload), "--policy", str(tmp_path / "broken.yml"), "--processes", "1"]
     assert run([*command, "--out", str(tmp_path / "out")]) == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("error: broken on w, seed 1: PolicyFaultError: ")
-    assert "ZeroDivisionError" in told.err
-    assert len(told.err.splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: broken on w, seed 1: PolicyFaultError: ")
+    assert "ZeroDivisionError" in printed.err
+    assert len(printed.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "printed"),
     [
         pytest.param(["run", "no-such"], "'no-such' is no file, and no workload or experiment"),
         pytest.param(["run", "W"], "a workload needs a policy to run under"),
@@ -115,7 +115,7 @@ def test_bad_input_is_one_line_and_changes_nothing(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
-    told: str,
+    printed: str,
 ) -> None:
     """Exit status 2, and no folder."""
     before = sorted(tmp_path.rglob("*"))
@@ -127,5 +127,5 @@ def test_bad_input_is_one_line_and_changes_nothing(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("error: ")
-    assert told in said[0]
+    assert printed in said[0]
     assert sorted(tmp_path.rglob("*")) == before

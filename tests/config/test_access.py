@@ -47,7 +47,7 @@ def test_a_list_of_submitters_is_not_voided_by_the_default_of_administer(queues:
 def test_everyone_stated_as_administrator_beside_submitters_is_refused(
     findings_of: Callable[..., list[Finding]],
 ) -> None:
-    """Whoever writes submit: [alice] would be surprised that everyone submits."""
+    """Users who write submit: [alice] would be surprised that everyone submits."""
     (finding,) = findings_of(HEAD + 'administer: ["*"]\nqueues: {a: {submit: [alice]}}')
     assert (finding.line, finding.path) == (4, "queues.a.submit")
     assert "no effect" in finding.message

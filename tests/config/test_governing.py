@@ -45,7 +45,7 @@ def test_inner_queues_inherit_and_leaves_are_fifo(queues: Queues) -> None:
 
 
 def test_a_walker_governs_down_to_the_next_named_policy(queues: Queues, sorts: str) -> None:
-    """Queues that it walks over have no policy; below a named one the rules begin anew."""
+    """Queues that it walks over have no policy; below a named one the rules begin again."""
     found = queues(f"""
         version: 1
         policy: {sorts}:Walker
@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_imported_is_a_finding(
     ("needs", "part"),
     [
         ('{"heartbeat"}', "did you mean 'heartbeats'?"),
-        ('{"dice"}', "known are heartbeats"),
+        ('{"luck"}', "known are heartbeats"),
         ('"heartbeats"', "are no set of names"),
         ("3", "are no set of names"),
     ],

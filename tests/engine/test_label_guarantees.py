@@ -30,7 +30,7 @@ def of(granted: Sequence[Granted]) -> list[int]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_who_is_below_the_guarantee_goes_first(policy: str) -> None:
-    """Whoever came before, and whatever the policy: then all share what is left."""
+    """In any order of arrival, and whatever the policy: then all share what is left."""
     engine = engine_of(
         queue("root", "fifo"),
         queue("root.a", policy),

@@ -51,7 +51,7 @@ def test_idle_room_is_lent(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", [p for p in POLICIES if p != "dress"])  # it has its quotas
 def test_those_who_ask_for_the_label_go_first(policy: str) -> None:
-    """Whoever came before them."""
+    """In any order of arrival."""
     engine = two(policy)
     engine.add_app(1, "root.a")
     engine.ask(1, 12)

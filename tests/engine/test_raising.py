@@ -106,16 +106,16 @@ def test_rounds_without_a_policy_are_missed_in_the_journal(tmp_path, cannot_buil
     """The plan says how many rounds are missing and why, and when they are kept again."""
     engine = resource_manager("base-exception", "build")
     engine.session = Session(engine.hello, tmp_path)
-    told = []
+    reported = []
     for turn in range(5):
         if turn == 2:
             cannot_build.clear()
         engine.ask(1, 1)
         plan = engine.exchange(600)
         engine.commit(plan)
-        told.append(plan.reports.get(JOURNAL))
+        reported.append(plan.reports.get(JOURNAL))
     missing = {"trouble": NOT_BUILT, "lost_rounds": 1}
-    assert told == [missing, None, {"trouble": None, "lost_rounds": 3}, None, None]
+    assert reported == [missing, None, {"trouble": None, "lost_rounds": 3}, None, None]
     engine.session.journal.close()
     assert [len(read_segment(path).rounds) for path in segments(tmp_path)] == [0, 2]
     assert replay(tmp_path) == []

@@ -169,7 +169,7 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each():
 
 
 def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
-    """Shapes found to fit nowhere are looked at anew once its decisions are taken back."""
+    """Shapes found to fit nowhere are looked at again once its decisions are taken back."""
     engine = under("drf", "test-broken", when="app1")
     engine.exchange()
     pending = engine.session.tree._pending

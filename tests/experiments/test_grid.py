@@ -120,7 +120,7 @@ def test_set_ups_of_one_name_are_distinguished(experiment: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param(
             GOOD + "sseds: 3\n",
@@ -180,12 +180,12 @@ def test_set_ups_of_one_name_are_distinguished(experiment: Path) -> None:
         ),
     ],
 )
-def test_findings_have_file_and_line(experiment: Path, text: str, told: list[str]) -> None:
+def test_findings_have_file_and_line(experiment: Path, text: str, expected: list[str]) -> None:
     """Everything that is wrong with the file, each with its place."""
     experiment.write_text(text)
     found = findings(experiment)
-    assert len(found) == len(told)
-    for each, want in zip(found, told, strict=True):
+    assert len(found) == len(expected)
+    for each, want in zip(found, expected, strict=True):
         assert each.startswith(f"/try.yml, {want}")
 
 

@@ -222,9 +222,9 @@ def test_replay_ends_with_2_and_the_missing_rounds(recorded, tmp_path, capsys) -
     folder = written(tmp_path / "journal", recorded)
     for arguments in ([], ["--policy", "drf", "--rounds-only"]):
         assert run(["replay", str(folder), *arguments]) == 2
-        told = capsys.readouterr()
-        assert "71 rounds" in told.out
-        [line] = told.err.splitlines()
+        printed = capsys.readouterr()
+        assert "71 rounds" in printed.out
+        [line] = printed.err.splitlines()
         assert "rounds 61 to 1000 between" in line
         assert "bring the segments back" in line
 
@@ -262,7 +262,7 @@ def test_a_cut_off_end_is_no_error(recorded, tmp_path):
 def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
     """Whatever character, number or line is changed, the error is JournalError, with its place."""
     rng = random.Random(seed)  # noqa: S311
-    told = 0
+    located = 0
     for _ in range(25):
         folder = written(tmp_path / "journal", _damaged(recorded, rng))
         for read in (
@@ -273,8 +273,8 @@ def test_no_damage_ends_in_a_traceback(recorded, tmp_path, seed):
         ):
             said = error_of(read, folder)
             assert len(said.splitlines()) <= 1
-            told += PLACE.search(said) is not None
-    assert told > 25
+            located += PLACE.search(said) is not None
+    assert located > 25
 
 
 def error_of(read, folder: Path) -> str:

@@ -40,7 +40,7 @@ class Raises:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    """Two worker processes, started anew where they are lost."""
+    """Two worker processes, restarted where they are lost."""
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as started:

@@ -113,7 +113,7 @@ def test_a_damaged_cell_runs_again(experiment: Path, tmp_path: Path) -> None:
 def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "the deadline passed"
         time.sleep(0.05)
 
 

@@ -1,5 +1,5 @@
 """YARN's CapacityScheduler as somebody else would write it, on what `loomcard` exports: guarantees
-and user limits are computed anew whenever they are asked for.
+and user limits are computed again whenever they are asked for.
 """
 
 from __future__ import annotations

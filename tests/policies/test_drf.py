@@ -32,7 +32,7 @@ def test_queues_share_by_weight():
 
 
 def test_a_newcomer_is_served_before_those_who_hold_more():
-    """Freed room goes to the smallest dominant share, whoever asked first."""
+    """Freed room goes to the smallest dominant share, in any order of asks."""
     engine = Cluster(flat("drf"))
     engine.add_node(1, 4096, 4)
     engine.add_app(1)

@@ -71,7 +71,7 @@ def play(made: Cluster, step: object) -> None:
 
 
 def check_limits(made: Cluster) -> None:
-    """No queue above its maximum, no user above the limit, whoever decided."""
+    """No queue above its maximum, no user above the limit, under any policy."""
     state = made.session.mirror.state
     for q in state.queues:
         assert q.maximum is None or all(u <= m for u, m in zip(q.used, q.maximum, strict=True))

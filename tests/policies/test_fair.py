@@ -108,7 +108,7 @@ def test_a_leaf_may_be_fifo():
 
 
 def test_a_newcomer_catches_up_as_containers_end():
-    """No preemption: every container that ends goes to whoever is furthest below."""
+    """No preemption: every container that ends goes to the queue furthest below."""
     engine = tree(a={}, b={})
     fill_up(engine, 1)
     engine.add_app(2, queue=2)

@@ -38,12 +38,12 @@ def played(policy: str, hint: str | None, apart: bool = False) -> RunRecord:
     liar = app(LIAR, stage([500] * 6), stage([200] * 3, 2, after=[0]), queue=home)
     wanted = scenario(*sorted([*honest, liar], key=lambda a: a.submit_ms), nodes=2, slots=3)
 
-    def told(one: object) -> dict[str, str]:
+    def hostile_hints(one: object) -> dict[str, str]:
         if getattr(one, "id", "") != LIAR:
             return hints(one)  # type: ignore[arg-type]
         return {} if hint is None else {HINT: hint}
 
-    with patch.object(application_master, "hints", told):
+    with patch.object(application_master, "hints", hostile_hints):
         return simulate(wanted, setup(*queues), policy="test", check=True)
 
 

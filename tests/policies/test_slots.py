@@ -71,7 +71,7 @@ def test_headroom_is_free_slots_not_free_memory():
 
 
 def test_headroom_is_what_maximum_and_user_limit_leave():
-    """Of 8 slots the queue may have 6, and each user 3 of these; each is told of its own."""
+    """Of 8 slots the queue may have 6, and each user 3 of these; each gets its own headroom."""
     half, three = 500_000, {"ppm": 750_000}
     leaf = queue("root.a", "slots", maximum=three, user_limit_ppm=half)
     engine = Cluster(setup(queue("root", "fifo"), leaf))

@@ -162,7 +162,7 @@ def test_headroom_is_no_more_than_cluster_and_user_limit_leave(others, limit_ppm
 
 
 def test_mapreduce_goes_on_where_a_share_is_one_container():
-    """Two slots for two: were the AM told of a free slot, its one container would be a reduce that
+    """Two slots for two: if the AM heard of a free slot, its one container would be a reduce that
     waits for its maps, five minutes for each.
     """
     maps, reduces = scenarios.stage([1000] * 6), scenarios.stage([1000] * 2, 2, priority=10)

@@ -79,7 +79,7 @@ def test_every_plot_says_what_it_shows(text: str) -> None:
 
 
 def test_names_are_text_and_not_markup(folder: Path) -> None:
-    """Whoever names an application does not write the page."""
+    """An application's name cannot write the page."""
     file = folder / "results.json"
     evil = "<script>alert(1)</script>"
     file.write_text(file.read_text().replace('"workload":"w"', f'"workload":"{evil}"'))

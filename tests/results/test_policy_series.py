@@ -27,28 +27,28 @@ def test_numbers_with_a_panel_are_kept_and_nothing_else() -> None:
     assert (frame["at_ms"].dtype, frame["value"].dtype) == (pl.Int64, pl.Float64)
 
 
-@example(told=[(0, "a"), (0, "b"), (1, "a")], most=2)  # the stretch is as long as the run
+@example(reports=[(0, "a"), (0, "b"), (1, "a")], most=2)  # the stretch is as long as the run
 @given(
     st.lists(st.tuples(st.integers(0, 5000), st.sampled_from("ab")), min_size=1, max_size=200),
     st.integers(2, 50),
 )
 def test_a_long_run_stays_small_and_ends_where_it_ended(
-    told: list[tuple[int, str]], most: int
+    reports: list[tuple[int, str]], most: int
 ) -> None:
     """At most so many rows; each figure's last value is kept; and what is kept is the last of each
     stretch, of one length for all.
     """
     states, last = States(most), {}
-    for at_ms, queue in sorted(told):
+    for at_ms, queue in sorted(reports):
         states.add(at_ms, queue, [figure("x", at_ms)])
         last[queue] = at_ms
     rows = states.rows()
     assert len(rows) <= most
     assert {row.queue: row.at_ms for row in rows} == last
     interval = states._interval_ms
-    want = {(queue, at_ms // interval): at_ms for at_ms, queue in sorted(told)}
+    want = {(queue, at_ms // interval): at_ms for at_ms, queue in sorted(reports)}
     assert {(row.queue, row.at_ms // interval): row.at_ms for row in rows} == want
     assert len(rows) == len(want)
     if interval > 1:  # no coarser than it must be
-        finer = {(queue, at_ms // (interval // 2)) for at_ms, queue in told}
+        finer = {(queue, at_ms // (interval // 2)) for at_ms, queue in reports}
         assert len(finer) > most or len(rows) > most // 2

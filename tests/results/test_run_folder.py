@@ -47,9 +47,9 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
 
 def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:
     """With each run's policy, seed and parameters; absent where nothing was reported."""
-    told = record(theta=0.5)
-    told.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
-    write_run(tmp_path, [record(seed=2), told], manifest({}))
+    expected = record(theta=0.5)
+    expected.states = [StateRow(at_ms, "root", "p", "x", "X", "share", 0.5) for at_ms in (1, 2)]
+    write_run(tmp_path, [record(seed=2), expected], manifest({}))
     rows = pl.read_parquet(tmp_path / STATES)
     assert rows.select("policy", "seed", "theta", "at_ms", "value").rows() == [
         ("a.yml", 1, 0.5, 1, 0.5), ("a.yml", 1, 0.5, 2, 0.5),
@@ -127,7 +127,7 @@ def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param(None, "holds no results.json", id="no file"),
         pytest.param("[1,\n2", "not JSON: .*line 2", id="half a file"),
@@ -135,16 +135,18 @@ def test_the_wall_clock_is_in_the_manifest_only(tmp_path: Path) -> None:
         pytest.param("[{}]", r"missing required field `policy` - at `\$\[0\]`", id="an empty run"),
     ],
 )
-def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, told: str) -> None:
+def test_errors_name_the_file_and_the_remedy(
+    tmp_path: Path, text: str | None, expected: str
+) -> None:
     """One line a reader can act on."""
     if text is not None:
         (tmp_path / "results.json").write_text(text)
-    with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{told}.*\\(.*\\)"):
+    with pytest.raises(ResultError, match=f"(?s){tmp_path}.*{expected}.*\\(.*\\)"):
         read_run(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "expected"),
     [
         ({"makespan_ms": "x"}, r"Expected `int \| null`, got `str` - at `\$\[0\]\.makespan_ms`"),
         ({"seed": 10**30}, r"Expected `int` <= \d+ - at `\$\[0\]\.seed`"),
@@ -153,13 +155,13 @@ def test_errors_name_the_file_and_the_remedy(tmp_path: Path, text: str | None, t
     ],
 )
 def test_a_damaged_figure_is_named_with_its_place(
-    tmp_path: Path, damage: dict[str, object], told: str
+    tmp_path: Path, damage: dict[str, object], expected: str
 ) -> None:
     """Not found out by a traceback from the midst of a report."""
     write_run(tmp_path, [record()], manifest({}))
     file = tmp_path / "results.json"
     file.write_text(json.dumps([json.loads(file.read_text())[0] | damage]))
-    with pytest.raises(ResultError, match=f"{file}: not as Loomcard writes it: .*{told}.*\\("):
+    with pytest.raises(ResultError, match=f"{file}: not as Loomcard writes it: .*{expected}.*\\("):
         read_run(tmp_path)
 
 

@@ -35,9 +35,9 @@ def test_no_more_applications_than_the_queue_takes_and_one_that_ends_makes_room(
         "third": ("SUCCEEDED", ""),
     }
     assert {row.application for row in record.containers} == {"first", "other", "third"}
-    told = {each["id"]: each for each in facts(record)["applications"]}
-    assert told["second"]["diagnostics"].startswith("Queue root.a already has 1 applications")
-    assert "diagnostics" not in told["first"]
+    by_id = {each["id"]: each for each in facts(record)["applications"]}
+    assert by_id["second"]["diagnostics"].startswith("Queue root.a already has 1 applications")
+    assert "diagnostics" not in by_id["first"]
 
 
 def test_a_stopped_queue_takes_none():
@@ -79,7 +79,7 @@ def test_the_lifetime_kills_an_application_with_all_its_containers():
     assert len(old) == 3
 
 
-def test_an_application_that_waits_in_vain_is_killed_when_its_time_is_over():
+def test_an_application_that_waits_without_success_is_killed_in_time():
     """However long nothing but heartbeats happens: the end of its life is due."""
     days = 3 * 24 * 3600
     wanted = scenario(

@@ -1,4 +1,4 @@
-"""Books agree whatever happens; what a cluster would refuse is refused; equal runs are equal."""
+"""All state agrees whatever happens; what a cluster refuses is refused; equal runs are equal."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 @given(st.integers(0, 1 << 32), st.sampled_from(["drf", "fifo", "capacity", "fair"]))
 @settings(max_examples=60, deadline=None)
-def test_every_application_ends_and_all_books_agree_after_every_round(seed, policy):
+def test_every_application_ends_and_all_state_agrees_after_every_round(seed, policy):
     wanted = random_scenario(seed)
     record = run(wanted, policy)
     assert {each.state for each in record.applications} <= {"SUCCEEDED", "FAILED"}
@@ -203,7 +203,7 @@ def test_ctrl_c_leaves_what_had_happened():
     assert facts(record)["applications"][0]["finished_ms"] is None
 
 
-def test_books_that_do_not_add_up_are_noticed():
+def test_counts_that_do_not_add_up_are_noticed():
     simulation = Simulation(scenario(app("j", stage([10]))), compiled())
     simulation.run()
     check_agreement(simulation.rm)

@@ -145,7 +145,7 @@ def test_an_early_reduce_copies_while_maps_run(slowstart, ends):
     assert reduce_ends(run(wanted)) == [ends]
 
 
-def test_a_lost_reduce_begins_anew():
+def test_a_lost_reduce_starts_again():
     """The reduce copies on n1 from n2; n1 goes in mid-copy, and the next reduce runs beside the
     map's output.
     """

@@ -10,13 +10,13 @@ from scenarios import app, compiled, random_scenario, scenario, stage
 
 
 def test_processes_change_nothing_but_the_order_of_progress():
-    wanted, told = random_scenario(8), set()
+    wanted, seen = random_scenario(8), set()
     runs = [Run(name, compiled(name)) for name in ("fifo", "drf")]
     alone = simulate_all(wanted, runs, 1)
-    together = simulate_all(wanted, runs, 2, lambda index, _: told.add(index))
+    together = simulate_all(wanted, runs, 2, lambda index, _: seen.add(index))
     assert [facts(r) for r in alone] == [facts(r) for r in together]
     assert [r.containers for r in alone] == [r.containers for r in together]
-    assert told == {0, 1}
+    assert seen == {0, 1}
 
 
 def test_a_policy_that_raises_in_a_process_is_reported_with_its_traceback(tmp_path):

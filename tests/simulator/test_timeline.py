@@ -44,11 +44,11 @@ def test_heartbeats_report_ends_late_and_hand_out_grants_late():
     )
     phase = pick(1, "n1", 0, 1000)
     record = run(wanted)
-    # Asked for and granted at 0; heard of with the AM's next heartbeat, at 300; ends at 400, which
-    # the node tells with its next heartbeat, and the AM hears of with its next one after that; its
+    # Asked for and granted at 0; heard of with the AM's next heartbeat, at 300; ends at 400. The
+    # node reports it with its next heartbeat, the AM hears of it with its next one after that; its
     # next ask goes out one heartbeat later, and the grant is heard of another one later.
-    told = phase if phase >= 400 else phase + 1000
-    asked = (told // 300 + 2) * 300
+    reported = phase if phase >= 400 else phase + 1000
+    asked = (reported // 300 + 2) * 300
     assert times(record)[0] == ("s1", 0, 1, "n1", 300, 400, "completed")
     assert times(record)[1][4] == asked + 300
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 
 def who(item: int, send: Callable[[int], None]) -> tuple[int, int]:
-    """The item and who did it; tells ten times the item."""
+    """The item and who did it; reports ten times the item."""
     send(item * 10)
     return item, os.getpid()
 
 
 def fails_on_two(item: int, send: Callable[[object], None]) -> int:
-    """2 dies, 3 raises, 4 waits until it is told to stop."""
+    """2 dies, 3 raises, 4 waits until it is asked to stop."""
     if item == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     if item == 3:

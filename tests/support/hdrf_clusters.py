@@ -43,7 +43,7 @@ def held(made: Cluster) -> dict[int, int]:
 
 
 def churn(made: Cluster, times: int, *apps: int) -> None:
-    """One container of each application in turn ends, its oldest, and the rest is shared anew."""
+    """One container of each application in turn ends, its oldest, and the rest is shared again."""
     for _ in range(times):
         for app in apps:
             mine = [g.number for g in made.containers.values() if g.app == app]

@@ -1,4 +1,4 @@
-"""An engine for tests of experiments: it simulates the first seed and then waits to be told."""
+"""An engine for tests of experiments: it simulates the first seed and then waits for a stop."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ SIGNS = "STUBBORN_SIGNS"
 
 
 def first_seed_then_wait(task: Task) -> RunRecord:
-    """Later seeds begin, say so, and stop only when told."""
+    """Later seeds begin, say so, and stop only when asked."""
     record = simulated(task)
     if task.scenario.seed == 1:
         return record
@@ -23,7 +23,7 @@ def first_seed_then_wait(task: Task) -> RunRecord:
         _wait_for_request(task)
     except KeyboardInterrupt:
         return record
-    raise AssertionError("nobody told it to stop")
+    raise AssertionError("nobody asked it to stop")
 
 
 def deaf(task: Task) -> RunRecord:

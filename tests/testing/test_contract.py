@@ -1,4 +1,4 @@
-"""The contract: every policy of ours keeps it, and whoever breaks a clause is caught by it."""
+"""The contract: all our policies keep it, and a policy that breaks a clause is caught."""
 
 from dataclasses import dataclass
 

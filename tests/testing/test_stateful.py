@@ -24,7 +24,7 @@ def check_survives(policy: Any, examples: int, *phases: Phase) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_policy_survives_the_machine(name):
-    """Books that add up after each step, everybody served, a journal that replays."""
+    """Counts that add up after each step, everybody served, a journal that replays."""
     check_survives(name, 12, Phase.generate, Phase.shrink)
 
 

@@ -12,7 +12,7 @@ from loomcard.wire.plain_data import decode, encode
     ids=["moved and renamed", "renamed"],
 )
 def test_a_class_is_found_by_an_earlier_name(written: str) -> None:
-    """What is written anew has today's name."""
+    """What is written now has today's name."""
     task = OwedTask("root.a", 1, [1024, 1], "", 5000)
     today = encode(task)
     assert today["is"] == "loomcard.policies.hdrf.placement:OwedTask"

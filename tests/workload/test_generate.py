@@ -174,8 +174,8 @@ def test_what_names_nothing_is_said_with_its_line(old: str, new: str, line: int,
     """Classes of an order and numbers of an application."""
     with pytest.raises(FindingsError) as error:
         made(NUMBERED.replace(old, new))
-    told = {(each.line, part in each.message) for each in error.value.findings}
-    assert (line, True) in told, error.value.findings
+    places = {(each.line, part in each.message) for each in error.value.findings}
+    assert (line, True) in places, error.value.findings
 
 
 def test_a_mean_gap_of_0_is_all_at_once() -> None:

@@ -185,5 +185,5 @@ def test_columns(case: Picture) -> None:
 def test_bars_and_durations() -> None:
     """The largest fills the width, and what is not nothing is seen."""
     assert [bar(count, 16, 2) for count in (0, 1, 8, 16)] == ["", "▏", "█", "██"]
-    told = [duration(ms) for ms in (0, 250, 1500, 90_000, 86_400_000)]
-    assert told == ["0 ms", "250 ms", "1.5 s", "1.5 min", "24 h"]
+    texts = [duration(ms) for ms in (0, 250, 1500, 90_000, 86_400_000)]
+    assert texts == ["0 ms", "250 ms", "1.5 s", "1.5 min", "24 h"]

@@ -57,11 +57,11 @@ CLASS = {
 
 
 def test_every_key_is_described() -> None:
-    """Whoever reads the schema in an editor reads what a key means."""
+    """Readers of the schema in an editor see what a key means."""
     silent = [
         f"{name}.{key}"
         for name, part in Workload.model_json_schema()["$defs"].items()
-        for key, told in part.get("properties", {}).items()
-        if "description" not in told and "$ref" not in str(told)
+        for key, inner in part.get("properties", {}).items()
+        if "description" not in inner and "$ref" not in str(inner)
     ]
     assert silent == []

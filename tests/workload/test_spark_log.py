@@ -132,7 +132,7 @@ def rdd_stage(number: int, rdds: list[int], *parents: int) -> dict[str, object]:
 
 
 def test_a_stage_that_ran_in_an_earlier_job_keeps_its_children(tmp_path: Path) -> None:
-    """As Spark 3.3 to 4.0 write it with adaptive execution, the default: job 1 names stage 0 anew,
+    """As Spark 3.3 to 4.0 write it with adaptive execution, the default: job 1 renames stage 0,
     as stage 1, and skips it; job 2 does so with stages 0 and 2.
     """
     one, two, three = [3, 0, 1, 2], [6, 4, 5], [9, 7, 8]

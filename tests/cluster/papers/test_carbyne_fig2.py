@@ -28,7 +28,7 @@ LATE_MS = 1_500
     ],
 )
 def test_figure_2_on_yarn(policy: str, asks: str, wanted: list[float], tmp_path: Path) -> None:
-    """Mean completions 2.05 and 1.55, whoever plans: the scheduler by the hint, or the AMs."""
+    """Mean completions 2.05 and 1.55, by either planner: the scheduler by the hint, or the AMs."""
     found = gated_ends(play(gated(asks), policy, folder=tmp_path), UNIT_MS)
     late = LATE_MS / UNIT_MS
     assert found == pytest.approx(wanted, abs=late)

@@ -113,16 +113,16 @@ def test_the_am_has_its_share_as_headroom_and_nobody_else_has():
     made.add_app(2)
     made.ask(2, 8)
 
-    def told() -> list:
+    def headroom() -> list:
         plan = made.exchange()
         made.commit(plan)
         return plan.headroom
 
-    assert told() == [(1, (2048, 2))]
+    assert headroom() == [(1, (2048, 2))]
     ask(made, 1, default=0, altruistic=3)
-    assert told() == []
+    assert headroom() == []
     made.end_app(2)
-    assert told() == [(1, (4096, 4))]
+    assert headroom() == [(1, (4096, 4))]
 
 
 def test_without_altruism_all_that_the_share_holds_must_start():

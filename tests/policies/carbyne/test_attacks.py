@@ -1,6 +1,6 @@
 """Attacks on carbyne: asks that nobody can serve, loans that are taken back for nothing, jobs that
-wait in vain. What an attack costs is tested in test_costs.py. The numbers are those of the list of
-known defects.
+wait without end. What an attack costs is tested in test_costs.py. The numbers are those of the
+list of known defects.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def test_10_nothing_is_taken_back_in_a_round_that_granted_something():
 @pytest.mark.parametrize("jobs", [2, 4, 8])
 @pytest.mark.parametrize("slots", [1, 3])
 def test_10_shares_smaller_than_a_task_kill_nobody_for_ever(jobs, slots):
-    """Each task is larger than a share. Whoever runs, runs to its end."""
+    """Each task is larger than a share. A task that runs, runs to its end."""
     made = carbyne(slots, loan="preempt")
     for number in range(1, jobs + 1):
         made.add_app(number, hints=stages((3, 3_000.0, []), slots=slots))
@@ -312,7 +312,7 @@ def test_an_application_that_moves_leaves_nothing_behind():
         assert (memory["jobs"], memory["finished"]) == ({}, {})
 
 
-def test_probability_is_drawn_anew_at_each_event_of_one_millisecond():
+def test_probability_is_drawn_again_at_each_event_of_one_millisecond():
     """A job that may yield, on a full cluster, is looked at twenty times at the same time."""
     made = carbyne(4, altruism=0.5)
     made.add_app(1, hints=stages((1, 2000.0, []), (1, 1000.0, [])))

@@ -10,7 +10,7 @@ from loomcard.testing.cluster import Cluster
 
 
 def test_the_smallest_demand_goes_first_where_the_order_says_so():
-    """Within a category; else whoever was submitted first."""
+    """Within a category; else the first submitted."""
     for order, first in (("submission", 1), ("demand", 2)):
         cluster = dress(dmin=0.06, dmax=0.06, order=order)
         come(cluster, a1=9, a2=4)

@@ -219,14 +219,14 @@ def test_headroom_is_what_the_category_may_still_have():
     come(cluster, a2=4)
     cluster.round()
     cluster.round(SECOND)
-    told: dict[int, Any] = {}
+    by_app: dict[int, Any] = {}
     for _, text in cluster.history:
-        told |= dict(r.read_reply(text).headroom)
-    assert told == {1: (60 * 1024, 60), 2: (6 * 1024, 6)}
+        by_app |= dict(r.read_reply(text).headroom)
+    assert by_app == {1: (60 * 1024, 60), 2: (6 * 1024, 6)}
 
 
 def test_below_two_containers_it_is_first_in_first_out():
-    """Nothing can be divided: whoever came first, and no AM comes before a task that waits."""
+    """Nothing can be divided: the first goes first, and no AM comes before a task that waits."""
     cluster = dress(nodes=[(1500, 1)])
     come(cluster, a1=2)
     cluster.add_app(2)

@@ -20,7 +20,7 @@ TASKS = [(512, 1), (1024, 1), (2048, 2), (4096, 1), (4096, 4), (7168, 7), (1024,
 PATIENCE = 4
 """So many ticks may pass before a task is served."""
 WINDOW = 12
-"""So many before an AM is, where others wait in vain: one that is new is given ten to ask."""
+"""So many before an AM is, where others wait without end: one that is new is given ten to ask."""
 
 
 def masters(cluster: Cluster) -> dict[int, Granted]:
@@ -219,7 +219,7 @@ def begin_line(cluster: Cluster, am: tuple[int, int], count: int, first: int = 1
 
 def test_all_ams_leave_half_of_the_queue_to_tasks():
     """Sessions that had a task and ask for nothing more wait for nothing: however many there are,
-    their AMs hold half of the queue at most, and whoever then wants a task has it.
+    their AMs hold half of the queue at most, and who then wants a task has it.
     """
     cluster = dress([(10 * 1024, 10)])
     for app in range(1, 11):

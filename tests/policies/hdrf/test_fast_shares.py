@@ -43,7 +43,7 @@ class Row:
 
 
 class MaintainedShares:
-    """A tree of which the structure is told what happens."""
+    """A tree whose changes the structure gets."""
 
     def __init__(self, shape, weights, people):
         self.capacity, self.y = [60.0, 40.0, 50.0], 7
@@ -66,7 +66,7 @@ class MaintainedShares:
             self.grow(child, number)
 
     def build(self) -> None:
-        """Tree and structure anew, from the rows: another capacity, or a comparison."""
+        """Tree and structure from scratch, from the rows: another capacity, or a comparison."""
         self.branches: list[Node] = []
         for number, (parent, weight) in enumerate(self.inner):
             node = Node(number, weight, (), order=(number,))
@@ -185,7 +185,7 @@ def test_equal_to_full_recomputation_after_every_event(shape, weights, people, e
 @settings(deadline=None)
 @given(SHAPES, st.lists(WEIGHTS, max_size=20), PEOPLE, EVENTS)
 def test_what_happened_before_leaves_no_trace(shape, weights, people, events):
-    """Built anew from the state it is in, the structure says the same to the last bit: a replay
+    """Built again from its state, the structure gives the same to the last bit: a replay
     that begins in the middle decides alike.
     """
     kept = MaintainedShares(shape, weights, people)

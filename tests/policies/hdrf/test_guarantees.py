@@ -205,9 +205,9 @@ def test_what_is_shown_is_what_preemption_enforces():
     made.round()
     wants(made, 1, "a", (1, 1, 0), 1000)
     evictions(made, 60)
-    told = values_of(made.exchange(2000).reports["root.a"])
+    values = values_of(made.exchange(2000).reports["root.a"])
     assert held(made) == {1: 80, 2: 20}
-    assert told["guarantee"] == pytest.approx(0.8)
+    assert values["guarantee"] == pytest.approx(0.8)
 
 
 def test_room_is_held_on_one_server_for_a_task_as_large_as_a_server():

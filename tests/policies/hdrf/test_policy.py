@@ -105,7 +105,7 @@ def test_a_leaf_that_is_no_leaf_of_the_paper_a_queue_with_fifo_inside():
 
 def test_headroom_keeps_room_for_the_largest_of_what_a_task_needs():
     """Beside a task of 4 CPUs, one of 1 is not placed where less than 4 are free; a task that needs
-    GPUs alone is; and it is told why it waits.
+    GPUs alone is; and its wait has a reason.
     """
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6), (1000, 3, 6), headroom=True)
     wants(made, 1, "a", (0, 4, 0))
@@ -313,7 +313,7 @@ def test_each_queue_reports_its_shares_its_guarantee_and_why_it_is_blocked():
     """
     made = fig4()
     made.now += 2000
-    reports = {path: values_of(told) for path, told in made.exchange().reports.items()}
+    reports = {path: values_of(each) for path, each in made.exchange().reports.items()}
     n2 = reports["root.n2"]
     assert (n2["share"], n2["attributed"], n2["guarantee"]) == (1.0, 0.6, 0.5)
     assert reports["root.n2.n22"]["guarantee"] == 0.25

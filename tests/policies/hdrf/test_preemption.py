@@ -139,7 +139,7 @@ COMES = st.tuples(
     steps=st.lists(COMES, min_size=2, max_size=6), leaf=st.sampled_from(["application", "queue"])
 )
 def test_nobody_falls_below_the_guarantee_and_it_comes_to_an_end(steps, leaf):
-    """Whoever comes in whatever order: a victim keeps what it is guaranteed, as the paper's own
+    """In any order of arrival: a victim keeps what it is guaranteed, as the paper's own
     function says, if that is as much as one of its containers; and with no task ending, evictions
     do.
     """

@@ -159,7 +159,7 @@ def test_plain_sums_are_what_starves():
 
 
 def test_collapsed_weights_are_products_along_the_path():
-    """The paper's section 3.2: n1,1 gets 1/2, each leaf of n2 1/4; whoever does not count gets
+    """The paper's section 3.2: n1,1 gets 1/2, each leaf of n2 1/4; who does not count gets
     nothing.
     """
     root, by = fig4(0, 0, 0)

@@ -42,7 +42,7 @@ def test_a_task_goes_to_the_node_that_its_shape_aligns_with():
 
 
 def test_by_alignment_alone_the_large_task_is_packed_first():
-    """work_weight 0: what uses most of what is free goes first, whoever asked before."""
+    """work_weight 0: what uses most of what is free goes first, in any order of asks."""
     engine = tetris(work_weight=0.0)
     engine.add_node(1, 8192, 8)
     for app, size in ((1, (1024, 1)), (2, (6144, 6))):
