@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps one attempt from asking under so many keys (priority, allocation request id), or for so
  * many hosts and racks, that every round of the whole cluster becomes slow: each grant of an ask
- * has all of its rows written for the policy anew.
+ * has all of its rows written for the policy again.
  */
 public final class AskLimits {
   private static final Logger LOG = LoggerFactory.getLogger(AskLimits.class);

@@ -18,9 +18,9 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.junit.Test;
 import org.loomcard.yarn.rounds.CommitReport;
 
-/** An application from its submission to its end, as the policy is told it. */
+/** An application from its submission to its end, as it is reported to the policy. */
 public class ApplicationLifecycleTest extends SchedulerTestBase {
-  /** Everything is told once, in order, and the counts hold at every step. */
+  /** Everything is reported once, in order, and the counts hold at every step. */
   @Test
   public void aWholeLife() throws Exception {
     startRm();
@@ -107,7 +107,7 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     }
   }
 
-  /** A heartbeat without news is not told and starts no round. */
+  /** A heartbeat without changes is not reported and starts no round. */
   @Test
   public void anIdleHeartbeatIsNoNews() throws Exception {
     startRm();

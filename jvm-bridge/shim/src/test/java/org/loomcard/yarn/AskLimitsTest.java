@@ -28,7 +28,7 @@ import org.junit.Test;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
- * An attempt that asks for more than it may is told so, in its AM and in its diagnostics; nothing
+ * An attempt that asks for more than it may gets an error, in its AM and its diagnostics; nothing
  * of the request is taken, and it goes on.
  */
 public class AskLimitsTest extends SchedulerTestBase {
@@ -199,7 +199,7 @@ public class AskLimitsTest extends SchedulerTestBase {
     assertEquals(Collections.emptySet(), notedAsGranted());
   }
 
-  /** What came back with a lost container is kept, whoever was first to look. */
+  /** What came back with a lost container is kept, whichever thread looks first. */
   @Test
   public void hostsOfAsksThatAreOutstandingAgainAreKept() throws Exception {
     start();

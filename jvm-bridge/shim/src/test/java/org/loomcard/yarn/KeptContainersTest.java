@@ -41,7 +41,7 @@ public class KeptContainersTest extends SchedulerTestBase {
   private ContainerId master;
   /** What runs, the AM's container included, with its node. */
   private Map<ContainerId, MockNM> running;
-  /** How many live containers the policy knows of by what it was told. */
+  /** How many live containers the policy knows from what was reported to it. */
   private int reported;
 
   @Override
@@ -117,7 +117,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** The next attempt begins, and is told what those before it left. */
+  /** The next attempt begins, and gets what those before it left. */
   private void launch() throws Exception {
     until("an attempt that waits", () -> app.getCurrentAppAttempt() != null
         && app.getCurrentAppAttempt().getAppAttemptState() == RMAppAttemptState.SCHEDULED);
@@ -179,7 +179,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     return ids;
   }
 
-  /** Keeps count of what the policy is told. */
+  /** Counts what is reported to the policy. */
   @Override
   protected ScriptedRounds.Batch read() {
     ScriptedRounds.Batch batch = super.read();
@@ -191,7 +191,7 @@ public class KeptContainersTest extends SchedulerTestBase {
     int count = running.size();
     int free = machines.size() * NODE_MB - count * SIZE_MB;
     JsonNode check = read().check;
-    assertEquals(when + ": what the policy was told", count, reported);
+    assertEquals(when + ": what was reported to the policy", count, reported);
     assertEquals(when + ": containers", count, check.get(2).asInt());
     assertEquals(when + ": asks", 0, check.get(3).asInt());
     assertEquals(when + ": free", free, check.get(4).get(0).asInt());

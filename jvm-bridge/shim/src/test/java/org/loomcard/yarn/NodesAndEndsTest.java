@@ -59,7 +59,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * Whoever reads metrics before the first policy configuration, as a standby's page does, reads
+   * A reader of metrics before the first policy configuration, such as a standby's page, gets
    * the root's.
    */
   @Test
@@ -72,11 +72,11 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * A released container that runs is told as completed when its node has the room again, and only
-   * then.
+   * A released container that runs is reported as completed when its node has the room again, and
+   * only then.
    */
   @Test
-  public void roomIsToldWhenItIsFree() throws Exception {
+  public void roomIsReportedWhenItIsFree() throws Exception {
     start();
     List<Container> containers = granted(2);
     report(containers.get(0), ContainerState.RUNNING);
@@ -130,7 +130,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
   }
 
   /**
-   * With grace, the AM is told first; the container is killed by a heartbeat after the grace is
+   * With grace, the AM is notified first; the container is killed by a heartbeat after the grace is
    * over.
    */
   @Test
@@ -197,7 +197,7 @@ public class NodesAndEndsTest extends SchedulerTestBase {
     assertEquals(10, scheduler.queues().root().maximum()[1]);
   }
 
-  /** Heartbeats are told, idle ones too, while the policy configuration needs them. */
+  /** Heartbeats are reported, idle ones too, while the policy configuration needs them. */
   @Test
   public void heartbeatsWhereTheyAreNeeded() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().heartbeats().queue("root", -1, false, "")

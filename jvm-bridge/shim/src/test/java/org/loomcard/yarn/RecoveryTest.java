@@ -30,7 +30,7 @@ public class RecoveryTest extends SchedulerTestBase {
     rm.drainEvents();
   }
 
-  /** An AM that dies takes its containers along; the second attempt asks anew and is let in. */
+  /** An AM that dies takes its containers along; the second attempt asks again and is admitted. */
   @Test
   public void secondAttempt() throws Exception {
     startRm();

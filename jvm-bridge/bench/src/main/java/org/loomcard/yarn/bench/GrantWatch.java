@@ -8,7 +8,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 
 /**
  * Counts grants and measures from ask to grant. A grant is the moment at which the scheduler's new
- * RMContainer tells its attempt of itself, which every scheduler does inside its commit.
+ * RMContainer registers with its attempt, which every scheduler does inside its commit.
  */
 final class GrantWatch {
   private final Map<ApplicationAttemptId, SimulatedMaster> masters = new ConcurrentHashMap<>();

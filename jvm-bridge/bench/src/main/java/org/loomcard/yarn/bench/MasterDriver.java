@@ -20,7 +20,7 @@ final class MasterDriver implements Runnable {
   private final List<SimulatedMaster> masters;
   private final int saturatedAsk;
   private final int meanPacedAsk;
-  private final Random dice = new Random(1);
+  private final Random random = new Random(1);
   private volatile boolean paced;
   private volatile Exception failure;
 
@@ -67,7 +67,7 @@ final class MasterDriver implements Runnable {
     for (int i = 0; i < masters.size() && slow == paced; i++) {
       waitUntil(start + i * period / masters.size());
       if (slow) {
-        masters.get(i).askMore(1 + dice.nextInt(2 * meanPacedAsk - 1));
+        masters.get(i).askMore(1 + random.nextInt(2 * meanPacedAsk - 1));
       } else {
         masters.get(i).askInAll(saturatedAsk);
       }

@@ -28,7 +28,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
  * line when the cluster is ready and one for every command read from standard input:
  * {@code restart-rm}, {@code stop-node NAME}, {@code start-node NAME}, {@code stop}. The end of
  * standard input stops the cluster too (unless {@code --stay}), so that it does not outlive
- * whoever started it.
+ * the process that started it.
  */
 public final class EmbeddedCluster {
   private static final long READY_DEADLINE_MS = 60_000;
@@ -53,7 +53,7 @@ public final class EmbeddedCluster {
     }
   }
 
-  /** Runs the cluster until it is told to stop; exits 2 for bad arguments, 1 for a failed start. */
+  /** Runs the cluster until a stop command; exits 2 for bad arguments, 1 for a failed start. */
   public static void main(String[] args) throws Exception {
     Options options;
     try {

@@ -35,7 +35,7 @@ import org.loomcard.yarn.player.tasks.WorkloadModels;
 final class ApplicationMaster implements WorkloadModel.Master {
   /** "Every change is seen at once", as near as a real cluster comes to it. */
   private static final long AT_ONCE_MS = 50;
-  /** Then a change that an answer brought about is told at once, but not for ever. */
+  /** Then a change that an answer brought about is sent at once, but not for ever. */
   private static final int WORDS_A_BEAT = 4;
   /** Nobody reads it. */
   private static final float PROGRESS = 0.5f;
@@ -78,12 +78,12 @@ final class ApplicationMaster implements WorkloadModel.Master {
     }
     long beatMs = around.heartbeatMs() > 0 ? around.heartbeatMs() : AT_ONCE_MS;
     long next = System.currentTimeMillis();
-    while (!course.book().isOver()) {
+    while (!course.table().isOver()) {
       talk();
       next += beatMs;
       awaitMail(next);
     }
-    boolean failed = course.book().hasFailed();
+    boolean failed = course.table().hasFailed();
     FinalApplicationStatus status =
         failed ? FinalApplicationStatus.FAILED : FinalApplicationStatus.SUCCEEDED;
     finish(failed);
@@ -103,7 +103,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
     asks.unreported();
   }
 
-  /** One heartbeat; what an answer changes in the asks is told with the next one. */
+  /** One heartbeat; what an answer changes in the asks is sent with the next one. */
   private void talk() throws Exception {
     int words = around.heartbeatMs() > 0 ? 1 : WORDS_A_BEAT;
     for (int word = 0; word < words; word++) {
@@ -115,7 +115,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
       releases.clear();
       hear(manager.allocate(changes, released, PROGRESS));
       noteDemand();
-      if (course.book().isOver()) {
+      if (course.table().isOver()) {
         return;
       }
     }
@@ -209,7 +209,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
     noteDemand();
   }
 
-  /** Tells where the intervals begin and end in which the application demands. */
+  /** Records where the intervals begin and end in which the application demands. */
   private void noteDemand() {
     boolean now = !uses.isEmpty() || asks.count() > 0;
     if (now != demanding) {
@@ -242,7 +242,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
 
   private void awaitMail(long untilMs) throws InterruptedException {
     long left = untilMs - System.currentTimeMillis();
-    while (left > 0 && !course.book().isOver()) {
+    while (left > 0 && !course.table().isOver()) {
       Runnable letter = mail.poll(left, TimeUnit.MILLISECONDS);
       if (letter != null) {
         letter.run();

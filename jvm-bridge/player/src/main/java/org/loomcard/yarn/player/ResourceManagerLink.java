@@ -20,7 +20,7 @@ import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 /**
  * One attempt's talk with the ResourceManager, made and used as the user that holds its token.
  *
- * <p>YARN's own AMRMClient states every ask anew for each container that comes, which asks again
+ * <p>YARN's own AMRMClient sends every ask again for each container that comes, which asks again
  * for what is on its way; a player that is to agree with a simulator says only what has changed.
  */
 final class ResourceManagerLink {
@@ -40,7 +40,7 @@ final class ResourceManagerLink {
     withVcores = response.getSchedulerResourceTypes().contains(SchedulerResourceTypes.CPU);
   }
 
-  /** Whether the scheduler told at registration that it schedules by vcores too. */
+  /** Whether the scheduler said at registration that it schedules by vcores too. */
   boolean withVcores() {
     return withVcores;
   }

@@ -82,7 +82,7 @@ public final class WorkloadPlayer {
     System.exit(0);
   }
 
-  /** Lives no longer than whoever holds the other end of standard input. */
+  /** Lives no longer than the process at the other end of standard input. */
   private static void obey() {
     try {
       while (System.in.read() >= 0) {

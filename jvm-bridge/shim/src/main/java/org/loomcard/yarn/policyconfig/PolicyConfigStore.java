@@ -264,7 +264,7 @@ public final class PolicyConfigStore {
         return read;
       }
     } catch (IOException | MessageException e) {
-      LOG.error("The policies' saved parts are lost; they start anew: {}", e.getMessage());
+      LOG.error("The policies' saved parts are lost; they start from nothing: {}", e.getMessage());
     }
     return Collections.emptyMap();
   }

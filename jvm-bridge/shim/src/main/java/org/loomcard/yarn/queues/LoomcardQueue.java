@@ -185,7 +185,7 @@ public final class LoomcardQueue implements Queue {
   }
 
   /**
-   * Tells the metrics what is left on the nodes of each label; called now and then, since it costs
+   * Sets in the metrics what is left on the nodes of each label; called rarely, since it costs
    * more than a booking.
    */
   void refreshMetrics(PartitionCapacities partitions, Set<String> labels) {

@@ -67,7 +67,7 @@ public final class QueueTree {
     return policyConfig;
   }
 
-  /** Computes all amounts anew for a cluster of that size. */
+  /** Computes all amounts again for a cluster of that size. */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
     resize();

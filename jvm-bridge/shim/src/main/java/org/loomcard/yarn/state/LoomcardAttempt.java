@@ -197,7 +197,7 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
   }
 
   /**
-   * Books a new container of one ask. The caller holds the scheduler's write lock and has checked
+   * Records a new container of one ask. The caller holds the scheduler's write lock and has checked
    * that the ask is outstanding and may be served so.
    */
   public RMContainer grant(NodeType type, LoomcardNode node, SchedulerRequestKey key,
@@ -225,9 +225,9 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
   }
 
   /**
-   * Books the end of a container; false when it had ended before. The list of containers that the
+   * Records the end of a container; false when it had ended before. The list of containers that the
    * AM has not fetched is searched only for one that it cannot have fetched: a search at every end
-   * is what makes the stock schedulers' bookkeeping dear.
+   * is what makes the stock schedulers' bookkeeping expensive.
    */
   public boolean containerCompleted(RMContainer container, ContainerStatus status,
       RMContainerEventType event, String partition) {
@@ -298,7 +298,7 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
     return isWaitingForAMContainer();
   }
 
-  /** Counts the outstanding containers anew and returns the difference to the last count. */
+  /** Counts the outstanding containers again and returns the difference to the last count. */
   long recount() {
     long before = pending;
     pending = 0;

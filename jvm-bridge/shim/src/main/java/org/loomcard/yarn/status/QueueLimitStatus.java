@@ -8,7 +8,7 @@ import java.util.Map;
 public final class QueueLimitStatus {
   /** {@code running}, {@code draining} or {@code stopped}. */
   public final String name;
-  /** What it would hold now if the cluster were divided anew; amounts by name. */
+  /** What it would hold now if the cluster were divided again; amounts by name. */
   public final Map<String, Long> entitlement;
   public final Map<String, Long> usedByAms;
   /** Live applications of some users, where their number is limited; empty elsewhere. */

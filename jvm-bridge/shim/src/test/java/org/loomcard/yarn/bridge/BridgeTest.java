@@ -125,7 +125,7 @@ public class BridgeTest extends BridgeTestBase {
     start(true);
     ask(2);
     Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 2);
-    Until.waitUntil("the reason is told",
+    Until.waitUntil("the reason is reported",
         () -> bridge.status().lastFailure.contains("speaks schema 9"));
     assertEquals(0, bridge.status().counters.rounds());
     assertTrue(orders.delete());

@@ -28,7 +28,7 @@ import org.loomcard.yarn.swap.ConfigSwapResult;
 import org.loomcard.yarn.wire.EngineClock;
 import org.loomcard.yarn.wire.Handshake;
 
-/** A bridge with a real Python process and tiny books in place of YARN's. */
+/** A bridge with a real Python process and a tiny scheduler state in place of YARN's. */
 public abstract class BridgeTestBase {
   static final String FIFO = "version: 1\nkind: policy\npolicy: fifo\n";
   static final String OWN = "version: 1\nkind: policy\npolicy: own.py:Own\n";
@@ -75,7 +75,7 @@ public abstract class BridgeTestBase {
         .list((dir, name) -> name.startsWith("policy-process-")).length;
   }
 
-  /** How often the misbehaving process was told this. */
+  /** How often the misbehaving process got this command. */
   final int heard(String what) {
     File heard = new File(folder.getRoot(), "orders.heard");
     try {
@@ -150,7 +150,7 @@ public abstract class BridgeTestBase {
   final void comesBack() throws Exception {
     int before = scheduler.running("policy");
     Until.waitUntil("the policy grants again", () -> {
-      // A process may still misbehave that was told to a moment ago; then the fallback grants.
+      // A process may still misbehave by an earlier command; then the fallback grants.
       if (bridge.status().state == BridgeStatus.State.UP && scheduler.wanted() == 0
           && scheduler.running("policy") == before) {
         ask(1);

@@ -60,7 +60,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     assertUnchanged(result);
   }
 
-  /** Books that refuse keep the old policy configuration, on disk too. */
+  /** A scheduler state that refuses keeps the old policy configuration, on disk too. */
   @Test
   public void aRefusedSwapChangesNothing() throws Exception {
     start(false);

@@ -92,7 +92,7 @@ public class RoundThrottleTest {
     assertEquals(Long.MAX_VALUE, wakeUps.earliestMs());
   }
 
-  /** The breaker opens after so many bad rounds in a row, and a good one starts the count anew. */
+  /** The breaker opens after so many bad rounds in a row, and a good one resets the count. */
   @Test
   public void opensAfterBadRoundsInARow() {
     Breaker breaker = breaker();
@@ -119,7 +119,7 @@ public class RoundThrottleTest {
     assertEquals(500, breaker.nextBackoffMs());
   }
 
-  /** Each refused round makes the pause twice as long, and a good one starts anew. */
+  /** Each refused round makes the pause twice as long, and a good one resets it. */
   @Test
   public void pausesLongerAfterEachRefusedRound() {
     RefusalBackoff refusals = new RefusalBackoff(3);

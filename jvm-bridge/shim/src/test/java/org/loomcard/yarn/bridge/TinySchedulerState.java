@@ -16,8 +16,8 @@ import org.loomcard.yarn.wire.PlanMessage;
 import org.loomcard.yarn.wire.Refusal;
 
 /**
- * Books of one node and one application, in place of YARN's: enough for a policy to decide and to
- * be counted. Slots are containers of 1024 MB.
+ * The state of one node and one application, in place of YARN's: enough for a policy to decide and
+ * to be counted. Slots are containers of 1024 MB.
  */
 public final class TinySchedulerState implements SchedulerState {
   static final int SLOTS = 8;

@@ -30,7 +30,7 @@ import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.wire.EngineClock;
 
-/** Running containers that grow and shrink; there is nothing to decide, but everything to book. */
+/** Running containers that grow and shrink; there is nothing to decide, but everything to count. */
 public class ContainerResizeTest extends SchedulerTestBase {
   private MockNM nm;
   private RMApp app;
@@ -60,7 +60,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     return response;
   }
 
-  /** Growth takes room at once and reaches the AM with its next heartbeat; all books agree. */
+  /** Growth takes room at once and reaches the AM with its next heartbeat; all counts agree. */
   @Test
   public void growthAndShrinking() throws Exception {
     start();
@@ -111,7 +111,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(Arrays.asList("container_completed", "container_resized"), batch.tags());
   }
 
-  /** Room that is freed after the look at the changes, and told by that same batch, is found. */
+  /** Room that is freed after the look at the changes, and is in that same batch, is found. */
   @Test
   public void roomThatIsFreedWhileABatchIsClosed() throws Exception {
     start();
@@ -137,7 +137,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
         SchedulerUtils.createAbnormalContainerStatus(other, "done"),
         RMContainerEventType.RELEASED);
     ScriptedRounds.Batch batch = others.batch();
-    assertEquals("the batch told it", 1, batch.all("container_completed").size());
+    assertEquals("the batch reported it", 1, batch.all("container_completed").size());
     assertTrue(batch.all("container_resized").isEmpty());
     assertTrue("a further round is wanted", others.hasPendingEvents());
     assertEquals(Arrays.asList("container_resized"), others.batch().tags());

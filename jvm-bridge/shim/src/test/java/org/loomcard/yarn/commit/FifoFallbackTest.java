@@ -139,7 +139,7 @@ public class FifoFallbackTest extends SchedulerTestBase {
     assertEquals(64, collect(am).size());
   }
 
-  /** A round ends when its time is over, and the next ones serve whoever had no turn. */
+  /** A round ends when its time is over, and the next ones serve those that had no turn. */
   @Test
   public void nobodyStarvesBehindAnAmWithManyAsks() throws Exception {
     startRm();

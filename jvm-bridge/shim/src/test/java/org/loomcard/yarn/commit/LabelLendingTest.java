@@ -80,9 +80,9 @@ public class LabelLendingTest extends SchedulerTestBase {
     return read().one("ask");
   }
 
-  /** Which nodes lend is told with each node, and again when its label becomes another. */
+  /** Which nodes lend is reported with each node, and again when its label becomes another. */
   @Test
-  public void whichNodesLendIsTold() throws Exception {
+  public void whichNodesLendIsReported() throws Exception {
     start("");
     assertFalse(node(plain).get(8).asBoolean());
     assertTrue(node(gpu).get(8).asBoolean());
@@ -129,7 +129,7 @@ public class LabelLendingTest extends SchedulerTestBase {
     assertEquals("[[0,1,\"LABEL\"]]", refusals());
   }
 
-  /** Whoever looks sees what of a label's nodes is lent, also when a node changes its label. */
+  /** Every view shows what of a label's nodes is lent, also when a node changes its label. */
   @Test
   public void whatIsLentIsShown() throws Exception {
     start("");

@@ -60,7 +60,7 @@ public class RefusalTest extends SchedulerTestBase {
    * the plan is late.
    */
   @Test
-  public void plansThatOutranTheBooks() throws Exception {
+  public void plansOlderThanTheState() throws Exception {
     start();
     JsonNode ask = ask(am, 1024, 5, 2);
     PlanMessage.Allocate both = ScriptedRounds.allocate(ask, node(near), 2);
@@ -74,7 +74,7 @@ public class RefusalTest extends SchedulerTestBase {
     assertEquals("granted 1, preempted 0, refused 2", report.toString());
     ScriptedRounds.Batch batch = read();
     assertEquals("[[0,2,\"NODE_FULL\"]]", batch.one("outcomes").get(5).toString());
-    assertEquals("the ask is told as it stands", 2, batch.one("ask").get(7).asInt());
+    assertEquals("the ask is reported as it stands", 2, batch.one("ask").get(7).asInt());
     assertEquals("[2,1,4,2,[9216,16]]", batch.check.toString());
 
     PlanMessage.Allocate one = ScriptedRounds.allocate(ask, node(far), 1);

@@ -72,7 +72,7 @@ public class BridgeMetricsTest {
     assertEquals(0, shim.sinceNodeUpdateMs());
   }
 
-  /** A second ResourceManager in the JVM is no failure, and a fail-over registers anew. */
+  /** A second ResourceManager in the JVM is no failure, and a fail-over registers again. */
   @Test
   public void comesAndGoes() throws Exception {
     BridgeMetrics one = source(new ShimMetrics());

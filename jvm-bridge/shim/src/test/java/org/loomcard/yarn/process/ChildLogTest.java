@@ -20,7 +20,7 @@ public class ChildLogTest {
   private void copy(InputStream in) {
     new ChildLog(in, () -> ends++, (warning, text) -> (warning ? warnings : info).add(text),
         () -> 0).run();
-    assertEquals("the end is told once", 1, ends);
+    assertEquals("the end is reported once", 1, ends);
   }
 
   private void copy(String printed) {

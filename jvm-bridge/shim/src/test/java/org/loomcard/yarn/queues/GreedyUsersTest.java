@@ -244,7 +244,7 @@ public class GreedyUsersTest extends SchedulerTestBase {
     }
   }
 
-  /** As a node does it: what it is told to kill has ended by the next heartbeat. */
+  /** As a node does it: what it is asked to kill has ended by the next heartbeat. */
   private void heartbeat(MockNM nm, List<ContainerStatus> statuses) throws Exception {
     rm.drainEvents();
     List<ContainerStatus> reported = statuses;

@@ -27,7 +27,7 @@ import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.ScriptedScheduler;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** What YARN's own schedulers tell the metrics, this one tells too. */
+/** The metrics that YARN's own schedulers update, this one updates too. */
 public class QueueMetricsTest extends SchedulerTestBase {
   private static final String DELAYS = "AppAttemptFirstContainerAllocationDelayNumOps";
 
@@ -116,9 +116,9 @@ public class QueueMetricsTest extends SchedulerTestBase {
     assertEquals(Arrays.toString(before), Arrays.toString(preempted("root")));
   }
 
-  /** What is left is told by node label, as what is allocated is; one label's use is its own. */
+  /** What is left is shown by node label, as what is allocated is; one label's use is its own. */
   @Test
-  public void whatIsLeftIsToldByLabel() throws Exception {
+  public void whatIsLeftIsShownByLabel() throws Exception {
     ScriptedScheduler.policyConfig = new ConfigText().queue("root", -1, false, "")
         .queue("root.a", 0, true, "\"label_maximum_ppm\":{\"gpu\":500000}")
         .queue("root.b", 0, true, "\"labels\":[]").text();

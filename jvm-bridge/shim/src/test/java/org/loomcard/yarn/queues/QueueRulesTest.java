@@ -70,7 +70,7 @@ public class QueueRulesTest extends SchedulerTestBase {
   }
 
   /**
-   * Who may not submit, or names no leaf queue, is told why, and who may or which queues there are.
+   * Who may not submit, or names no leaf queue, learns why, and who may or which queues there are.
    */
   @Test
   public void submissionsAreRefusedWithAReason() throws Exception {

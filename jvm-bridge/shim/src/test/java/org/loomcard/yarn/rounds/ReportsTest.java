@@ -6,10 +6,10 @@ import java.util.Collections;
 import java.util.Map;
 import org.junit.Test;
 
-/** What policies told stays until it is told anew. */
+/** What policies reported stays until they report it again. */
 public class ReportsTest {
 
-  /** A plan that tells of one queue leaves what was told of the others. */
+  /** A plan that reports one queue leaves what was reported of the others. */
   @Test
   public void reportsOfOtherQueuesStay() {
     Reports reports = new Reports();

@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 import org.junit.Test;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** The last reason told for an ask stands until another one comes. */
+/** The last reason reported for an ask stands until another one comes. */
 public class WaitReasonsTest {
   private final WaitReasons reasons = new WaitReasons();
 
@@ -30,7 +30,7 @@ public class WaitReasonsTest {
     assertEquals("1 LOCALITY, 2 QUEUE_MAX", shown());
   }
 
-  /** After a snapshot the policy tells all reasons anew. */
+  /** After a snapshot the policy reports all reasons again. */
   @Test
   public void aSnapshotForgetsThem() {
     reasons.update(Collections.singletonList(wait(1, "NODE_FULL")));
@@ -38,7 +38,7 @@ public class WaitReasonsTest {
     assertEquals("", shown());
   }
 
-  /** What was told longest ago goes first when there are too many. */
+  /** What was reported longest ago goes first when there are too many. */
   @Test
   public void theyAreBounded() {
     for (int attempt = 1; attempt <= 20_005; attempt++) {

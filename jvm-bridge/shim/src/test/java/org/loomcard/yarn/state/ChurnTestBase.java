@@ -185,23 +185,23 @@ abstract class ChurnTestBase {
 
   /** One thing happens: an application comes or goes, a node goes or changes, an AM asks. */
   final void step(int number) throws Exception {
-    int dice = random.nextInt(20);
-    if (masters.size() < 3 || dice == 0) {
+    int pick = random.nextInt(20);
+    if (masters.size() < 3 || pick == 0) {
       submit(number);
-    } else if (dice == 1 && masters.size() > 3) {
+    } else if (pick == 1 && masters.size() > 3) {
       MockAM am = masters.remove(random.nextInt(masters.size()));
       held.remove(am);
       am.unregisterAppAttempt(false);
-    } else if (dice == 2) {
+    } else if (pick == 2) {
       String host = HOSTS[random.nextInt(HOSTS.length)];
       rm.sendNodeLost(nodes.get(host));
       held.values().forEach(
           mine -> mine.removeIf(c -> c.getNodeId().getHost().equals(host)));
       rm.drainEvents();
       register(host);
-    } else if (dice == 3 && labelled) {
+    } else if (pick == 3 && labelled) {
       relabel(HOSTS[random.nextInt(HOSTS.length)]);
-    } else if (dice < 12) {
+    } else if (pick < 12) {
       ask(masters.get(random.nextInt(masters.size())));
     } else {
       heartbeat(HOSTS[random.nextInt(HOSTS.length)]);

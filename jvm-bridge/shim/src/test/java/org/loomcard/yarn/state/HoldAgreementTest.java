@@ -16,7 +16,7 @@ import org.loomcard.yarn.swap.ConfigSwapResult;
 /**
  * The policy process and the scheduler's state know the same holds, while applications, nodes,
  * labels and asks come, change and go, while other policies are swapped in and processes die. The
- * policy, holder.py beside this class, tells which holds it sees.
+ * policy, holder.py beside this class, reports which holds it sees.
  */
 public class HoldAgreementTest extends ChurnTestBase {
   private static final String YAML = "version: 1\nkind: policy\npolicy: holder.py:Holder\n"
@@ -47,7 +47,7 @@ public class HoldAgreementTest extends ChurnTestBase {
     try {
       SchedulerTestBase.until("the same holds", () -> reported().equals(scheduler()));
     } catch (AssertionError e) {
-      throw new AssertionError(when + ": the books hold " + scheduler() + ", the policy "
+      throw new AssertionError(when + ": the scheduler holds " + scheduler() + ", the policy "
           + reported(), e);
     }
     seen += scheduler().isEmpty() ? 0 : 1;

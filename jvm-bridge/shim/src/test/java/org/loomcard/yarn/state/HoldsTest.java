@@ -20,7 +20,7 @@ import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
 import org.loomcard.yarn.wire.PlanMessage;
 
-/** Room is held on a node for an ask: nobody else gets it, whoever decides. */
+/** Room is held on a node for an ask: nobody else gets it, by policy or fallback. */
 public class HoldsTest extends SchedulerTestBase {
   private MockNM near;
   private MockNM far;
@@ -74,7 +74,7 @@ public class HoldsTest extends SchedulerTestBase {
     assertEquals(0, rounds.commit(keep(ask, far, null)).refused);
     ScriptedRounds.Batch batch = read();
     assertEquals(ask.get(2) + " on " + node(far).get(2) + ";", held(batch));
-    assertTrue("told once", read().all("holds").isEmpty());
+    assertTrue("reported once", read().all("holds").isEmpty());
     JsonNode other = ask(small, 1024, 6, 2);
     assertEquals("HELD", reasonOf(ScriptedRounds.allocate(other, node(far), 1)));
     assertEquals("NODE_FULL", reasonOf(ScriptedRounds.allocate(ask, node(far), 1)));

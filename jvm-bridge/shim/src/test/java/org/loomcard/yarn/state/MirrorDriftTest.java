@@ -52,7 +52,7 @@ public class MirrorDriftTest extends SchedulerTestBase {
 
   /** Asks and blacklists match nodes by this name; the id alone does not tell it. */
   @Test
-  public void theNameThatAsksMatchIsTold() throws Exception {
+  public void theNameThatAsksMatchIsReported() throws Exception {
     start();
     assertEquals("h1:1234", node(nm).get(7).asText());
     assertEquals("h1:1234", rounds.snapshot().one("node_added").get(7).asText());

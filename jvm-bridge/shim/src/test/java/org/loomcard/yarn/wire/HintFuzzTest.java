@@ -16,8 +16,8 @@ import org.junit.Test;
 import org.loomcard.yarn.facts.Hints;
 
 /**
- * A hint is data of whoever submits: whatever text it is, the batch is one line of JSON, in which
- * the hint and all that comes after it read as they were.
+ * A hint is data of the submitting user: whatever text it is, the batch is one line of JSON, in
+ * which the hint and all that comes after it read as they were.
  */
 public class HintFuzzTest {
   private static final ObjectMapper JSON = new ObjectMapper();

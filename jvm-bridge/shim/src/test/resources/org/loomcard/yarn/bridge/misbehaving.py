@@ -1,4 +1,4 @@
-"""A policy process that does its job until a file tells it to misbehave: one word of MISDEEDS."""
+"""A policy process that does its job until a file makes it misbehave: one word of MISDEEDS."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""A policy for HoldAgreementTest: holds room for any ask anywhere, gives it up, and tells of it."""
+"""A policy for HoldAgreementTest: holds room for any ask anywhere, gives it up, and reports it."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from loomcard.api.fill import fill
 
 @dataclass(frozen=True)
 class Holder:
-    """First in, first out, with holds by the dice; seldom for so long that they see their end."""
+    """First in, first out, with holds at random; seldom for so long that they see their end."""
 
     seed: int = 1
     leaf_only = True
 
-    def decide(self, view: ClusterView, told: Any) -> tuple[Plan, Any]:
-        """The memory is what was told last. What the round itself holds after this call is told in
-        the next one, which a timer brings.
+    def decide(self, view: ClusterView, reported: Any) -> tuple[Plan, Any]:
+        """The memory is what was reported last. What the round itself holds after this call is
+        reported in the next one, which a timer brings.
         """
         plan, before = Plan(view), _holds(view)
         happened = any(not isinstance(event, TimerFired) for event in view.changes)
         if happened:
             for ask, node in {hold.ask: hold.node for hold in view.holds}.items():
-                if self._dice("release", ask, node, view) < 0.2:
+                if self._draw("release", ask, node, view) < 0.2:
                     plan.release_hold(ask)
             for ask, node in _pairs(view):
-                until_ms = view.now_ms + 50 if self._dice("until", ask, node, view) < 0.3 else None
-                if self._dice("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):
+                until_ms = view.now_ms + 50 if self._draw("until", ask, node, view) < 0.3 else None
+                if self._draw("hold", ask, node, view) < 0.2 and not plan.why_no_hold(ask, node):
                     plan.hold(ask, node, until_ms)
         # Not at once, which is 1: a round in which nothing happened could then hold room after this
-        # call, and bring no next one to tell of it.
+        # call, and bring no next one to report it.
         fill(plan, order=by_priority, hold_after_ms=2)
         after = _holds(view)
         plan.report(view.queue, {"holds": after})
-        if happened or before != told or after != before:
+        if happened or before != reported or after != before:
             plan.wake_at(view.now_ms + 20)
         return plan, after
 
-    def _dice(self, what: str, ask: Ask, node: Node, view: ClusterView) -> float:
+    def _draw(self, what: str, ask: Ask, node: Node, view: ClusterView) -> float:
         return draw(self.seed, f"{what} {ask.key} {node.number}", view.version)
 
 

@@ -2,7 +2,7 @@ package org.loomcard.yarn.chaos.load;
 
 import org.apache.hadoop.yarn.api.records.Container;
 
-/** A container that a master was granted and whose end it was not told yet. */
+/** A container that a master was granted and whose end was not reported to it yet. */
 final class HeldContainer {
   Container container;
   final Ask ask;

@@ -22,7 +22,7 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /**
  * An unmanaged application master that counts: every container of every ask is granted once, none
- * comes that was not asked for, and each end is told. One thread at a time calls it.
+ * comes that was not asked for, and each end is reported. One thread at a time calls it.
  */
 class VirtualMaster {
   /** A real master notices a dead node by itself; this one only after so long. */
@@ -199,7 +199,7 @@ class VirtualMaster {
     throw e;
   }
 
-  /** Forgets what the refused call told for the first time; older asks stand. */
+  /** Forgets what the refused call asked for the first time; older asks stand. */
   final synchronized void forgetRefused() {
     changed.stream().filter(ask -> !ask.cancelled).forEach(ask -> asks.remove(ask.key));
     changed.removeIf(ask -> !ask.cancelled);
@@ -272,7 +272,7 @@ class VirtualMaster {
   private void ended(ContainerStatus status) {
     HeldContainer one = held.remove(status.getContainerId());
     if (one == null) {
-      findings.count("ends told again");
+      findings.count("ends reported again");
       return;
     }
     cluster.node(one.container.getNodeId()).drop(status.getContainerId());
@@ -290,7 +290,7 @@ class VirtualMaster {
     }
   }
 
-  /** Containers of which no node knows and whose end was never told. */
+  /** Containers of which no node knows and whose end was never reported. */
   private void findUntold() {
     long now = System.currentTimeMillis();
     for (HeldContainer one : new ArrayList<>(held.values())) {
@@ -302,7 +302,7 @@ class VirtualMaster {
       } else if (now - one.missingSinceMs > UNTOLD_MS || one.life < lives
           && now - one.missingSinceMs > UNTOLD_MS / 4) {
         if (one.life == lives) {
-          findings.violation("end never told", one.container.getId() + " is on no node since "
+          findings.violation("end never reported", one.container.getId() + " is on no node since "
               + one.missingSinceMs);
         } else {
           findings.count("ends that a restart swallowed");
@@ -322,8 +322,8 @@ class VirtualMaster {
   }
 
   /**
-   * Registers and unregisters once more. YARN tells an unmanaged master that it has ended before
-   * that is stored; a ResourceManager that is killed in between leaves it running.
+   * Registers and unregisters once more. YARN reports an unmanaged master's end to it
+   * before that is stored; a ResourceManager that is killed in between leaves it running.
    */
   final void endAgain() throws Exception {
     link.as(() -> {
@@ -331,7 +331,7 @@ class VirtualMaster {
         link.register();
         link.unregister();
       } catch (YarnException | IOException e) {
-        findings.count("ends told again in vain: " + e.getClass().getSimpleName());
+        findings.count("second unregistration refused: " + e.getClass().getSimpleName());
       }
       return null;
     });

@@ -93,7 +93,7 @@ public final class VirtualNode {
     return true;
   }
 
-  /** Its master was told that the container is gone, so nobody wants it here. */
+  /** Its master knows that the container is gone, so nobody wants it here. */
   synchronized void drop(ContainerId container) {
     Held held = running.remove(container);
     if (held != null) {

@@ -59,7 +59,7 @@ public final class Asks {
     return keys.stream().mapToInt(key -> key.rows.count()).sum();
   }
 
-  /** Nothing is wanted any more, and nobody need be told. */
+  /** Nothing is wanted any more, and no message is needed. */
   public void forget() {
     keys.clear();
   }

@@ -35,7 +35,7 @@ public final class Command {
     return line + "; exit " + exit + " # loomcard sleep " + ms + " " + exit;
   }
 
-  /** A container that says {@code name} to the player, and exits with the number it is told. */
+  /** A container that says {@code name} to the player, and exits with the number it receives. */
   public String held(String name) {
     String burn = work == Work.BURN ? BURN + " & " : "";
     String kill = work == Work.BURN ? "kill %1; " : "";

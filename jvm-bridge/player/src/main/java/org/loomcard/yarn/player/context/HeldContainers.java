@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 
 /**
  * The containers whose end the player decides. Each connects when it runs and says its name, with
- * an application master's tokens behind it; it exits when it is told a number, or when the player
+ * an application master's tokens behind it; it exits when it receives a number, or when the player
  * is gone.
  */
 public final class HeldContainers implements Closeable {

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A workload with every die cast, as python/loomcard/workload/scenario.py writes it. Times are ms,
- * amounts stand in the order of {@link #resourceTypes}.
+ * A workload with all random values sampled, as python/loomcard/workload/scenario.py writes it.
+ * Times are ms, amounts stand in the order of {@link #resourceTypes}.
  */
 public final class Scenario {
   public List<String> resourceTypes;
@@ -75,7 +75,7 @@ public final class Scenario {
   /** What the player is given: the scenario, and what goes beside it. */
   public static final class Input {
     public Scenario scenario;
-    /** What each application tells its scheduler of itself. */
+    /** The hints that each application gives its scheduler. */
     public Map<String, Map<String, String>> hints = Collections.emptyMap();
     /** What the cluster calls the scenario's nodes and racks, where that is not the same. */
     public Map<String, String> realNames = Collections.emptyMap();

@@ -23,7 +23,7 @@ final class AltruisticModel implements WorkloadModel {
   static final long ALTRUISTIC = 1L << 41;
 
   private final Scenario.Application application;
-  private final TaskTable book;
+  private final TaskTable table;
   private final Asks asks;
   private final Topology topology;
   private final Planner planner;
@@ -36,10 +36,10 @@ final class AltruisticModel implements WorkloadModel {
   private boolean changed = true;
   private long nextMs = Planner.NEVER;
 
-  AltruisticModel(Scenario.Application application, TaskTable book, Asks asks, Topology topology,
+  AltruisticModel(Scenario.Application application, TaskTable table, Asks asks, Topology topology,
       Planner planner) {
     this.application = application;
-    this.book = book;
+    this.table = table;
     this.asks = asks;
     this.topology = topology;
     this.planner = planner;
@@ -58,14 +58,14 @@ final class AltruisticModel implements WorkloadModel {
 
   @Override
   public void begin() {
-    book.open();
+    table.open();
     ask();
   }
 
   @Override
   public Use granted(int key, String host) {
     int stage = stage(key);
-    Task task = book.take(stage, host);
+    Task task = table.take(stage, host);
     if (task == null) {
       return null;
     }
@@ -85,7 +85,7 @@ final class AltruisticModel implements WorkloadModel {
   @Override
   public void ended(Use use, End end) {
     running.remove(use);
-    book.ended(use.task, end);
+    table.ended(use.task, end);
     changed = true;
     begin();
   }
@@ -101,7 +101,7 @@ final class AltruisticModel implements WorkloadModel {
     changed |= !Arrays.equals(now, share);
     share = now;
     long nowMs = System.currentTimeMillis();
-    if (book.isOver() || !changed && nowMs < nextMs) {
+    if (table.isOver() || !changed && nowMs < nextMs) {
       return;
     }
     Planner.Decision decision = planner.decide(question(nowMs));
@@ -118,7 +118,7 @@ final class AltruisticModel implements WorkloadModel {
     question.share = share;
     question.waiting = new int[must.length];
     for (int stage = 0; stage < must.length; stage++) {
-      question.waiting[stage] = book.left(stage);
+      question.waiting[stage] = table.left(stage);
     }
     for (Use use : running) {
       question.waiting[use.task.stage]--;
@@ -137,7 +137,7 @@ final class AltruisticModel implements WorkloadModel {
   /** Its waiting tasks, the first of them DEFAULT as far as they must start. */
   private void ask(int stage) {
     List<List<String>> wishes = new ArrayList<>();
-    for (int task : book.waiting(stage)) {
+    for (int task : table.waiting(stage)) {
       wishes.add(application.stages.get(stage).wishes(task));
     }
     int first = Math.min(must[stage], wishes.size());
@@ -146,7 +146,7 @@ final class AltruisticModel implements WorkloadModel {
   }
 
   @Override
-  public TaskTable book() {
-    return book;
+  public TaskTable table() {
+    return table;
   }
 }

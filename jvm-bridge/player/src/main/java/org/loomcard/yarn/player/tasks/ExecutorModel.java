@@ -17,7 +17,7 @@ final class ExecutorModel implements WorkloadModel {
   private static final int KEY = 0;
 
   private final Scenario.Application application;
-  private final TaskTable book;
+  private final TaskTable table;
   private final Asks asks;
   private final Master master;
   private final int coresAt;
@@ -35,10 +35,10 @@ final class ExecutorModel implements WorkloadModel {
     }
   }
 
-  ExecutorModel(Scenario.Application application, TaskTable book, Asks asks, Master master,
+  ExecutorModel(Scenario.Application application, TaskTable table, Asks asks, Master master,
       Topology topology) {
     this.application = application;
-    this.book = book;
+    this.table = table;
     this.asks = asks;
     this.master = master;
     coresAt = topology.indexOf("vcores");
@@ -46,7 +46,7 @@ final class ExecutorModel implements WorkloadModel {
 
   @Override
   public void begin() {
-    book.open();
+    table.open();
     for (int i = 0; i < application.executors.count; i++) {
       asks.rows(KEY).add(Collections.emptyList());
     }
@@ -72,8 +72,8 @@ final class ExecutorModel implements WorkloadModel {
     for (Executor executor : executors) {
       for (int stage = 0; stage < application.stages.size(); stage++) {
         long vcores = vcores(stage);
-        while (executor.free >= vcores && !book.waiting(stage).isEmpty()) {
-          Task task = book.take(stage, executor.use.host);
+        while (executor.free >= vcores && !table.waiting(stage).isEmpty()) {
+          Task task = table.take(stage, executor.use.host);
           executor.free -= vcores;
           executor.tasks.add(task);
           master.later(task.runMs, () -> ended(executor, task));
@@ -91,8 +91,8 @@ final class ExecutorModel implements WorkloadModel {
       return;  // the executor was lost before
     }
     executor.free += vcores(task.stage);
-    book.ended(task, task.fails ? End.FAILED : End.COMPLETED);
-    book.open();
+    table.ended(task, task.fails ? End.FAILED : End.COMPLETED);
+    table.open();
     fill();
   }
 
@@ -101,7 +101,7 @@ final class ExecutorModel implements WorkloadModel {
     for (Executor executor : new ArrayList<>(executors)) {
       if (executor.use == use) {
         executors.remove(executor);
-        executor.tasks.forEach(book::lost);
+        executor.tasks.forEach(table::lost);
         executor.tasks.clear();
       }
     }
@@ -115,7 +115,7 @@ final class ExecutorModel implements WorkloadModel {
   }
 
   @Override
-  public TaskTable book() {
-    return book;
+  public TaskTable table() {
+    return table;
   }
 }

@@ -21,7 +21,7 @@ final class MapReduceModel implements WorkloadModel {
   private static final long UNCONDITIONAL_MS = 300_000;
 
   private final Scenario.Application application;
-  private final TaskTable book;
+  private final TaskTable table;
   private final Asks asks;
   private final Master master;
   private final ReduceRamp ramp;
@@ -34,9 +34,9 @@ final class MapReduceModel implements WorkloadModel {
   /** Reduces that have a container, in the order in which they got it. */
   private final List<Use> reduces = new ArrayList<>();
 
-  MapReduceModel(Scenario.Application application, TaskTable book, Asks asks, Master master) {
+  MapReduceModel(Scenario.Application application, TaskTable table, Asks asks, Master master) {
     this.application = application;
-    this.book = book;
+    this.table = table;
     this.asks = asks;
     this.master = master;
     ramp = new ReduceRamp(application.slowstart, asks.size(MAP), asks.size(REDUCE));
@@ -45,8 +45,8 @@ final class MapReduceModel implements WorkloadModel {
 
   @Override
   public void begin() {
-    book.openAll();
-    for (int task : book.waiting(MAP)) {
+    table.openAll();
+    for (int task : table.waiting(MAP)) {
       asks.rows(MAP).add(application.stages.get(MAP).wishes(task));
     }
   }
@@ -54,7 +54,7 @@ final class MapReduceModel implements WorkloadModel {
   @Override
   public Use granted(int key, String host) {
     // A reduce's ask may have been taken back while its container was on the way.
-    Task task = asks.rows(key).count() > 0 ? book.take(key, host) : null;
+    Task task = asks.rows(key).count() > 0 ? table.take(key, host) : null;
     if (task == null) {
       return null;
     }
@@ -98,12 +98,12 @@ final class MapReduceModel implements WorkloadModel {
     }
     assigned[task.stage]--;
     copying.remove(use);
-    book.ended(task, end);
+    table.ended(task, end);
     if (task.stage == MAP && end == End.COMPLETED) {
       // Its end is heard of a heartbeat late; a real reduce hears of it from the map itself.
       shuffle.mapFinished(Math.min(System.currentTimeMillis(), use.launchedMs + task.runMs));
       endCopies();
-    } else if (task.stage == MAP && !book.hasFailed()) {
+    } else if (task.stage == MAP && !table.hasFailed()) {
       asks.rows(MAP).add(application.stages.get(MAP).wishes(task.index));
     }
   }
@@ -129,11 +129,11 @@ final class MapReduceModel implements WorkloadModel {
   private ReduceRamp.Counts counts() {
     ReduceRamp.Counts now = new ReduceRamp.Counts();
     now.totalMaps = application.stages.get(MAP).tasks();
-    now.completedMaps = now.totalMaps - book.left(MAP);
+    now.completedMaps = now.totalMaps - table.left(MAP);
     now.scheduledMaps = asks.rows(MAP).count();
     now.assignedMaps = assigned[MAP];
     now.scheduledReduces = asks.rows(REDUCE).count();
-    now.pendingReduces = book.waiting(REDUCE).size() - now.scheduledReduces;
+    now.pendingReduces = table.waiting(REDUCE).size() - now.scheduledReduces;
     now.assignedReduces = assigned[REDUCE];
     return now;
   }
@@ -159,13 +159,13 @@ final class MapReduceModel implements WorkloadModel {
       reduces.remove(use);
       copying.remove(use);
       assigned[REDUCE]--;
-      book.lost(use.task);
+      table.lost(use.task);
       master.release(use);
     }
   }
 
   @Override
-  public TaskTable book() {
-    return book;
+  public TaskTable table() {
+    return table;
   }
 }

@@ -7,19 +7,19 @@ import org.loomcard.yarn.player.context.Scenario;
 /** Kinds plain and dag: the tasks of a stage are asked for when the stages before it have ended. */
 final class StagedModel implements WorkloadModel {
   private final Scenario.Application application;
-  private final TaskTable book;
+  private final TaskTable table;
   private final Asks asks;
 
-  StagedModel(Scenario.Application application, TaskTable book, Asks asks) {
+  StagedModel(Scenario.Application application, TaskTable table, Asks asks) {
     this.application = application;
-    this.book = book;
+    this.table = table;
     this.asks = asks;
   }
 
   @Override
   public void begin() {
-    for (int stage : book.open()) {
-      for (int task : book.waiting(stage)) {
+    for (int stage : table.open()) {
+      for (int task : table.waiting(stage)) {
         asks.rows(stage).add(application.stages.get(stage).wishes(task));
       }
     }
@@ -27,7 +27,7 @@ final class StagedModel implements WorkloadModel {
 
   @Override
   public Use granted(int key, String host) {
-    Task task = book.take(key, host);
+    Task task = table.take(key, host);
     if (task == null) {
       return null;
     }
@@ -43,10 +43,10 @@ final class StagedModel implements WorkloadModel {
   @Override
   public void ended(Use use, End end) {
     Task task = use.task;
-    book.ended(task, end);
+    table.ended(task, end);
     if (end == End.COMPLETED) {
       begin();
-    } else if (!book.hasFailed()) {
+    } else if (!table.hasFailed()) {
       asks.rows(task.stage).add(application.stages.get(task.stage).wishes(task.index));
     }
   }
@@ -57,7 +57,7 @@ final class StagedModel implements WorkloadModel {
   }
 
   @Override
-  public TaskTable book() {
-    return book;
+  public TaskTable table() {
+    return table;
   }
 }

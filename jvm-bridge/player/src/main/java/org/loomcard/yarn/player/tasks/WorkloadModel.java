@@ -4,7 +4,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 
 /**
  * What an application of one kind asks for and does with what it gets. Called by the one thread of
- * its application master; it changes the asks, and the master tells the ResourceManager.
+ * its application master; it changes the asks, and the master sends them to the ResourceManager.
  */
 public interface WorkloadModel {
   /** The application master is registered. */
@@ -28,7 +28,7 @@ public interface WorkloadModel {
   void heard(Resource headroom, boolean withVcores);
 
   /** What of its tasks is done, and whether one failed too often. */
-  TaskTable book();
+  TaskTable table();
 
   /** What a course may ask of its application master. */
   interface Master {

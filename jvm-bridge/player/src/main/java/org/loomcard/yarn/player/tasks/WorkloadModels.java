@@ -13,20 +13,20 @@ public final class WorkloadModels {
   public static WorkloadModel of(Scenario.Application application, PlayerContext around, Asks asks,
       WorkloadModel.Master master) {
     Topology topology = around.topology();
-    TaskTable book = new TaskTable(application, topology::rack);
+    TaskTable table = new TaskTable(application, topology::rack);
     if (application.kind.equals("spark") && application.executors != null) {
       asks.addKey(20, 0, topology.resource(application.executors.size));
-      return new ExecutorModel(application, book, asks, master, topology);
+      return new ExecutorModel(application, table, asks, master, topology);
     }
     if (application.asks.equals("altruistic")) {
-      return new AltruisticModel(application, book, asks, topology, around.planner());
+      return new AltruisticModel(application, table, asks, topology, around.planner());
     }
     for (Scenario.Stage stage : application.stages) {
       asks.addKey(stage.priority, stage.requestId, topology.resource(stage.size));
     }
     if (application.kind.equals("mapreduce") && application.stages.size() == 2) {
-      return new MapReduceModel(application, book, asks, master);
+      return new MapReduceModel(application, table, asks, master);
     }
-    return new StagedModel(application, book, asks);
+    return new StagedModel(application, table, asks);
   }
 }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.Test;
 
-/** What the ResourceManager is told of an ask, and what it knows by itself. */
+/** What the ResourceManager is sent of an ask, and what it knows by itself. */
 public final class AskRowsTest {
   private final AskRows rows = new AskRows(node -> "/r" + node.charAt(1));
 
@@ -21,7 +21,7 @@ public final class AskRowsTest {
     assertTrue(rows.changes().isEmpty());
   }
 
-  /** A grant that the ResourceManager has counted already is not told it again. */
+  /** A grant that the ResourceManager has counted already is not sent again. */
   @Test
   public void aGrantWithoutWishesTellsNothing() {
     rows.add(Collections.emptyList());
@@ -44,9 +44,9 @@ public final class AskRowsTest {
     assertEquals(map("/r1", 0, "n1", 0), rows.changes());
   }
 
-  /** A task that moves from one ask to another is one less here, and nothing is told twice. */
+  /** A task that moves from one ask to another is one less here, and nothing is sent twice. */
   @Test
-  public void whatIsWantedIsStatedAnew() {
+  public void whatIsWantedIsSentAgain() {
     rows.want(Arrays.asList(Collections.singletonList("n1"), Collections.emptyList()));
     assertEquals(map("*", 2, "/r1", 1, "n1", 1), rows.changes());
     rows.granted("n2");

@@ -46,8 +46,8 @@ public final class AltruisticModelTest {
     application.stages.get(1).after = new int[] {0};
     Topology topology = new Topology(scenario, new java.util.HashMap<>());
     asks = new Asks(topology);
-    TaskTable book = new TaskTable(application, topology::rack);
-    model = new AltruisticModel(application, book, asks, topology, planner);
+    TaskTable table = new TaskTable(application, topology::rack);
+    model = new AltruisticModel(application, table, asks, topology, planner);
     model.begin();
   }
 

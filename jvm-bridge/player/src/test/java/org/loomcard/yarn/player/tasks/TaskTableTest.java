@@ -14,7 +14,7 @@ import org.loomcard.yarn.player.context.Scenario;
 /** What runs next, and what a failure or a loss costs. */
 public final class TaskTableTest {
   private Scenario.Application application;
-  private TaskTable book;
+  private TaskTable table;
 
   @Before
   public void makeTwoStages() {
@@ -25,7 +25,7 @@ public final class TaskTableTest {
     application.stages.get(0).nodes = Arrays.asList(
         Collections.singletonList("n1"), Collections.singletonList("n2"), Arrays.asList("n3"));
     application.stages.get(0).failsMs = Collections.singletonMap(1, new long[] {5, 6});
-    book = new TaskTable(application, node -> node.equals("n3") ? "/r2" : "/r1");
+    table = new TaskTable(application, node -> node.equals("n3") ? "/r2" : "/r1");
   }
 
   private static Scenario.Stage stage(long... durations) {
@@ -37,47 +37,47 @@ public final class TaskTableTest {
   /** Its node first, then its rack, then the lowest index. */
   @Test
   public void aContainerGoesWhereItIsWanted() {
-    assertEquals(Collections.singletonList(0), book.open());
-    assertEquals(2, book.take(0, "n3").index);
-    assertEquals(0, book.take(0, "n9").index);
-    assertEquals(1, book.take(0, "n3").index);
-    assertNull(book.take(0, "n1"));
+    assertEquals(Collections.singletonList(0), table.open());
+    assertEquals(2, table.take(0, "n3").index);
+    assertEquals(0, table.take(0, "n9").index);
+    assertEquals(1, table.take(0, "n3").index);
+    assertNull(table.take(0, "n1"));
   }
 
   @Test
   public void aStageOpensWhenThoseBeforeItHaveEnded() {
-    book.open();
-    Task first = book.take(0, "n1");
-    Task third = book.take(0, "n3");
-    book.ended(first, End.COMPLETED);
-    book.ended(third, End.COMPLETED);
-    assertTrue(book.open().isEmpty());
-    Task second = book.take(0, "n2");
-    book.lost(second);
-    assertEquals(Collections.singletonList(1), Arrays.asList(book.waiting(0).toArray()));
-    book.ended(book.take(0, "n2"), End.COMPLETED);
-    assertEquals(Collections.singletonList(1), book.open());
-    assertFalse(book.hasEnded());
-    book.ended(book.take(1, "n1"), End.COMPLETED);
-    assertTrue(book.hasEnded());
+    table.open();
+    Task first = table.take(0, "n1");
+    Task third = table.take(0, "n3");
+    table.ended(first, End.COMPLETED);
+    table.ended(third, End.COMPLETED);
+    assertTrue(table.open().isEmpty());
+    Task second = table.take(0, "n2");
+    table.lost(second);
+    assertEquals(Collections.singletonList(1), Arrays.asList(table.waiting(0).toArray()));
+    table.ended(table.take(0, "n2"), End.COMPLETED);
+    assertEquals(Collections.singletonList(1), table.open());
+    assertFalse(table.hasEnded());
+    table.ended(table.take(1, "n1"), End.COMPLETED);
+    assertTrue(table.hasEnded());
   }
 
   /** A failing attempt runs its own time; a loss between two failures does not count. */
   @Test
   public void tooManyFailuresEndTheApplication() {
-    book.open();
-    Task bad = book.take(0, "n2");
+    table.open();
+    Task bad = table.take(0, "n2");
     assertEquals(5, bad.runMs);
     assertTrue(bad.fails);
-    book.ended(bad, End.FAILED);
-    assertFalse(book.hasFailed());
-    Task again = book.take(0, "n2");
+    table.ended(bad, End.FAILED);
+    assertFalse(table.hasFailed());
+    Task again = table.take(0, "n2");
     assertEquals(2, again.attempt);
-    book.lost(again);
-    Task last = book.take(0, "n2");
+    table.lost(again);
+    Task last = table.take(0, "n2");
     assertEquals(6, last.runMs);
-    book.ended(last, End.FAILED);
-    assertTrue(book.hasFailed());
+    table.ended(last, End.FAILED);
+    assertTrue(table.hasFailed());
   }
 
   /** Maps' outputs are copied one after another, none before its map has ended. */

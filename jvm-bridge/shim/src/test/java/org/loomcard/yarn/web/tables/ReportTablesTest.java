@@ -42,9 +42,9 @@ public final class ReportTablesTest {
     assertEquals("What policies report Queue use why root.a 1 x root.c 3 - root.b other 2", shown);
   }
 
-  /** A queue's own report does not take the place of what the policy above tells of it. */
+  /** A queue's own report does not take the place of what the policy above reports of it. */
   @Test
-  public void whatIsToldFromAboveStandsBesideTheQueuesOwn() {
+  public void reportsFromAboveStandBesideTheQueuesOwn() {
     ArrayNode queues = JSON.createArrayNode();
     queues.addObject().put("path", "root.a")
         .<ObjectNode>set("report", JSON.createObjectNode().put("delta", 1))

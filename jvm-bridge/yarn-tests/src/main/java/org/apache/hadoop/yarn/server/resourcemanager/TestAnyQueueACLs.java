@@ -12,7 +12,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /**
  * YARN's tests of queue ACLs for a scheduler whose queues are those of a policy file: the file is
- * written anew for each tree, and {@code reinitialize} reads it. A scheduler without queues of its
+ * rewritten for each tree, and {@code reinitialize} reads it. A scheduler without queues of its
  * own keeps those that it has.
  *
  * <p>Under Capacity a right on a queue is a right on those below it. A list of Loomcard's replaces
