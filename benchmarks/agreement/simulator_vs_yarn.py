@@ -44,7 +44,7 @@ SEPARATE: Final = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the simulator is told of this machine, in ms."""
+    """What the simulator assumes of this machine, in ms."""
 
     launch_delay_ms: int
     am_start_ms: int

@@ -62,7 +62,7 @@ def _accounts(rm: State) -> list[str]:
             )
         for user, used in queue["users"].items():
             if used != _sum(size for size, owner in inside if owner == user):
-                found.append(f"{path} books {used} for {user}")
+                found.append(f"{path} counts {used} for {user}")
             if min(used) < 0:
                 negative.append(f"{path} has {used} of {user}")
         if min(queue["used"]) < 0 or min(queue["used_by_masters"]) < 0:

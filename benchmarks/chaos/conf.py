@@ -290,7 +290,7 @@ def freeze(folder: Path, for_s: float) -> bool:
     """
     if not _run("fsfreeze", "-f", str(folder)):
         return False
-    # Whoever writes there cannot even be killed; this process may do so, too.
+    # A process that writes there cannot even be killed; this process may do so, too.
     later = f'sleep {for_s:.2f}; fsfreeze -u "$0"'
     subprocess.Popen(["/bin/sh", "-c", later, str(folder)], start_new_session=True)  # noqa: S603
     return True

@@ -126,7 +126,7 @@ def _disk_read_only(cluster: Cluster, fault: Fault) -> Done:
 
 
 def _disk_hang(cluster: Cluster, fault: Fault) -> Done:
-    """Every write hangs, and whoever waits for one cannot even be killed."""
+    """Every write hangs, and a process that waits for one cannot even be killed."""
     if cluster.files.mounted and freeze(cluster.files.disk, fault.lasts_s):
         return f"hangs for {fault.lasts_s} s", lambda: thaw(cluster.files.disk)
     return _no_folder(cluster, fault)
@@ -140,7 +140,7 @@ def _no_folder(cluster: Cluster, _: Fault) -> Done:
 
     def put_back() -> None:
         if aside.is_dir():
-            if journal.is_dir():  # made anew meanwhile
+            if journal.is_dir():  # recreated meanwhile
                 shutil.rmtree(journal)
             journal.unlink(missing_ok=True)
             aside.rename(journal)

@@ -45,10 +45,10 @@ class DecidingObserver:
             return
         self._next_ms = (progress.now_ms // EVERY_MS + 1) * EVERY_MS
         with contextlib.suppress(RestError, FileNotFoundError):
-            told = self._rest.scheduler()["schedulerInfo"]
-            self.fallback = told["grants"]["fallback"]
+            info = self._rest.scheduler()["schedulerInfo"]
+            self.fallback = info["grants"]["fallback"]
             running = [app for app in self._rest.applications() if app["state"] == "RUNNING"]
-            process = int(told["bridge"]["process"].split()[-1])
+            process = int(info["bridge"]["process"].split()[-1])
             self.samples.append(Sample(progress.now_ms, cpu_ms(process), len(running)))
 
     def while_running(self, least: int) -> list[Sample]:

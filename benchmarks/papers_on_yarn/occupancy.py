@@ -1,4 +1,4 @@
-"""What each application holds on a real cluster, as its ResourceManager tells over REST."""
+"""What each application holds on a real cluster, from its ResourceManager's REST API."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Occupancy:
 
 
 class Observer:
-    """Asks the ResourceManager of a run once a second, while the run's progress is told.
+    """Asks the ResourceManager of a run once a second, while the run's progress is reported.
 
     ``occupancy`` is what it has seen. Give ``meet`` and ``look`` to ``play`` as ``on_up`` and
     ``on_progress``.

@@ -58,7 +58,7 @@ def fig2(document: dict[str, Any]) -> str:
 
 def fifty(document: dict[str, Any]) -> str:
     """Fifty applications at a time: what came of them, and what deciding cost."""
-    told = {
+    labels = {
         "succeeded": "applications that succeeded",
         "containers": "containers",
         "fallback": "of them granted by the fallback",
@@ -68,7 +68,7 @@ def fifty(document: dict[str, Any]) -> str:
         "deciding_percent_whole": "over the whole run, % of a core",
         "makespan_s": "makespan, s",
     }
-    rows = [[words, _spread(document[key])] for key, words in told.items() if key in document]
+    rows = [[words, _spread(document[key])] for key, words in labels.items() if key in document]
     return _table([f"{document['applications']} applications", "min / median / max"], rows)
 
 
@@ -82,7 +82,7 @@ def compared(document: dict[str, Any]) -> str:
 
 def coupled(document: dict[str, Any]) -> str:
     """The paper's jobs under Coupling and what it is compared with, in the workload's seconds."""
-    told = {
+    labels = {
         "completion_s": "mean completion, s",
         "completion_s_change": "to delay's",
         "starvation_s": "mean starvation, s",
@@ -92,8 +92,10 @@ def coupled(document: dict[str, Any]) -> str:
         "refused_percent": "refused, %",
         "taken_back": "taken back",
     }
-    rows = [[name, *(_spread(row[key]) for key in told)] for name, row in document["rows"].items()]
-    return _table([document["workload"], *told.values()], rows)
+    rows = [
+        [name, *(_spread(row[key]) for key in labels)] for name, row in document["rows"].items()
+    ]
+    return _table([document["workload"], *labels.values()], rows)
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -164,12 +164,12 @@ def run(schedulers: Sequence[str], rounds: int, trial: Trial) -> Iterator[Window
         for number in range(rounds):
             # Every other round runs the other way round, so that nobody is always first.
             for scheduler in schedulers if number % 2 == 0 else list(reversed(schedulers)):
-                told = f"round {number + 1} of {rounds}, {scheduler}"
-                progress.update(task, description=f"{told}: starting, filling, warming up")
+                label = f"round {number + 1} of {rounds}, {scheduler}"
+                progress.update(task, description=f"{label}: starting, filling, warming up")
                 for window in measure(scheduler, number, trial):
                     check(window)
                     rate = f"{window.allocations_per_s():,.0f} allocations/s"
-                    progress.update(task, description=f"{told}: {window.phase}, {rate}")
+                    progress.update(task, description=f"{label}: {window.phase}, {rate}")
                     yield window
 
 

@@ -141,8 +141,8 @@ def run(plan: Sequence[Cell], processes: int, out: Path) -> list[Figures]:
             records.write(msgspec.json.encode(figures).decode() + "\n")
             records.flush()
             cell = figures.cell
-            told = f"{cell.policy}, {cell.nodes:,} nodes, {cell.tasks:,} tasks"
-            print(f"{told}: {figures.cpu_seconds:.1f} CPU s, {figures.peak_mb} MB", file=sys.stderr)
+            name = f"{cell.policy}, {cell.nodes:,} nodes, {cell.tasks:,} tasks"
+            print(f"{name}: {figures.cpu_seconds:.1f} CPU s, {figures.peak_mb} MB", file=sys.stderr)
     return found
 
 

@@ -50,7 +50,7 @@ def test_spark_needs_its_environment(
 
 
 def test_run_takes_mixes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever names a mix, or an experiment of mixes, has the suite run it: on a real cluster."""
+    """A mix, or an experiment of mixes, is run by the suite on a real cluster."""
     (tmp_path / "e.yml").write_text(
         "version: 1\nkind: experiment\npolicies: [drf]\nworkloads: [slice]\n"
     )

@@ -51,7 +51,7 @@ def test_every_daemon_says_whether_it_is_well(services: dict[str, Any], daemon: 
 
 
 def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
-    """YARN without Kerberos believes whoever calls, so nobody else's machine may."""
+    """YARN without Kerberos trusts every caller, so no other machine may call."""
     ports = [port for service in services.values() for port in service.get("ports", [])]
     assert len(ports) == 4
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
@@ -136,7 +136,7 @@ def test_up_renders_first_and_mounts_what_it_rendered(engine: Path) -> None:
 
 
 def test_the_project_of_another_source_tree_is_left_alone(engine: Path) -> None:
-    """Up would start its containers anew with our files, and down would remove them."""
+    """Up would recreate its containers with our files, and down would remove them."""
     theirs = {
         "Name": "loomcard",
         "Status": "running(4)",
@@ -163,7 +163,7 @@ def test_the_project_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_up_starts_the_profile_of_a_pair(engine: Path) -> None:
-    """Whoever renders for two ResourceManagers starts two."""
+    """Files for two ResourceManagers start two."""
     ComposeCluster(ROOT, engine / "conf").up(compose_settings(ha=True))
     assert "--profile=ha up --detach" in (engine / "asked").read_text()
 

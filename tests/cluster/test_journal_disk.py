@@ -68,9 +68,9 @@ def next_segment(folder: Path) -> Path:
 
 
 def test_the_policy_grants_while_the_disk_of_its_journal_hangs(cluster: LocalCluster) -> None:
-    """The next segment is a named pipe that nobody reads: whoever opens it hangs. A job gets all
-    its containers from the policy; when the disk is back the journal goes on, and what is in it can
-    be replayed.
+    """The next segment is a named pipe that nobody reads: a process that opens it hangs. A job gets
+    all its containers from the policy; when the disk is back the journal goes on, and what is in it
+    can be replayed.
     """
     journal = cluster.run_dir / "loomcard" / "journal"
     until(lambda: journal.is_dir() and list(journal.glob("*.jsonl")), "the journal begins")

@@ -16,7 +16,7 @@ def test_no_environment_names_the_command(tmp_path: Path) -> None:
 
 
 def test_half_an_environment_is_none(tmp_path: Path) -> None:
-    """A set-up that was stopped left Python without the packages."""
+    """An installation that was stopped left Python without the packages."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     with pytest.raises(PlaceError, match="lacks pyspark or numpy"):

@@ -99,7 +99,7 @@ def test_an_unknown_profile_and_a_spark_jobs_are_named(tmp_path: Path) -> None:
 
 
 def test_mixes_that_ship_can_be_read() -> None:
-    """The ten of the paper are in one of them; its mixed set-up has 20 jobs, 30 % of them small."""
+    """One has the ten of the paper; its mixed workload has 20 jobs, 30 % of them small."""
     for name in shipped():
         assert arrivals(read_mix(find(name)), 1)
     assert len({job.benchmark for job in read_mix(find("ten-tiny")).jobs}) == 10
@@ -138,7 +138,7 @@ def test_the_schema_knows_every_key() -> None:
 
 
 def test_the_page_shows_a_mix_that_can_be_read(tmp_path: Path) -> None:
-    """Whoever copies it from docs/benchmarks.md has a mix."""
+    """A copy from docs/benchmarks.md is a mix."""
     page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
     [text] = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     file = tmp_path / "copied.yml"

@@ -51,8 +51,8 @@ def profile_properties(
         raise ProgramError(f"no profile {profile!r}", f"there are {', '.join(sorted(PROFILES))}")
     own = dict(own or {})
     tags = [tag for tag in own.get(TAGS, "").split(",") if tag]
-    told = any(tag.startswith("reduces=") for tag in tags)
-    if profile == "coupling" and reduces and not told:
+    given = any(tag.startswith("reduces=") for tag in tags)
+    if profile == "coupling" and reduces and not given:
         own[TAGS] = ",".join([*tags, f"reduces={reduces}"])
     return found | own
 

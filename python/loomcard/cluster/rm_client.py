@@ -125,7 +125,7 @@ class ResourceManagerClient:
         }
 
     def scheduler(self) -> Document:
-        """The scheduler's document: Loomcard's own, or what a stock scheduler tells."""
+        """The scheduler's document: Loomcard's own, or a stock scheduler's."""
         return self._object("cluster/scheduler", "scheduler")
 
     def policy(self) -> Document:

@@ -52,7 +52,7 @@ class SuiteError(Exception):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark. `arguments`: what its program is told between or after input and output;
+    """One benchmark. `arguments`: what its program gets between or after input and output;
     `data`: whose input it reads, its own name or another benchmark's; `then`: names of the
     MapReduce jobs that its program submits after its first one; the last one leaves the result.
     """

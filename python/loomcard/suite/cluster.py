@@ -31,7 +31,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True)
 class Journal:
-    """What Loomcard's journal tells of a run: its folder, and when each container was granted."""
+    """What Loomcard's journal holds of a run: its folder, and when each container was granted."""
 
     folder: Path
     granted_ms: Mapping[ContainerKey, int]
@@ -65,6 +65,6 @@ class SuiteCluster(Protocol):
         """Every container that ran since, an AM's marked as such."""
 
     def journal(self, folder: Path, since_ms: int) -> Journal | None:
-        """What the journal tells since then, copied into `folder` where it is not at hand; None
+        """What the journal holds since then, copied into `folder` where it is not at hand; None
         under a stock scheduler.
         """

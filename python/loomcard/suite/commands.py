@@ -25,7 +25,7 @@ SMALL_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 @dataclass(frozen=True)
 class Where:
-    """Where a job reads and writes, as its program is told it."""
+    """Where a job reads and writes, as its program gets it."""
 
     source: str
     target: str
@@ -50,11 +50,11 @@ def mapreduce(job: Job, where: Where, submitted: Submitted) -> list[str]:
         **submitted.definitions,
     }
     defined = [f"-D{name}={value}" for name, value in properties.items()]
-    # Sort asks the cluster how many reduces to have, unless it is told.
+    # Sort asks the cluster how many reduces to have, unless -r says it.
     own = ["-r", str(numbers["reduces"])] if job.benchmark.name == "sort" else []
-    places, told = [where.source, where.target], job.benchmark.arguments(numbers)
+    places, more = [where.source, where.target], job.benchmark.arguments(numbers)
     behind = job.benchmark.name == "grep"  # its pattern follows input and output
-    arguments = [*own, *places, *told] if behind else [*own, *told, *places]
+    arguments = [*own, *places, *more] if behind else [*own, *more, *places]
     return [_EXAMPLES[job.benchmark.name], *defined, *arguments]
 
 

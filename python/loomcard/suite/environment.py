@@ -40,7 +40,7 @@ class SparkEnvironment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What spark-submit needs to be told."""
+        """The arguments that spark-submit needs."""
         python = str(self.python)
         return {
             "SPARK_HOME": str(self.spark_home),

@@ -69,7 +69,7 @@ class Mix(_Model):
     seed: int = Field(1, ge=0, description="Of the inputs' data, the same in every repetition.")
     every_s: float = Field(0.0, ge=0, description="Between arrivals that no job states.")
     shuffled: bool = Field(
-        False, description="Whether each repetition deals the jobs out to the arrivals anew."
+        False, description="Whether each repetition deals the jobs out to the arrivals again."
     )
     submitters: int = Field(
         4, ge=1, le=64, description="Clients at a time; a job that finds none free waits for one."

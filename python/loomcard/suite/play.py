@@ -149,7 +149,7 @@ class Run:
                 self._clients[job.arrival.id] = self.cluster.submit(job.arrival, self.folder)
 
     def _hear_clients(self) -> None:
-        """A client whose one job was accepted is done: YARN tells the rest. One that submits
+        """A client whose one job was accepted is done: YARN reports the rest. One that submits
         several tidies up after them, and is done when it ends.
         """
         for head in filter(self._has_client, self._heads()):

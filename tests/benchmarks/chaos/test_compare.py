@@ -86,7 +86,7 @@ def test_usage_of_a_user_counts_by_itself() -> None:
     """A queue may be right in all and wrong by user."""
     found = states()
     found["rm"]["queues"]["root.a"]["users"]["u0"] = [512, 1]
-    assert compared(found) == ["usage of queues: root.a books [512, 1] for u0"]
+    assert compared(found) == ["usage of queues: root.a counts [512, 1] for u0"]
 
 
 def test_what_is_left_at_the_end_is_reported() -> None:

@@ -223,7 +223,7 @@ def test_counts_that_go_backwards():
 
 
 def test_a_large_hint_is_read_once():
-    """It names a thousand hosts, and the ranked lists are made anew at each heartbeat."""
+    """It names a thousand hosts, and the ranked lists are made again at each heartbeat."""
     hint = "{" + ", ".join(f'"h{n}": {n}' for n in range(1_000)) + "}"
     made = coupling(*(2,) * 6, kept_nodes=1)
     made.add_app(1, type="MAPREDUCE", hints={"loomcard.map_output_bytes": hint})

@@ -90,7 +90,7 @@ class Life(PolicyMachine):
     @precondition(lambda self: self.cluster.containers)
     @rule(pick=st.integers(0), outcome=OUTCOMES)
     def container_exits(self, pick: int, outcome: tuple[str, int]) -> None:
-        """Well, in vain, or killed."""
+        """Well, without success, or killed."""
         self.end(nth(self.cluster.containers, pick), *outcome)
 
     @precondition(lambda self: self.cluster.nodes)
@@ -189,7 +189,7 @@ class Life(PolicyMachine):
 
     @rule()
     def a_snapshot(self) -> None:
-        """Memories are rebuilt with the next round: who waits is chosen anew."""
+        """Memories are rebuilt with the next round: who waits is chosen again."""
         super().a_snapshot()
         self.undone, self.refused = True, None
 

@@ -53,7 +53,7 @@ def test_all_nodes_are_lost_and_one_comes():
 
 
 def test_a_restart_in_mid_wait():
-    """Who waits is chosen anew; how far the job is, and so where its data lies, is known."""
+    """Who waits is chosen again; how far the job is, and so where its data lies, is known."""
     made = waiting_for_node_3()
     made.round(2_000)
     made.snapshot()

@@ -78,8 +78,8 @@ class Memory:
     beats: int = 0
     """Heartbeats so far."""
     excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Who gave up: how often in vain since a reduce of it started, and till so many heartbeats were
-    seen others go first.
+    """Who gave up: how often without success since a reduce of it started, and till so many
+    heartbeats were seen others go first.
     """
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
@@ -309,7 +309,7 @@ class Jobs:
         return stated
 
     def data(self, app: Application, memory: Memory) -> Mapping[str, float]:
-        """w_i(u): the intermediate data by host, bytes where a hint tells them of one map, else
+        """w_i(u): the intermediate data by host, bytes where a hint gives them for one map, else
         finished maps.
         """
         finished = memory.jobs[app.id].finished

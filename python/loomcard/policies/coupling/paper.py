@@ -104,7 +104,7 @@ class Reduces(Protocol[J, V]):
 
 def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
     """Algorithm 2 at a heartbeat of ``v``, one of ``n`` nodes: whether a reduce of the candidate
-    may be launched there now. Whoever tries says how it went: ``attempted``.
+    may be launched there now. The caller reports the outcome: ``attempted``.
     """
     if state.candidate is not None and not jobs.may(state.candidate):
         state.reset()  # 4-5

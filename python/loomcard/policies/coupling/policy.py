@@ -33,7 +33,7 @@ class Coupling(Options):
     needs = frozenset({"heartbeats"})
 
     def initial(self, view: ClusterView, saved: dict[str, Any] | None) -> Memory:
-        """What had finished; who waits is chosen anew."""
+        """What had finished; who waits is chosen again."""
         jobs = saved_rows((saved or {}).get("jobs", {}), view)
         known = {each.name for each in fields(JobMemory)}
         return Memory(

@@ -70,9 +70,9 @@ def check_nweight(data: Path, output: Path, numbers: Numbers) -> None:
     for source in near:
         wanted = _nearest(source, near, numbers["hops"])
         for target, all_paths in wanted.items():
-            told = found[source].get(target, 0.0)
-            said = f"{source} to {target}: {told}, expected {all_paths}"
-            require(close(told, all_paths), said)
+            given = found[source].get(target, 0.0)
+            said = f"{source} to {target}: {given}, expected {all_paths}"
+            require(close(given, all_paths), said)
         require(len(found[source]) == len(wanted), f"{source} has {len(found[source])} neighbours")
 
 

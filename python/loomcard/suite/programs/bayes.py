@@ -17,9 +17,9 @@ def main(source: str, target: str) -> None:
     rows = spark.read.csv(source, sep="\t", schema="label DOUBLE, text STRING")
     words = Tokenizer(inputCol="text", outputCol="words").transform(rows)
     vectors = CountVectorizer(inputCol="words", outputCol="features").fit(words).transform(words)
-    told = NaiveBayes().fit(vectors.cache()).transform(vectors)
+    predicted = NaiveBayes().fit(vectors.cache()).transform(vectors)
     right = (col("prediction") == col("label")).cast("int")
-    pages, classes, accuracy = told.select(
+    pages, classes, accuracy = predicted.select(
         count("label"), countDistinct("label"), avg(right)
     ).first()
     text = json.dumps({"pages": pages, "classes": classes, "accuracy": accuracy})
