@@ -224,7 +224,13 @@ def test_the_doctors_exit_status(
         (["doctor", "sort:storm"], "no framework 'storm'"),
         (["doctor", "sort", "lr:hadoop"], "ml.lr does not run on hadoop"),
         (["run", "sort", "--set", "x"], "--set x: no key of HiBench's"),
+        (["run", "sort", "--scale", "enormous"], "--scale enormous: no such scale (there are tiny"),
+        (["run", "sort", "--policy", "drff"], "policy 'drff': "),
+        (["run", "sort", "--policy", "stock:fair"], "stock:fair cannot be brought into a cluster"),
+        (["run", "sort", "--out", __file__], f"{__file__}: no folder (name another with --out"),
+        (["run", "sort", "--out", str(Path(__file__).parent)], f"{Path(__file__).parent}: holds"),
         (["run", "sort"], "python2 is missing"),
+        (["run", "sort", "--scale", "mine"], "python2 is missing"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -234,7 +240,10 @@ def test_bad_input_is_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Options first, then what is missing; a scale of the user's own is one."""
     monkeypatch.setenv("PATH", "/nowhere")
+    (there.home / "conf" / "workloads").mkdir()
+    (there.home / "conf" / "workloads" / "sort.conf").write_text("hibench.sort.mine.datasize 1\n")
     hadoop = ["--hadoop-home", str(there.hadoop_home)]
     assert command(["hibench", *words, "--home", str(there.home), *hadoop]) == 2
     assert capsys.readouterr().err.startswith(f"error: {said}")

@@ -49,10 +49,10 @@ def test_a_stock_scheduler_cannot_be_brought_into_a_cluster_that_runs(tmp_path: 
     """Policies are swapped; a stock scheduler needs another start of the ResourceManager."""
     applied: list[str] = []
     rest: Any = SimpleNamespace(apply_policy=lambda _, name: applied.append(name))
-    place = ConfiguredCluster(tmp_path, rest)
-    ours, stock = policies(["drf", "stock:capacity"], "local")
-    place.schedule(ours)
+    [ours] = policies(["drf"], "local")
+    ConfiguredCluster(tmp_path, rest).schedule(ours)
     with pytest.raises(SuiteError, match="stock:capacity cannot be brought into"):
-        place.schedule(stock)
+        policies(["drf", "stock:capacity"], "local")
+    assert len(policies(["drf", "stock:capacity"], "docker")) == 2
     assert applied == ["drf"]
     assert "am_share" in (ours.text or "")

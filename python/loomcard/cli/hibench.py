@@ -27,9 +27,17 @@ from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.suite import environment
 from loomcard.suite.benchmarks import SuiteError
-from loomcard.suite.hibench.comparison import Comparison, Notify, Results, Row, compare
+from loomcard.suite.hibench.comparison import (
+    RESULTS,
+    Comparison,
+    Notify,
+    Results,
+    Row,
+    check_folder,
+    compare,
+)
 from loomcard.suite.hibench.configuration import file_system
-from loomcard.suite.hibench.installation import Check, Installation, checks
+from loomcard.suite.hibench.installation import Check, Installation, check_scale, checks
 from loomcard.suite.hibench.places import ConfiguredCluster, Place, on_compose, policies
 from loomcard.suite.hibench.workloads import FRAMEWORKS, WORKLOADS, Framework, Workload, workload
 
@@ -126,13 +134,15 @@ def run(
     there = _installation(home, spark_home, hadoop_home)
     chosen = _chosen(names, framework)
     more = _defined(defined or [])
+    check_scale(there.home, scale)
+    folder = (out or paths.run_folder("hibench")).absolute()
+    check_folder(folder)
     cells = policies(policy, on.value) if policy else [None]
     if missing := [each for each in checks(there, chosen) if each.missing]:
         first = missing[0]
         raise SuiteError(f"{first.what} is missing", f"{first.remedy}; see loomcard hibench doctor")
-    folder = (out or paths.run_folder("hibench")).absolute()
     asked = Comparison(chosen, cells, there, folder, scale, queue, at_a_time, more)
-    results = Results(folder / "hibench.json")
+    results = Results(folder / RESULTS)
     interrupted = False
     with _place(on, hadoop_conf, rm, user, folder) as place, _watching(asked) as notify:
         try:

@@ -7,18 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from loomcard.cluster.rm_client import RestError
 from loomcard.experiments.grid import Cell
 from loomcard.results.run_folder import write_json
+from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench.configuration import RunSettings
 from loomcard.suite.hibench.drive import Ran, Step, Wanted, drive
 from loomcard.suite.hibench.installation import Installation
-from loomcard.suite.hibench.places import Place
+from loomcard.suite.hibench.places import HOSTS, Place
 from loomcard.suite.hibench.workloads import Framework, Workload
 from loomcard.suite.record import grants, grants_of
 
+RESULTS: Final = "hibench.json"
 Row = dict[str, Any]
 Notify = Callable[[str, int], None]
 """Called with what goes on, and how many scripts have ended."""
@@ -71,6 +73,19 @@ class Results:
     def save(self) -> None:
         """Writes the file."""
         write_json(self.file, self.document())
+
+
+def check_folder(folder: Path) -> None:
+    """Raises SuiteError where results cannot go there, or it is somebody else's."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise SuiteError(f"{folder}: no folder", "name another with --out")
+    there = sorted(each.name for each in folder.iterdir())
+    strange = [name for name in there if not name.startswith((".", "loomcard-", HOSTS))]
+    if RESULTS not in there and strange:
+        said = f"{folder}: holds {strange[0]}, which no run of HiBench has written"
+        raise SuiteError(said, "name another folder with --out, or remove this one")
 
 
 def compare(asked: Comparison, place: Place, results: Results, notify: Notify) -> None:

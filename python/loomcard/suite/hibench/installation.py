@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from loomcard.suite.hibench.workloads import Framework, Workload
+from loomcard.suite.benchmarks import SuiteError
+from loomcard.suite.hibench.workloads import SCALES, Framework, Workload
 
 PROGRAMS: Final = {
     "python2": "none runs, and HiBench's scripts are Python 2: build 2.7, take it from an older"
@@ -81,6 +82,15 @@ class Installation:
             ),
         }
         return found[name]()
+
+
+def check_scale(home: Path, scale: str) -> None:
+    """Raises SuiteError where HiBench has no such scale, and no file of its user's defines it."""
+    files = (home / "conf").rglob("*.conf")
+    if scale in SCALES or any(f".{scale}." in each.read_text(errors="replace") for each in files):
+        return
+    hint = f"there are {', '.join(SCALES)}, and what {home / 'conf' / 'workloads'} defines"
+    raise SuiteError(f"--scale {scale}: no such scale", hint)
 
 
 _BUILD: Final = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from loomcard.cluster.compose import ComposeCluster, ComposeError
 from loomcard.cluster.rm_client import ResourceManagerClient
@@ -19,6 +19,9 @@ from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench.configuration import Cluster
 from loomcard.suite.on_docker import SPARK_HOME, USER, DockerSuite
 from loomcard.suite.prepare import with_am_share
+
+HOSTS: Final = "hosts"
+"""The file of names and addresses in the folder of results."""
 
 
 class Place(Protocol):
@@ -36,8 +39,17 @@ class Place(Protocol):
 
 
 def policies(named: Sequence[str], engine: str) -> list[Cell]:
-    """The policies, checked as the suite's are. Raises InputError."""
+    """The policies, checked as the suite's are. Raises InputError, and SuiteError for a stock
+    scheduler where only policies can be swapped.
+    """
     chosen = [with_am_share(each) for each in choices(named, Path())]
+    stock = next((each.source for each in chosen if each.text is None), "")
+    if stock and engine != "docker":
+        raise SuiteError(
+            f"{stock} cannot be brought into a cluster that runs",
+            f"bring the cluster up with --scheduler {stock}, and leave --policy out,"
+            " or use --on docker",
+        )
     return cells(Grid(chosen, {"hibench": Path()}, {}, [1], engine))
 
 
@@ -50,13 +62,8 @@ class ConfiguredCluster:
     java_options: str = ""
 
     def schedule(self, cell: Cell) -> None:
-        """Swaps the policy. Raises SuiteError for a stock scheduler."""
-        if cell.text is None:
-            raise SuiteError(
-                f"{cell.source} cannot be brought into a cluster that runs",
-                f"bring the cluster up with --scheduler {cell.source}, and leave --policy out,"
-                " or use --on docker",
-            )
+        """Swaps the policy."""
+        assert cell.text is not None, "a stock scheduler needs another start"
         self.rest.apply_policy(cell.text, cell.policy)
 
     def cluster(self) -> Cluster:
@@ -98,7 +105,7 @@ class Compose:
     def cluster(self) -> Cluster:
         """With the addresses that the containers have now."""
         names = addresses(self.suite.compose)
-        file = self.folder / "hosts"
+        file = self.folder / HOSTS
         file.write_text(names.hosts_file(socket.gethostname()))
         nodes = [n for n in self.rest.nodes() if n["state"] == "RUNNING"]
         return Cluster(

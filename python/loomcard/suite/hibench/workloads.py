@@ -9,6 +9,8 @@ from loomcard.suite.benchmarks import SuiteError
 
 Framework = Literal["hadoop", "spark"]
 FRAMEWORKS: Final[tuple[Framework, ...]] = ("hadoop", "spark")
+SCALES: Final = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
+"""Those that HiBench comes with."""
 
 
 @dataclass(frozen=True)
