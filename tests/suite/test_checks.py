@@ -88,6 +88,21 @@ def test_another_user_on_the_embedded_cluster_is_refused_at_its_line(tmp_path: P
     assert study(tmp_path, jobs, on="docker").cells
 
 
+def test_a_queue_that_a_policy_lacks_is_named_at_its_line_once(tmp_path: Path) -> None:
+    """Whatever the number of jobs of the entry; a job without a queue has the default one."""
+    (tmp_path / "two.yml").write_text("version: 1\npolicy: drf\nqueues: {a: {}, b: {}}\n")
+    jobs = "jobs:\n- {benchmark: sort, count: 3}\n- {benchmark: sort, queue: root.c}"
+    with pytest.raises(InputError) as caught:
+        study(tmp_path, jobs, (str(tmp_path / "two.yml"), "drf"))
+    first, second, third = caught.value.findings
+    leaves = "(its leaf queues are root.a, root.b)"
+    assert "mine.yml, line 4, column 3: jobs[0].queue: " in first
+    assert first.endswith(f"two.yml has no leaf queue 'root.default' {leaves}")
+    assert "mine.yml, line 5, column 28: jobs[1].queue: " in second
+    assert second.endswith(f"two.yml has no leaf queue 'root.c' {leaves}")
+    assert third.endswith("drf has no leaf queue 'root.c' (its leaf queues are root.default)")
+
+
 def test_what_has_run_stays_where_the_next_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Mixes: what a file may say, what is said of mistakes, and the jobs that come of it."""
 
+import json
 import re
 from pathlib import Path
 
@@ -64,6 +65,19 @@ def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
         mix(tmp_path, "warm_up: [sorted]\njobs: [{benchmark: wordcont}]\n")
     assert [each.path for each in said.value.findings] == ["warm_up[0]", "jobs[0].benchmark"]
     assert "did you mean 'wordcount'?" in said.value.findings[1].hint
+
+
+@pytest.mark.parametrize("key", ["queue", "user", "benchmark", "profile"])
+def test_a_bad_name_is_told_which_characters_it_may_have(tmp_path: Path, key: str) -> None:
+    """In words, not as a regular expression; editors get that from the schema."""
+    job = {"benchmark": "sort"} | {key: "root/a b"}
+    with pytest.raises(FindingsError) as said:
+        mix(tmp_path, f"jobs:\n- {job}\n")
+    [found] = said.value.findings
+    assert (found.line, found.path) == (4, f"jobs[0].{key}")
+    wanted = "expected a name of letters, digits, dots, _ and -, found the text 'root/a b'"
+    assert found.message == wanted
+    assert '"^[A-Za-z0-9_.-]+$"' in json.dumps(schema())
 
 
 def test_executors_are_for_spark_jobs(tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from loomcard.cluster.job_profiles import PROFILES, profile_properties
 from loomcard.suite.benchmarks import BENCHMARKS, SuiteError, benchmark
@@ -22,7 +23,16 @@ from loomcard.validation.structure import check_header, check_mapping, drop_empt
 
 _LONGEST_NAME: Final = 60
 SHIPPED: Final = Path(__file__).parent / "shipped"
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+$")]
+_NAME: Final = r"^[A-Za-z0-9_.-]+$"
+
+
+def _name(text: str) -> str:
+    if re.fullmatch(_NAME, text):
+        return text
+    raise PydanticCustomError("name", "expected a name of letters, digits, dots, _ and -")
+
+
+Name = Annotated[str, AfterValidator(_name), Field(json_schema_extra={"pattern": _NAME})]
 
 
 class _Model(BaseModel):
