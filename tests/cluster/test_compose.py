@@ -144,6 +144,14 @@ def test_every_service_is_healthy_and_published_on_loopback_only(
     }
 
 
+def test_nodes_are_called_what_their_containers_are(cluster: Cluster) -> None:
+    """A NodeManager's host is no container id, in YARN's pages and in ours; Hadoop is not root."""
+    hosts = sorted(str(node["nodeHostName"]) for node in cluster.rm.nodes())
+    assert hosts == [f"{cluster.project}-nodemanager-{i}" for i in (1, 2)]
+    owner = ("exec", "--no-TTY", "nodemanager", "sh", "-c", "stat -c %U /proc/$(pidof java)")
+    assert ended(cluster.start(*owner)).strip() == "hadoop"
+
+
 def test_a_job_is_granted_by_the_policy_alone_and_replays(cluster: Cluster) -> None:
     """Every container of a MapReduce job is a decision of the policy; replay gives equal plans."""
     before = cluster.document()["grants"]["policy"]
@@ -285,6 +293,8 @@ def test_node_managers_scale_to_five(cluster: Cluster) -> None:
 
     racks = {node["rack"] for node in wait_until(five_running)}
     assert racks == {"/rack-1", "/rack-2"}
+    hosts = {str(node["nodeHostName"]) for node in wait_until(five_running)}
+    assert hosts == {f"{cluster.project}-nodemanager-{i}" for i in range(1, 6)}
     assert cluster.document()["cluster"]["nodes"] == 5
 
 

@@ -21,6 +21,7 @@ def test_clients_of_the_compose_cluster_know_its_names(
     compose = SimpleNamespace(project="p", conf_dir=tmp_path, status=lambda: running)
     network = {"IPAddress": "172.18.0.3", "Gateway": "172.18.0.1"}
     inspected = {
+        "Name": "/p-namenode-1",
         "Config": {"Hostname": "namenode"},
         "NetworkSettings": {"Networks": {"other": {"IPAddress": ""}, "cluster": network}},
     }
@@ -36,6 +37,7 @@ def test_clients_of_the_compose_cluster_know_its_names(
     lines = (tmp_path / "hosts").read_text().splitlines()
     assert lines == [
         "127.0.0.1 localhost", f"172.18.0.1 {socket.gethostname()}", "172.18.0.3 namenode",
+        "172.18.0.3 p-namenode-1",
     ]  # fmt: skip
     assert known.java_options == f"-Djdk.net.hosts.file={tmp_path / 'hosts'}"
     assert (known.slaves, known.spark["spark.driver.host"]) == (("n1",), "172.18.0.1")

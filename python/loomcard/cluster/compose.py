@@ -50,7 +50,7 @@ class Service:
     ports: Mapping[int, int]
     """Port in the container to port on this machine's loopback."""
     id: str = ""
-    """Its short form, which is its host name where it was given no other."""
+    """Its short form, which is its host name where nothing gave it another."""
 
 
 @dataclass(frozen=True)

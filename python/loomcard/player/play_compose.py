@@ -177,9 +177,11 @@ def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCli
         )
     numbered = [(each.container.removeprefix(f"{cluster.project}-"), each) for each in found]
     numbered.sort(key=lambda pair: int(pair[0].rpartition("-")[2]))
-    # A container that was given no host name has its own short id.
-    hosts = {name: each.id for name, each in numbered}
-    return hosts, ResourceManagerClient(",".join(urls), _USER)
+    rm = ResourceManagerClient(",".join(urls), _USER)
+    known = {node["nodeHostName"] for node in rm.nodes()}
+    # Where the engine's DNS does not tell a container its name, its host is called by its short id.
+    hosts = {name: each.id if each.id in known else each.container for name, each in numbered}
+    return hosts, rm
 
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:

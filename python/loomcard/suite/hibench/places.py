@@ -141,7 +141,8 @@ def addresses(compose: ComposeCluster) -> Addresses:
     for each in _inspected([service.container for service in running]):
         networks = [net for net in each["NetworkSettings"]["Networks"].values() if net["IPAddress"]]
         for net in networks[:1]:
-            found.by_name[each["Config"]["Hostname"]] = net["IPAddress"]
+            for name in (each["Config"]["Hostname"], each["Name"].removeprefix("/")):
+                found.by_name[name] = net["IPAddress"]
             found.gateway = found.gateway or net["Gateway"]
     if not found.by_name:
         raise ComposeError(
