@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fake_cluster import FakeCluster
+from fake_cluster import FakeCluster, FakeRest
 from loomcard.cli import suite
 from loomcard.cli.app import run
 from loomcard.experiments.inputs import InputError
+from loomcard.suite import checks
 from loomcard.suite.checks import check_room
 from loomcard.suite.prepare import Asked, prepare
 from loomcard.suite.study import Study, run_study
@@ -119,6 +120,16 @@ def test_what_has_run_stays_where_the_next_run_is_refused(
     assert said.startswith(f"error: {file}, line 3, column 32: jobs[0].user: ")
     assert "SuiteError" not in said
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def test_the_compose_clusters_nodes_are_those_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = FakeCluster(tmp_path).rest
+    lost = rest.nodes()[0] | {"state": "LOST"}
+    monkeypatch.setattr(rest, "nodes", lambda: [*FakeRest().nodes(), lost])
+    monkeypatch.setattr(checks, "running", lambda _: ({}, rest))
+    assert checks.compose_nodes() == [(1024, 4)]
 
 
 @pytest.mark.parametrize("on", ["local", "docker"])
