@@ -1,4 +1,8 @@
-"""A map that must run again while reduces of its own job hold all room."""
+"""Who goes first where maps and reduces want the same room, and a map that must run again while
+reduces of its own job hold all of it.
+"""
+
+import pytest
 
 from coupled import MAP, REDUCE, SLOT, beat, coupling, finish, job
 from loomcard.testing.cluster import Cluster
@@ -78,3 +82,23 @@ def test_a_map_goes_before_the_reduces_of_its_job_where_none_runs() -> None:
     made.ask(1, 1, SLOT, REDUCE)
     found = [grant for _ in range(3) for grant in beat(made, 1)]
     assert found == [(1, MAP, 1)]
+
+
+@pytest.mark.parametrize(("held", "first"), [(0, (2, MAP, 1)), (2, (1, REDUCE, 1))])
+def test_a_reduce_and_the_maps_of_others_stand_in_one_fair_order(
+    held: int, first: tuple[int, int, int]
+) -> None:
+    """Job 1 runs one map, and its reduce may start in the only free slot. A map of a job that holds
+    nothing goes before it, one of a job that runs two maps after it.
+    """
+    made = coupling(1, 1, 2)
+    job(made, 1, 3, 1)
+    assert len(beat(made, 1, 2)) == 2
+    finish(made, 1, 2)
+    assert beat(made, 2) == [(1, MAP, 2)]
+    job(made, 2, held, 0)
+    beat(made, 3)
+    made.ask(1, 1, SLOT, REDUCE)
+    assert beat(made, 1) == []
+    made.ask(2, 1, SLOT, MAP)
+    assert beat(made, 1) == [first]
