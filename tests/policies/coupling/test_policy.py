@@ -202,7 +202,30 @@ def test_where_nobody_else_has_room_a_map_starts():
     job(made, 1, 40, 0, **WISHES)
     assert len(beat(made, 1)) == 1
     assert len(beat(made, 2)) == 10
-    assert state(made)["passed"] == 0
+    found = state(made)
+    assert (found["passed"], found["local"], found["remote"]) == (0, 1, 10)
+
+
+def test_a_map_that_is_passed_counts_in_the_fair_order():
+    """Job 1's map has input on all nodes but this one, and is passed: job 2, whose input is here,
+    is next, though both still hold nothing.
+    """
+    made = coupling(2, 2, 2, 2, 2, 2, 2, 2)
+    elsewhere = {f"n{node}": 8 for node in range(1, 9) if node != 2}
+    job(made, 1, 8, 0, hosts=elsewhere, racks={"/a": 8})
+    job(made, 2, 1, 0, hosts={"n2": 1}, racks={"/b": 1})
+    assert beat(made, 2) == [(2, MAP, 2)]
+    assert state(made)["passed"] == 1
+
+
+@pytest.mark.parametrize(("here", "there"), [(5, MAP), (MAP, 5)])
+def test_of_a_jobs_maps_the_one_with_input_here_starts(here, there):
+    """Whichever of its asks comes first."""
+    made = coupling(1, 1)
+    job(made, 1, 0, 0)
+    made.ask(1, 1, SLOT, there, hosts={"n1": 1}, racks={"/a": 1})
+    made.ask(1, 1, SLOT, here, hosts={"n2": 1}, racks={"/b": 1})
+    assert beat(made, 2) == [(1, here, 2)]
 
 
 def test_a_peek_at_some_nodes_is_a_draw():
