@@ -1,10 +1,13 @@
-"""The ranked lists of a reduce are those of Eq 1, whatever is cached or left out."""
+"""The ranked lists of a reduce are those of Eq 1, whatever is cached or left out; a map's alpha is
+that of its place.
+"""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupled import REDUCE, SLOT, beat, coupling, job
-from loomcard.policies.coupling import cost
+from coupled import REDUCE, SLOT, beat, coupling, job, state
+from loomcard.policies.coupling import beta, cost, probability
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.places import Places, Topology
 
@@ -36,3 +39,15 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     assert set(ranked) <= set(able)
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
+
+
+@pytest.mark.parametrize(("node", "alpha"), [(3, 0.8), (5, 0.7), (2, 1.0)])
+def test_a_rack_is_nearer_where_a_reduce_of_the_job_runs(node, alpha):
+    """Of five nodes with room node 1 has all input, 3 and 5 share its rack, and 5 runs a reduce."""
+    made = coupling(1, 1, 1, 1, 2, reduces="greedy")
+    job(made, 1, 9, 1, hosts={"n1": 9}, racks={"/a": 9})
+    made.ask(1, 1, SLOT, REDUCE, hosts={"n5": 1}, racks={"/a": 1}, relax=False)
+    assert beat(made) == [(1, REDUCE, 5)]
+    beat(made, node)
+    p = state(made)["jobs"][0]["p"]
+    assert p == pytest.approx(probability(False, 1 / 5, 4, alpha, beta(9, 4)), abs=1e-3)

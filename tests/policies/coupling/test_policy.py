@@ -250,6 +250,18 @@ def test_delay_scheduling_waits_for_its_time():
     assert {node for _, _, node in beat(made, 1)} == {1}
 
 
+def test_a_map_that_starts_on_its_node_begins_the_delay_anew():
+    made = coupling(1, 4, 4, maps="delay", reduces="greedy")
+    job(made, 1, 40, 0, **WISHES)
+    assert beat(made, 3) == []
+    made.round(10_000)
+    assert beat(made, 1) == [(1, MAP, 1)]
+    made.round(5_000)
+    assert beat(made, 3) == []
+    made.round(10_000)
+    assert len(beat(made, 3)) == 4
+
+
 def test_maps_that_name_no_node_wait_for_none():
     made = coupling(4, maps="delay")
     job(made, 1, 2, 0)
