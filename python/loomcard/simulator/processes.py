@@ -20,8 +20,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 STOP_S = 10.0
-"""So long a process may take to return what it has, once it is asked to stop, before it is ended.
-"""
+"""So long a process may take to return what it has, once asked to stop, before it is killed."""
 _END_S = 1.0
 _PROGRESS_S = 0.1
 
@@ -112,9 +111,7 @@ class _Worker:
 
     def pass_on(self, position: int, on_message: Callable[[int, Any], None]) -> None:
         """Give what the work has sent so far to ``on_message``."""
-        with contextlib.suppress(
-            EOFError, OSError
-        ):  # the process is gone: its future has the error
+        with contextlib.suppress(EOFError, OSError):  # the process is gone; its future says so
             while self._messages.poll():
                 on_message(position, self._messages.recv())
 

@@ -325,13 +325,9 @@ def _with_names(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     if part.get("type") in ("integer", "number"):
-        annotations = {
-            key: part[key] for key in ("description", "examples", "default") if key in part
-        }
-        bare = {
-            key: value for key, value in part.items() if key not in annotations and key != "title"
-        }
-        return {"anyOf": [bare, {"type": "string", "pattern": PARAMETER}], **annotations}
+        notes = {key: part[key] for key in ("description", "examples", "default") if key in part}
+        bare = {key: value for key, value in part.items() if key not in notes and key != "title"}
+        return {"anyOf": [bare, {"type": "string", "pattern": PARAMETER}], **notes}
     return {
         key: value if key in ("examples", "default") else _with_names(value)
         for key, value in part.items()

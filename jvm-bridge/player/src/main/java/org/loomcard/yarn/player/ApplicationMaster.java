@@ -41,9 +41,9 @@ final class ApplicationMaster implements WorkloadModel.Master {
   private static final float PROGRESS = 0.5f;
 
   private final Scenario.Application application;
-  private final PlayerContext around;
+  private final PlayerContext context;
   private final Asks asks;
-  private final WorkloadModel course;
+  private final WorkloadModel model;
   private final LinkedBlockingQueue<Runnable> mail = new LinkedBlockingQueue<>();
   private final Map<ContainerId, Use> uses = new HashMap<>();
   /** Containers that were given back and have not ended yet. */
@@ -55,11 +55,11 @@ final class ApplicationMaster implements WorkloadModel.Master {
   private boolean begun;
   private boolean demanding;
 
-  ApplicationMaster(Scenario.Application application, PlayerContext around) {
+  ApplicationMaster(Scenario.Application application, PlayerContext context) {
     this.application = application;
-    this.around = around;
-    asks = new Asks(around.topology());
-    course = WorkloadModels.of(application, around, asks, this);
+    this.context = context;
+    asks = new Asks(context.topology());
+    model = WorkloadModels.of(application, context, asks, this);
   }
 
   /**
@@ -74,16 +74,16 @@ final class ApplicationMaster implements WorkloadModel.Master {
       startOver();
     } else {
       begun = true;
-      course.begin();
+      model.begin();
     }
-    long beatMs = around.heartbeatMs() > 0 ? around.heartbeatMs() : AT_ONCE_MS;
+    long beatMs = context.heartbeatMs() > 0 ? context.heartbeatMs() : AT_ONCE_MS;
     long next = System.currentTimeMillis();
-    while (!course.table().isOver()) {
+    while (!model.table().isOver()) {
       talk();
       next += beatMs;
       awaitMail(next);
     }
-    boolean failed = course.table().hasFailed();
+    boolean failed = model.table().hasFailed();
     FinalApplicationStatus status =
         failed ? FinalApplicationStatus.FAILED : FinalApplicationStatus.SUCCEEDED;
     finish(failed);
@@ -96,16 +96,16 @@ final class ApplicationMaster implements WorkloadModel.Master {
     releases.clear();
     back.clear();
     for (Map.Entry<ContainerId, Use> entry : new ArrayList<>(uses.entrySet())) {
-      around.log().write(line("ended", entry.getKey()).put("kind", End.KILLED.word()));
+      context.log().write(line("ended", entry.getKey()).put("kind", End.KILLED.word()));
       uses.remove(entry.getKey());
-      course.ended(entry.getValue(), End.KILLED);
+      model.ended(entry.getValue(), End.KILLED);
     }
     asks.unreported();
   }
 
   /** One heartbeat; what an answer changes in the asks is sent with the next one. */
   private void talk() throws Exception {
-    int words = around.heartbeatMs() > 0 ? 1 : WORDS_A_BEAT;
+    int words = context.heartbeatMs() > 0 ? 1 : WORDS_A_BEAT;
     for (int word = 0; word < words; word++) {
       List<ResourceRequest> changes = asks.changes();
       if (word > 0 && changes.isEmpty() && releases.isEmpty()) {
@@ -115,7 +115,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
       releases.clear();
       hear(manager.allocate(changes, released, PROGRESS));
       noteDemand();
-      if (course.table().isOver()) {
+      if (model.table().isOver()) {
         return;
       }
     }
@@ -132,14 +132,14 @@ final class ApplicationMaster implements WorkloadModel.Master {
     for (Container container : response.getAllocatedContainers()) {
       granted(container);
     }
-    course.heard(response.getAvailableResources(), manager.withVcores());
+    model.heard(response.getAvailableResources(), manager.withVcores());
   }
 
   /** These will be taken: it has no checkpoint to write, so it works on and asks again. */
   private void warned(PreemptionMessage message) {
     if (message.getStrictContract() != null) {
       for (PreemptionContainer each : message.getStrictContract().getContainers()) {
-        around.log().write(line("warned", each.getId()));
+        context.log().write(line("warned", each.getId()));
       }
     }
   }
@@ -147,11 +147,11 @@ final class ApplicationMaster implements WorkloadModel.Master {
   private void granted(Container container) {
     int key = asks.keyOf(container.getPriority().getPriority(),
         container.getAllocationRequestId());
-    String host = around.topology().name(container.getNodeId().getHost());
+    String host = context.topology().name(container.getNodeId().getHost());
     asks.rows(key).granted(host);
-    Use use = course.granted(key, host);
+    Use use = model.granted(key, host);
     Task task = use == null ? null : use.task;
-    around.log().write(line("granted", container.getId()).put("node", host)
+    context.log().write(line("granted", container.getId()).put("node", host)
         .put("stage", application.executors == null ? stageId(key) : "")
         .put("task", task == null ? -1 : task.index)
         .put("attempt", task == null ? 1 : task.attempt));
@@ -167,17 +167,17 @@ final class ApplicationMaster implements WorkloadModel.Master {
   }
 
   private String stageId(int key) {
-    return application.stages.get(course.stage(key)).id;
+    return application.stages.get(model.stage(key)).id;
   }
 
   private void start(Use use) {
     String name = use.container.getId().toString();
     String command;
     if (use.held) {
-      command = around.command().held(name);
-      around.held().expect(name, nothing -> mail.add(() -> course.started(use)));
+      command = context.command().held(name);
+      context.held().expect(name, nothing -> mail.add(() -> model.started(use)));
     } else {
-      command = around.command().timed(use.task.runMs, use.task.fails);
+      command = context.command().timed(use.task.runMs, use.task.fails);
     }
     use.launchedMs = System.currentTimeMillis();
     // A node that cannot start it is one that goes: the container is given back, the task waits.
@@ -188,11 +188,11 @@ final class ApplicationMaster implements WorkloadModel.Master {
   private void ended(ContainerStatus status) {
     ContainerId id = status.getContainerId();
     End end = End.of(status, back.remove(id));
-    around.log().write(line("ended", id).put("kind", end.word())
+    context.log().write(line("ended", id).put("kind", end.word())
         .put("exit", status.getExitStatus()));
     Use use = uses.remove(id);
     if (use != null) {
-      course.ended(use, end);
+      model.ended(use, end);
     }
   }
 
@@ -200,9 +200,9 @@ final class ApplicationMaster implements WorkloadModel.Master {
   private void finish(boolean failed) {
     for (Map.Entry<ContainerId, Use> entry : uses.entrySet()) {
       if (entry.getValue().held && !failed) {
-        around.held().end(entry.getKey().toString(), 0);
+        context.held().end(entry.getKey().toString(), 0);
       }
-      around.log().write(line("ended", entry.getKey()).put("kind", End.RELEASED.word()));
+      context.log().write(line("ended", entry.getKey()).put("kind", End.RELEASED.word()));
     }
     uses.clear();
     asks.forget();
@@ -214,7 +214,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
     boolean now = !uses.isEmpty() || asks.count() > 0;
     if (now != demanding) {
       demanding = now;
-      around.log().write(PlayerLog.line("demand").put("application", application.id)
+      context.log().write(PlayerLog.line("demand").put("application", application.id)
           .put("on", now));
     }
   }
@@ -226,7 +226,7 @@ final class ApplicationMaster implements WorkloadModel.Master {
 
   @Override
   public void later(long ms, Runnable what) {
-    around.after(ms, () -> mail.add(what));
+    context.after(ms, () -> mail.add(what));
   }
 
   @Override
@@ -237,12 +237,12 @@ final class ApplicationMaster implements WorkloadModel.Master {
 
   @Override
   public void end(Use use) {
-    around.held().end(use.container.getId().toString(), 0);
+    context.held().end(use.container.getId().toString(), 0);
   }
 
   private void awaitMail(long untilMs) throws InterruptedException {
     long left = untilMs - System.currentTimeMillis();
-    while (left > 0 && !course.table().isOver()) {
+    while (left > 0 && !model.table().isOver()) {
       Runnable letter = mail.poll(left, TimeUnit.MILLISECONDS);
       if (letter != null) {
         letter.run();

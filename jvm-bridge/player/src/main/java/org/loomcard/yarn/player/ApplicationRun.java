@@ -45,7 +45,7 @@ final class ApplicationRun {
 
   private final Scenario.Application application;
   private final Map<String, String> hints;
-  private final PlayerContext around;
+  private final PlayerContext context;
   private final Submissions submissions;
   private final Configuration conf;
   private final Executor starters;
@@ -54,11 +54,11 @@ final class ApplicationRun {
   private final BlockingQueue<String> masters = new LinkedBlockingQueue<>();
   private volatile ApplicationId id;
 
-  ApplicationRun(Scenario.Application application, Map<String, String> hints, PlayerContext around,
+  ApplicationRun(Scenario.Application application, Map<String, String> hints, PlayerContext context,
       Submissions submissions, Configuration conf, Executor starters, long masterStartMs) {
     this.application = application;
     this.hints = hints;
-    this.around = around;
+    this.context = context;
     this.submissions = submissions;
     this.conf = conf;
     this.starters = starters;
@@ -91,13 +91,13 @@ final class ApplicationRun {
   }
 
   private FinalApplicationStatus submitted() throws Exception {
-    ApplicationSubmissionContext context = submissions.prepare(application, hints);
-    id = context.getApplicationId();
+    ApplicationSubmissionContext submission = submissions.prepare(application, hints);
+    id = submission.getApplicationId();
     expectMaster();
-    around.log().write(line("submitted").put("yarn", id.toString()));
+    context.log().write(line("submitted").put("yarn", id.toString()));
     YarnClient client = submissions.client(application.user);
-    client.submitApplication(context);
-    ApplicationMaster master = new ApplicationMaster(application, around);
+    client.submitApplication(submission);
+    ApplicationMaster master = new ApplicationMaster(application, context);
     if (application.am == null) {
       UserGroupInformation user = UserGroupInformation.createRemoteUser(application.user);
       user.addToken(waitForToken(client));
@@ -117,7 +117,7 @@ final class ApplicationRun {
 
   /** Each attempt's container comes under the application's name. */
   private void expectMaster() {
-    around.held().expect(id.toString(), tokens -> {
+    context.held().expect(id.toString(), tokens -> {
       masters.add(tokens);
       expectMaster();
     });
@@ -173,7 +173,7 @@ final class ApplicationRun {
     };
     try {
       FinalApplicationStatus status = user.doAs(play);
-      around.held().end(id.toString(), 0);
+      context.held().end(id.toString(), 0);
       return status;
     } catch (UndeclaredThrowableException e) {
       throw (Exception) e.getCause();  // doAs wraps what is no IOException
@@ -195,7 +195,7 @@ final class ApplicationRun {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    around.log().write(line.put("state", ended));
+    context.log().write(line.put("state", ended));
   }
 
   private ObjectNode line(String event) {

@@ -41,7 +41,7 @@ public final class WorkloadPlayer {
   private final Configuration conf = new YarnConfiguration();
   private final PlayerLog log;
   private final HeldContainers held;
-  private final PlayerContext around;
+  private final PlayerContext context;
   private final Submissions submissions;
   private final ExecutorService threads =
       Executors.newCachedThreadPool(PlayerContext::daemon);
@@ -56,7 +56,7 @@ public final class WorkloadPlayer {
     Command command = new Command(options.work(), options.address(), held.port());
     Topology topology = new Topology(input.scenario, input.realNames);
     Planner planner = new Planner(options.planner(), options.input());
-    around = new PlayerContext(topology, log, command, held, planner,
+    context = new PlayerContext(topology, log, command, held, planner,
         input.scenario.amHeartbeatMs);
     conf.setIfUnset(POLL, "10");
     // A node that does not answer is gone; YARN's clients would wait three minutes for it.
@@ -97,7 +97,7 @@ public final class WorkloadPlayer {
   private void play() throws Exception {
     List<Scenario.Application> applications = new ArrayList<>(input.scenario.applications);
     applications.sort(Comparator.comparingLong(application -> application.submitMs));
-    around.planner().start();
+    context.planner().start();
     warmUp(applications);
     CountDownLatch ended = new CountDownLatch(applications.size());
     long zero = System.currentTimeMillis() + LEAD_MS;
@@ -147,7 +147,7 @@ public final class WorkloadPlayer {
 
   private ApplicationRun run(Scenario.Application application) {
     return new ApplicationRun(application,
-        input.hints.getOrDefault(application.id, Collections.emptyMap()), around, submissions,
+        input.hints.getOrDefault(application.id, Collections.emptyMap()), context, submissions,
         conf, starters, input.scenario.amStartMs);
   }
 

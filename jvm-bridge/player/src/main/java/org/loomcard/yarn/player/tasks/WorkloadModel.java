@@ -30,7 +30,7 @@ public interface WorkloadModel {
   /** What of its tasks is done, and whether one failed too often. */
   TaskTable table();
 
-  /** What a course may ask of its application master. */
+  /** What a model may ask of its application master. */
   interface Master {
     /** Runs something on the master's own thread, so many ms from now. */
     void later(long ms, Runnable what);
