@@ -147,7 +147,7 @@ class Many:
         ("{tmp}/none.py:X", "no file", "check the path"),
         ("{tmp}/broken.py:X", "ZeroDivisionError", "python"),
         ("{tmp}/leaves.py:X", "SystemExit", "python"),
-        ("{tmp}/newest.py:fill", "is no policy", "decide"),
+        ("{tmp}/newest.py:fill", "is not a policy", "decide"),
         ("{tmp}/odd.py:Nothing", "decide(self)", "decide(self, view)"),
         ("{tmp}/odd.py:Many", "decide(self, view, memory, more)", "decide(self, view, memory)"),
     ],

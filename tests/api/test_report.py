@@ -78,8 +78,8 @@ def test_either_form_gives_its_values_and_figures():
     [
         pytest.param(State("much", ()), r"State: Expected `float`, got `str` - at `\$\.delta`"),
         pytest.param(State(1, (Job("a", "b"),)), r"`int | null`, got `str` - at `\$\.jobs\[0\]"),
-        pytest.param(State(math.inf, ()), r"State\.delta: inf is no finite number"),
-        pytest.param(Plainer([1], math.nan), r"Plainer\.level: nan is no finite number"),
+        pytest.param(State(math.inf, ()), r"State\.delta: inf is not a finite number"),
+        pytest.param(Plainer([1], math.nan), r"Plainer\.level: nan is not a finite number"),
         pytest.param(
             BrokenReport({"a": 1}), r"BrokenReport\.inside: expected a number, a text or rows"
         ),

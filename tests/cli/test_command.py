@@ -192,8 +192,8 @@ def test_status_as_json_is_one_document(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["status", "--rm", "127.0.0.1:8088"], "no address of a ResourceManager"),
-        (["status", "--rm", "http://[::1"], "no address of a ResourceManager"),
+        (["status", "--rm", "127.0.0.1:8088"], "not the address of a ResourceManager"),
+        (["status", "--rm", "http://[::1"], "not the address of a ResourceManager"),
         (["submit", "pi", "-D", "nonsense"], "no Hadoop property"),
         (["submit", "pi", "--on", "docker", "--json"], "--on local only"),
         (["bogus"], "see `loomcard --help`"),

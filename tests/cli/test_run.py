@@ -100,7 +100,7 @@ def test_cells_that_fail_are_reported_in_a_line_each(
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        pytest.param(["run", "no-such"], "'no-such' is no file, and no workload or experiment"),
+        pytest.param(["run", "no-such"], "'no-such' is not a file, nor a workload or experiment"),
         pytest.param(["run", "W"], "a workload needs a policy to run under"),
         pytest.param(["run", "W", "--policy", "stock:fair"], "the simulator has none"),
         pytest.param(["run", "W", "--policy", "x.yml"], "there is no file"),

@@ -161,7 +161,7 @@ def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
     """A page with status 200 is no answer of a ResourceManager's REST interface."""
     for body in (b"<html>", b"[1]", b"\xff\x00"):
         rm.broken, rm.body = [200], body
-        with pytest.raises(RestError, match="no JSON object") as error:
+        with pytest.raises(RestError, match="not a JSON object") as error:
             ResourceManagerClient(rm.url, pauses_s=SOON).nodes()
         assert "a YARN ResourceManager?" in error.value.hint
 
@@ -177,7 +177,7 @@ def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
 @pytest.mark.parametrize("url", ["", "http://a,", "ftp://a", "http://[::1", "http://a:99999"])
 def test_an_address_that_is_none(url: str) -> None:
     """Each of several is checked before anything is asked."""
-    with pytest.raises(AddressError, match="no address of a ResourceManager"):
+    with pytest.raises(AddressError, match="not the address of a ResourceManager"):
         ResourceManagerClient(url)
 
 

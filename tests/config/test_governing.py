@@ -143,8 +143,8 @@ def test_a_file_that_cannot_be_imported_is_a_finding(
     [
         ('{"heartbeat"}', "did you mean 'heartbeats'?"),
         ('{"luck"}', "known are heartbeats"),
-        ('"heartbeats"', "are no set of names"),
-        ("3", "are no set of names"),
+        ('"heartbeats"', "are not a set of names"),
+        ("3", "are not a set of names"),
     ],
 )
 def test_what_no_engine_knows_is_not_needed(

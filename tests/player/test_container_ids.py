@@ -19,5 +19,5 @@ def test_a_container_is_the_same_however_it_is_written(
 
 def test_another_text_is_refused() -> None:
     """Nothing but a container id has a key."""
-    with pytest.raises(ValueError, match="is no id like container_"):
+    with pytest.raises(ValueError, match="is not an id like container_"):
         container_key("application_17_0003")

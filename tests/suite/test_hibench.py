@@ -193,7 +193,7 @@ def test_where_no_hibench_is_its_parts_are_not_missed(tmp_path: Path) -> None:
     """The folder that was named is shown; what else is needed stands below it."""
     found = checks(Installation(tmp_path, Path()), [(workload("sort"), "spark")])
     assert found[0].missing
-    assert f"{tmp_path} is no HiBench" in found[0].remedy
+    assert f"{tmp_path} is not HiBench" in found[0].remedy
     assert [each.what for each in found[1:]][-1] == "spark-submit"
 
 

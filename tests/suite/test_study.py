@@ -311,7 +311,7 @@ def test_a_queue_that_a_policy_lacks_is_named(tmp_path: Path, text: str, said: s
     ("what", "said"),
     [
         (("sort", "grap"), "no benchmark 'grap'"),
-        (("sort", "slice"), "slice is no benchmark"),
+        (("sort", "slice"), "slice is not a benchmark"),
         (("nothing",), "no benchmark or mix 'nothing'"),
         (("nothing.yml",), "nothing.yml: no such file"),
     ],

@@ -112,7 +112,7 @@ def test_a_policy_may_come_in_any_form(policy):
 @pytest.mark.parametrize("policy", [None, 7, object()])
 def test_what_is_no_policy_is_refused(policy):
     """With an error that says so, before anything is tried."""
-    with pytest.raises(TypeError, match="is no policy"):
+    with pytest.raises(TypeError, match="is not a policy"):
         check_contract(policy)
 
 

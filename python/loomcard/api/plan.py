@@ -106,7 +106,7 @@ class Plan:
         amounts.
         """
         if self.view._turn is None or not self._governs(child):
-            raise PlanError(f"{child.path} is no child scope of {self.view.queue.path}")
+            raise PlanError(f"{child.path} is not a child scope of {self.view.queue.path}")
         return self.view._turn(child, count, limit)
 
     def _governs(self, child: Queue) -> bool:

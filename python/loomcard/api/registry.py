@@ -359,7 +359,7 @@ def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:
 def _checked(cls: Any, where: str) -> type:
     if not inspect.isclass(cls) or not callable(getattr(cls, "decide", None)):
         raise PolicyNotFoundError(
-            f"{where} is no policy", "a policy is a class with a method decide(view)"
+            f"{where} is not a policy", "a policy is a class with a method decide(view)"
         )
     decide = inspect.getattr_static(cls, "decide")
     if inspect.isfunction(decide) and not _callable_as_decide(decide):

@@ -55,7 +55,7 @@ def shown(
 def as_json(state: object) -> dict[str, Any]:
     """The report as plain JSON: a dataclass's object in the typed form, a dict as it stands.
 
-    Raises ReportError where a value is not of its field's type, is no finite number, or where
+    Raises ReportError where a value is not of its field's type, is not a finite number, or where
     there is anything else than figures and tables.
     """
     if isinstance(state, dict):
@@ -156,5 +156,5 @@ def _figure(value: Any, cls: type, place: str) -> Any:
             said = f"{cls.__name__}.{place}: expected a number, a text or rows, not {value!r}"
             raise ReportError(said)
         if isinstance(part, float) and not math.isfinite(part):
-            raise ReportError(f"{cls.__name__}.{place}: {value!r} is no finite number")
+            raise ReportError(f"{cls.__name__}.{place}: {value!r} is not a finite number")
     return value

@@ -53,7 +53,7 @@ def _checked(url: str) -> str:
         good = False
     if not good:
         raise AddressError(
-            f"{url!r} is no address of a ResourceManager", "give it as http://HOST:8088"
+            f"{url!r} is not the address of a ResourceManager", "give it as http://HOST:8088"
         )
     return url.rstrip("/")
 
@@ -314,7 +314,7 @@ def _read(answer: requests.Response, path: str) -> Document:
         )
     if answer.ok and not isinstance(body, dict) and answer.content:
         raise RestError(
-            f"the answer of {where} to {path} is no JSON object",
+            f"the answer of {where} to {path} is not a JSON object",
             f"is {where} a YARN ResourceManager?",
             answer.status_code,
         )

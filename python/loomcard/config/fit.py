@@ -117,7 +117,7 @@ def _vanishing(document: Document, setup: Mapping[str, Any], living: Mapping[str
     for path in sorted(set(living) - set(leaves)):
         count = living[path]
         what = "1 application lives" if count == 1 else f"{count} applications live"
-        message = f"{what} in {path}, which is no leaf queue here"
+        message = f"{what} in {path}, which is not a leaf queue here"
         hint = "keep the queue, or let its applications end or move first"
         rule = rules.QUEUE_VANISHES
         severity = rules.RULES[rule].severity

@@ -177,7 +177,7 @@ def _check_needs(document: Document, place: Place, name: str, kind: type) -> Non
     """Report what the policy needs and no engine knows: it would wait for ever."""
     needs = _needs(kind)
     if needs is None:
-        message = f"the needs of the policy {name!r} are no set of names"
+        message = f"the needs of the policy {name!r} are not a set of names"
         document.report(place, message, 'write needs = frozenset({"heartbeats"}), or leave it out')
         return
     for need in sorted(needs - NEEDS):

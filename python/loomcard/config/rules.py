@@ -28,7 +28,7 @@ NO_NODE: Final = "LC206"
 
 RULES: Final = {
     FILE: Rule("error", "the file cannot be read, or is not UTF-8"),
-    YAML: Rule("error", "the text is no YAML, or YAML that a configuration has no use for"),
+    YAML: Rule("error", "the text is not YAML, or uses YAML that a configuration does not allow"),
     STRUCTURE: Rule("error", "a key or value is missing, of the wrong type or out of its range"),
     UNKNOWN_KEY: Rule("error", "a key is unknown"),
     ACCESS: Rule("error", "a list of submitters or administrators contradicts another"),

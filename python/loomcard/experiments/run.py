@@ -232,7 +232,7 @@ def _workload(source: str, beside: Path) -> Path:
             said = f"workload {file}: there is no such file (check the path)"
             raise InputError([said]) from error
         known = nearest(source, [*shipped_names(), *shipped()])
-        said = f"{source!r} is no file, and no workload or experiment that comes with Loomcard"
+        said = f"{source!r} is not a file, nor a workload or experiment that comes with Loomcard"
         raise InputError([f"{said} ({known})"]) from error
 
 

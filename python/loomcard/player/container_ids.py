@@ -22,7 +22,7 @@ def container_key(container: str) -> ContainerKey:
     """A container's key from its YARN id. Raises ValueError for a text that is none."""
     found = _ID.fullmatch(container)
     if found is None:
-        raise ValueError(f"{container!r} is no id like container_1700000000000_0001_01_000001")
+        raise ValueError(f"{container!r} is not an id like container_1700000000000_0001_01_000001")
     epoch, cluster, application, attempt, number = found.groups()
     return (
         f"application_{cluster}_{application}",

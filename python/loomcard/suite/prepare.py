@@ -100,7 +100,7 @@ def _experiment(asked: Asked) -> tuple[Experiment, dict[str, Mix], dict[str, Pat
     if len(asked.what) > 1:
         strange = next(name for name in asked.what if name not in BENCHMARKS)
         if strange in shipped() or Path(strange).is_file():
-            raise SuiteError(f"{strange} is no benchmark", "name a mix or an experiment alone")
+            raise SuiteError(f"{strange} is not a benchmark", "name a mix or an experiment alone")
         raise SuiteError(f"no benchmark {strange!r}", nearest(strange, BENCHMARKS))
     [what] = asked.what
     file = find(what)

@@ -80,7 +80,7 @@ def named(policy: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(policy, type):
         return _name(policy), {}
     if not callable(getattr(policy, "decide", None)):
-        raise TypeError(f"{policy!r} is no policy, no name of one and no configuration")
+        raise TypeError(f"{policy!r} is not a policy, a policy's name or a configuration")
     if not dataclasses.is_dataclass(policy):
         raise TypeError(f"{policy!r}: a policy object is a dataclass whose fields are its options")
     fields = [field.name for field in dataclasses.fields(policy) if field.init]

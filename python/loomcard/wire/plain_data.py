@@ -14,7 +14,7 @@ from typing import Any
 
 
 class NotPlainError(Exception):
-    """Something in a memory is no plain data; the message names it."""
+    """Something in a memory is not plain data; the message names it."""
 
 
 def encode(value: Any) -> Any:
@@ -38,7 +38,7 @@ def _parts(value: Any) -> tuple[str, list[Any]]:
         return _name(value), list(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _name(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
-    raise NotPlainError(f"{type(value).__qualname__} is no plain data: {value!r}")
+    raise NotPlainError(f"{type(value).__qualname__} is not plain data: {value!r}")
 
 
 def _name(value: Any) -> str:

@@ -110,8 +110,8 @@ def checks(there: Installation, chosen: Iterable[tuple[Workload, Framework]]) ->
     pairs = list(chosen)
     config = there.home / "bin" / "functions" / "load_config.py"
     remedy = (
-        f"{there.home} is no HiBench, since it has no bin/functions/load_config.py; name the folder"
-        " of a checkout with --home or HIBENCH_HOME"
+        f"{there.home} is not HiBench, since it has no bin/functions/load_config.py; name the"
+        " folder of a checkout with --home or HIBENCH_HOME"
     )
     found = [Check("HIBENCH_HOME", _shown(config, there.home), remedy)]
     found += [Check(name, _program(name), remedy) for name, remedy in PROGRAMS.items()]

@@ -200,7 +200,7 @@ class _Past:
 
     def _amounts(self, amounts: tuple[int, ...]) -> tuple[int, ...]:
         if len(amounts) != len(self.types) or min(amounts, default=0) < 0:
-            raise ValueError(f"{list(amounts)} are no amounts of {', '.join(self.types)}")
+            raise ValueError(f"{list(amounts)} are not amounts of {', '.join(self.types)}")
         return amounts
 
     def _place(self, number: int, attempt: int, key: Key, node: int, is_am: bool | None) -> None:

@@ -128,7 +128,7 @@ public final class LoomcardWebServices extends RMWebServices {
     }
     if (number < 0 || number > SchedulerDocument.HIGHEST_LIMIT) {
       throw refused(Response.Status.BAD_REQUEST, PolicyUpload.problem(
-          "limit is no number from 0 to " + SchedulerDocument.HIGHEST_LIMIT + ".",
+          "limit is not a number from 0 to " + SchedulerDocument.HIGHEST_LIMIT + ".",
           "It says how many asks of each queue are listed, such as limit=100."));
     }
     return number;
