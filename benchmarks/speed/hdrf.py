@@ -92,8 +92,8 @@ class Load:
         self.napping: list[int] = []
         self.taken: dict[int, int] = {}  # when a container that is preempted is killed
         self.counts = Counter[str]()
-        """What there was since the start: containers given out and taken, decisions in which queues
-        were told their states, and in which preemption looked.
+        """What there was since the start: containers given out and taken, decisions in which states
+        were reported, and in which preemption looked.
         """
         self.step_ms, self.look_ms = 1_000 if cell.watched else 1, 0
         self.free = [amount * SERVERS for amount in each]
@@ -133,7 +133,7 @@ class Load:
         taken = [d for d in plan.decisions if isinstance(d, r.Preempt)]
         self.taken.update((d.container, self.now + d.grace_ms) for d in taken)
         self.counts.update(
-            given=len(given), taken=len(taken), told=bool(plan.reports), looked=self._looked()
+            given=len(given), taken=len(taken), reported=bool(plan.reports), looked=self._looked()
         )
         if given:
             self.waiting.append(r.Outcomes(self.now, self.rounds, numbers[0], numbers, []))
@@ -266,16 +266,16 @@ def measure(cells: tuple[Cell, ...], repeats: int, decisions: int) -> list[dict[
 
 
 def table(cells: list[dict[str, Any]]) -> Table:
-    """Minimum / median / maximum over repeats, and how often queues were told their states and
+    """Minimum / median / maximum over repeats, and how often states were reported and
     preemption looked, and what it took, in all of them.
     """
     result = Table(title="CPU microseconds a decision: minimum / median / maximum over repeats")
-    for name in ("applications", "queues", "shapes", "levels", "told", "looked", "taken", "us"):
+    for name in ("applications", "queues", "shapes", "levels", "reported", "looked", "taken", "us"):
         result.add_column(name, justify="right")
     for cell in cells:
         keys = ("applications", "queues", "shapes", "depth")
         words = [f"{cell[key]:,}" for key in keys]
-        words += [f"{cell['counts'][key]:,}" for key in ("told", "looked", "taken")]
+        words += [f"{cell['counts'][key]:,}" for key in ("reported", "looked", "taken")]
         result.add_row(*words, " / ".join(f"{v:,}" for v in cell["us"].values()))
     return result
 

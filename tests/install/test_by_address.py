@@ -18,8 +18,8 @@ from loomcard.cluster.rm_client import AddressError, ResourceManagerClient
 RM = "yarn.resourcemanager"
 
 
-class Told(ResourceManagerClient):
-    """A ResourceManager at rm.example.org that tells these properties."""
+class Configured(ResourceManagerClient):
+    """A ResourceManager at rm.example.org that has these properties."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         super().__init__("http://rm.example.org:8088")
@@ -29,8 +29,8 @@ class Told(ResourceManagerClient):
         return self.properties
 
 
-def written(told: dict[str, str], folder: Path, name: str = "yarn-site.xml") -> str:
-    write_client_conf(Told(told), folder)
+def written(properties: dict[str, str], folder: Path, name: str = "yarn-site.xml") -> str:
+    write_client_conf(Configured(properties), folder)
     return (folder / name).read_text()
 
 
@@ -60,12 +60,12 @@ def test_a_clients_own_files_stand_in_place_of_the_daemons(tmp_path: Path) -> No
     given.mkdir()
     for name in ("mapred-site.xml", "yarn-site.xml"):
         (given / name).write_text("<configuration>given</configuration>")
-    write_client_conf(Told({"fs.defaultFS": "hdfs://a"}), tmp_path / "conf", given)
+    write_client_conf(Configured({"fs.defaultFS": "hdfs://a"}), tmp_path / "conf", given)
     assert "given" in (tmp_path / "conf" / "mapred-site.xml").read_text()
     assert "hdfs://a" in (tmp_path / "conf" / "yarn-site.xml").read_text()
     assert "hdfs://a" in (tmp_path / "conf" / "core-site.xml").read_text()
     with pytest.raises(AddressError, match="no such folder"):
-        write_client_conf(Told({}), tmp_path / "conf", tmp_path / "missing")
+        write_client_conf(Configured({}), tmp_path / "conf", tmp_path / "missing")
 
 
 def test_each_cluster_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def loomcard(
 @pytest.mark.cluster
 @pytest.mark.timeout(1200)
 def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
-    """It runs, and its end is told by the ResourceManager: the node's name is not known here."""
+    """It runs, and the ResourceManager reports its end: the node's name is not known here."""
     said = json.loads(loomcard(cluster, tmp_path, "submit", "pi", "2", "10", "--json"))
     assert said["state"] == "SUCCEEDED"
     assert said["elapsed_ms"] > 0

@@ -1,5 +1,5 @@
 """Tetris (Grandl et al., SIGCOMM 2014) as somebody else would write it: from the paper, on what
-`loomcard` exports, all looked at again for each container. No clever index, hence slow.
+`loomcard` exports, all looked at again for each container. No clever index, so it is slow.
 """
 
 from __future__ import annotations

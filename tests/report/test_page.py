@@ -119,7 +119,7 @@ def test_tables_are_legible_at_80_columns(plots_of: Numbers) -> None:
     ],
 )
 def test_stopped_runs_are_named_on_page_and_terminal(folder: Path, count: int, said: str) -> None:
-    """They count in no figure, and whoever looks should know which are missing."""
+    """They count in no figure, and readers should know which are missing."""
     file = folder / "results.json"
     runs = json.loads(file.read_text())
     for each in runs[:count]:

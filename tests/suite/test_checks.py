@@ -72,7 +72,9 @@ def test_a_warm_up_must_fit_too(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_that_counts_memory_alone_needs_no_vcores(tmp_path: Path) -> None:
-    """YARN's FIFO does, and Capacity where the set-up says so; Capacity as it comes does not."""
+    """YARN's FIFO does, and Capacity where the configuration says so; Capacity as it comes does
+    not.
+    """
     jobs, node = "jobs: [{benchmark: scan}]", [(2048, 1)]
     check_room(study(tmp_path, jobs, ("stock:fifo",)), node, "make some")
     with pytest.raises(InputError, match="scan needs"):
@@ -136,7 +138,7 @@ def test_the_compose_clusters_nodes_are_those_that_run(
 def test_the_command_asks_before_it_begins(
     tmp_path: Path, on: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the embedded cluster the mix tells, of the compose cluster the nodes that run."""
+    """The embedded cluster's are in the mix, the compose cluster's are the nodes that run."""
     monkeypatch.setattr(suite, "compose_nodes", lambda: [(640, 1)])
     monkeypatch.setattr(suite, "_cluster", lambda *_: pytest.fail("it began"))
     file = tmp_path / "mine.yml"

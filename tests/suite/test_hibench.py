@@ -19,7 +19,7 @@ from loomcard.suite.hibench.workloads import workload
 
 @dataclass
 class FakeRest:
-    """An application for each call of the stand-in's `hadoop`, in the state that is told; it has
+    """An application for each call of the stand-in's `hadoop`, in the given state; it has
     ended at the second look.
     """
 

@@ -1,4 +1,4 @@
-"""A cluster without YARN: Sort and Grep end at once, with right results unless told otherwise."""
+"""A cluster without YARN: Sort and Grep end at once, with right results by default."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ class FakeClient:
 
 @dataclass
 class FakeRest:
-    """Tells of applications what `of` says: by job, keys of its document."""
+    """Reports of applications what `of` says: by job, keys of its document."""
 
     of: dict[str, dict[str, Any]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

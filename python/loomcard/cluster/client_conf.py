@@ -26,7 +26,7 @@ def folder_of(url: str) -> Path:
 def write_client_conf(rm: ResourceManagerClient, target: Path, given: Path | None = None) -> None:
     """Write into ``target`` what a client needs to reach the cluster of ``rm``.
 
-    The properties are the ResourceManager's own, as its page /conf tells them; what Hadoop's
+    The properties are the ResourceManager's own, as its page /conf lists them; what Hadoop's
     defaults say is left out. ``given``: a folder with a client's site files, such as
     mapred-site.xml, which stand in place of the ResourceManager's, but for yarn-site.xml. Raises
     RestError where the ResourceManager does not tell, AddressError where ``given`` is no folder.

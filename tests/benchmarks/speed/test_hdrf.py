@@ -29,22 +29,22 @@ def test_a_decision_gives_out_what_came_free(cell):
 
 
 def test_plain_cells_hold_decisions_alone():
-    """A millisecond each: as many containers are given out as end, nobody is told, and
+    """A millisecond each: as many containers are given out as end, nothing is reported, and
     nothing is taken.
     """
     counts = counted(Cell(40))
     assert 36 <= counts.pop("given") <= 44
-    assert counts == {"told": 0, "looked": 0, "taken": 0}
+    assert counts == {"reported": 0, "looked": 0, "taken": 0}
 
 
 @pytest.mark.parametrize("cell", [Cell(40, watched=True), Cell(30, 5, 12, watched=True)])
 def test_watched_cells_hold_reports_and_looks_of_preemption_which_takes(cell):
-    """A second each: in every decision queues are told and preemption looks; and of the nine tasks
-    that three applications let go of, once in ten decisions, it takes some back.
+    """A second each: in every decision states are reported and preemption looks; and of the nine
+    tasks that three applications let go of, once in ten decisions, it takes some back.
     """
     counts = counted(cell)
     assert counts["given"] >= 40 + 4 * 3
-    assert (counts["told"], counts["looked"]) == (40, 40)
+    assert (counts["reported"], counts["looked"]) == (40, 40)
     assert counts["taken"] >= 4
 
 
@@ -70,8 +70,8 @@ def test_the_last_line_is_json(monkeypatch):
     app = hdrf.typer.Typer()
     app.command()(hdrf.main)
     done = CliRunner().invoke(app, ["--quick", "--repeats", "1"])
-    told = json.loads(done.output.splitlines()[-1])
-    assert [cell["applications"] for cell in told["decisions"]] == [20]
-    assert told["decisions"][0]["us"]["median"] > 0
-    assert told["decisions"][0]["counts"]["looked"] == hdrf.DECISIONS
-    assert {each["policy"] for each in told["simulations"]} == {"hdrf", "drf", "fair"}
+    printed = json.loads(done.output.splitlines()[-1])
+    assert [cell["applications"] for cell in printed["decisions"]] == [20]
+    assert printed["decisions"][0]["us"]["median"] > 0
+    assert printed["decisions"][0]["counts"]["looked"] == hdrf.DECISIONS
+    assert {each["policy"] for each in printed["simulations"]} == {"hdrf", "drf", "fair"}

@@ -297,9 +297,9 @@ def test_15_scale(stages, share, by):
 
 
 @given(WEIGHTED, st.randoms(use_true_random=False))
-def test_16_names_change_nothing(jobs, dice):
+def test_16_names_change_nothing(jobs, rng):
     """Jobs in another order have the same shares, and get what is left alike."""
-    order = dice.sample(range(len(jobs)), len(jobs))
+    order = rng.sample(range(len(jobs)), len(jobs))
     shares = inter_job([d for d, _ in jobs], [w for _, w in jobs], [9.0, 7.0])[0]
     mixed = [jobs[k] for k in order]
     others = inter_job([d for d, _ in mixed], [w for _, w in mixed], [9.0, 7.0])[0]
