@@ -16,7 +16,7 @@ explore: seed {seed} fails. See it again with
 
     {command}
 
-Hypothesis printed the smallest example above: put it into the test as an @example(...) and mend
+Hypothesis printed the smallest example above: put it into the test as an @example(...) and fix
 what it shows. It then runs in every `make test`."""
 
 

@@ -118,10 +118,10 @@ def test_a_refusal_is_one_line(rm: ResourceManager, status: int, code: int) -> N
 def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
     """A YAML that is no longer right, as its policy was removed, says where."""
     found = [{"line": 3, "column": 9, "path": "policy", "message": "unknown", "hint": ""}]
-    rm.answer = (400, {"message": "1 error(s)", "hint": "mend it", "findings": found})
+    rm.answer = (400, {"message": "1 error(s)", "hint": "correct it", "findings": found})
     done = run(policy, ["rollback", *rm.words])
     assert done.exit_code == 2
-    assert done.stderr == "error: 3:9: unknown (mend it)\n"
+    assert done.stderr == "error: 3:9: unknown (correct it)\n"
 
 
 def test_bad_words_are_refused(rm: ResourceManager) -> None:

@@ -373,11 +373,14 @@ def test_a_dry_run_prints_what_the_server_found(rm: ResourceManager) -> None:
         "/ws/v1/cluster/apps": {"apps": {}},
         "/ws/v1/cluster/loomcard/policy": {"version": 6, "features": ["dry_run"]},
     }
-    rm.answer = 500, {"message": "the policy of queue root raised: ValueError", "hint": "mend it"}
+    rm.answer = (
+        500,
+        {"message": "the policy of queue root raised: ValueError", "hint": "correct it"},
+    )
     dry_run = ["apply", good(), "--rm", rm.url, "--dry-run"]
     raised = run(policy, dry_run)
     assert raised.exit_code == 1
-    assert raised.output == "error: the policy of queue root raised: ValueError (mend it)\n"
+    assert raised.output == "error: the policy of queue root raised: ValueError (correct it)\n"
     rm.documents["/ws/v1/cluster/loomcard/policy"] = {"version": 6}
     rm.calls.clear()
     older = run(policy, dry_run)

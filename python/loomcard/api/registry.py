@@ -260,7 +260,7 @@ def _load(point: EntryPoint) -> type:
             raise
         raise PolicyNotFoundError(
             f"policy {point.name!r} ({point.value}) cannot be loaded: {error_text.message(error)}",
-            "mend, reinstall or uninstall the package that offers it",
+            "repair, reinstall or uninstall the package that offers it",
         ) from error
     return _checked(cls, point.value)
 

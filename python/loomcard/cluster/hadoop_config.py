@@ -291,7 +291,7 @@ def _check_names(line_dir: Path, texts: Mapping[str, str]) -> None:
     if complaints:
         raise RenderError(
             "\n".join(complaints),
-            hint=f"mend the name, or review it and add it to {line_dir.name}/allowed.toml",
+            hint=f"correct the name, or review it and add it to {line_dir.name}/allowed.toml",
         )
 
 

@@ -36,7 +36,7 @@ def properties(text: str, place: str) -> dict[str, str]:
     except ElementTree.ParseError as error:
         line, column = error.position
         raise SiteFileError(
-            f"{place}:{line}:{column + 1}: not XML", "mend the file; nothing was changed"
+            f"{place}:{line}:{column + 1}: not XML", "correct the file; nothing was changed"
         ) from error
     if root.tag != "configuration":
         raise SiteFileError(

@@ -57,8 +57,8 @@ public final class TrialGate {
 
   /** The application waits for the end of the trial. */
   public void add(ApplicationId id, Runnable submission) {
-    LOG.info("Application {} waits until the configuration is applied, or taken back, that is "
-        + "being tried", id);
+    LOG.info("Application {} waits until the configuration that is being tried is applied or "
+        + "taken back", id);
     waiting.put(id, submission);
   }
 

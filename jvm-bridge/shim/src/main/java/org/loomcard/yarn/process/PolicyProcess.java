@@ -101,7 +101,7 @@ public final class PolicyProcess implements RunningPolicy {
     }
     try {
       if (!process.waitFor(KILL_WAIT_S, TimeUnit.SECONDS)) {
-        LOG.error("The policy process {} does not die", describe());
+        LOG.error("The policy process {} does not stop", describe());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

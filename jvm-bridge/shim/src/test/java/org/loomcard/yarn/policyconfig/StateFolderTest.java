@@ -48,7 +48,7 @@ public class StateFolderTest {
     refused(state.toFile(), "mode rwxrwxrwx");
   }
 
-  /** What a umask of 002 leaves is mended. */
+  /** What a umask of 002 leaves is corrected. */
   @Test
   public void itsGroupLosesTheRightToWrite() throws Exception {
     Path state = folder.newFolder("state").toPath();
