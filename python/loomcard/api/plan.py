@@ -1,9 +1,8 @@
 """What a policy returns: decisions, timers, reasons, reports. It answers as if its decisions had
 been carried out.
 
-A Plan asserts what a plan may never do: exceed a node, an ask, a limit of the queue tree or the
-turn it was given. A
-broken policy therefore fails at its own line.
+A Plan raises PlanError on what it may never do: exceed a node, an ask, a limit of the queue tree
+or its turn. So a broken policy fails at its own line.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Plan:
         self._pending.wakes.setdefault(self._instance, None)
         self.go_on: Callable[[], Any] | None = None
         """What a later turn of the round runs in place of ``decide``, on this plan and without
-        news; None: ``decide`` is called again. For policies whose turns are short: what is made
-        ready once need not be made ready for each container.
+        new events; None: ``decide`` is called again. For policies whose turns are short: they
+        prepare once, not for each container.
         """
 
     # Decisions
@@ -82,7 +81,7 @@ class Plan:
     def hold(self, ask: Ask, node: Node, until_ms: int | None = None) -> None:
         """Keep room on ``node`` for one container of ``ask``, until it fits there and is granted,
         until ``until_ms`` or until it is given up. An ask has holds on at most ``hold_nodes`` nodes
-        (a key of its queue, 1 by default): when it has as many, the one placed first makes way.
+        (a key of its queue, 1 by default): when it has as many, the oldest is released.
 
         What is free there, and what becomes free, is withheld from all other asks, up to the ask's
         size. Raises PlanError, with the reason, where ``why_no_hold`` has one.

@@ -341,7 +341,7 @@ def could_lend(state: ClusterState) -> bool:
 
 
 def _wake_for(holds: Holds, pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back in mid-round is for a next round, and so is that of a hold whose
+    """Room that was given back during a round is for a next round, and so is that of a hold whose
     time is over: of the root, which is called in every one.
     """
     wanted = [hold.until_ms for hold in holds if hold.until_ms is not None]

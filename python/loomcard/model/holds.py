@@ -49,8 +49,8 @@ class Holds:
         return self._asks.get(application)
 
     def why_not(self, ask: Ask, node: Node) -> Reason | None:
-        """Why no room may be kept on ``node`` for ``ask``; None if it may. One that it has already
-        would make way, if it has as many as it may have.
+        """Why no room may be kept on ``node`` for ``ask``; None if it may. Its
+        oldest hold would be released, if it has as many as it may have.
         """
         if self._state.nodes.get(node.number) is not node:
             return Reason.NODE_GONE
@@ -72,7 +72,7 @@ class Holds:
     def beyond(self, ask: Ask, in_place_of: Hold | None = None) -> Reason | None:
         """HOLD_LIMIT where one more hold may not be: the engine knows none, the application has one
         for another ask or as many as it may have, or those of a queue would exceed its part; the
-        first of a queue is always within it. ``in_place_of`` would make way for it.
+        first of a queue is always within it. ``in_place_of`` would be released for it.
         """
         app = ask.attempt.application
         if not self.allowed or self._asks.get(app, ask) is not ask:

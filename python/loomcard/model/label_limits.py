@@ -22,7 +22,7 @@ class LabelLimits:
     """The limits of one configuration, and what is held under them.
 
     ``active`` is False where no queue states any. Use is counted as containers come and go, and
-    afresh after nodes, labels or applications have changed their place.
+    again after nodes, labels or applications have changed their place.
 
     While it ``guards``, asks of a queue that has its guarantee on a label wait for a sibling below
     its own, if that had asks that could be served when guarding began. ``held``: what waited so.
@@ -47,7 +47,7 @@ class LabelLimits:
         self._version = -1
 
     def forget(self) -> None:
-        """Containers are another queue's now; use is counted afresh when it is asked for."""
+        """Containers are another queue's now; use is counted again when it is asked for."""
         self._version = -1
 
     def hold(self, container: Container) -> None:

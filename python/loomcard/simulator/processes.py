@@ -144,8 +144,8 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 class _Work:
-    """What a process is doing. Asked to stop, work gets a KeyboardInterrupt once, but never in the
-    midst of a message; what the executor does between two pieces of work is never disturbed.
+    """What a process is doing. Asked to stop, work gets a KeyboardInterrupt once, but never
+    within a message; what the executor does between two pieces of work is never disturbed.
     """
 
     def __init__(self, out: Connection) -> None:

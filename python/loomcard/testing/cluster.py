@@ -237,7 +237,7 @@ class Cluster:
                 self.send(r.NodeHeartbeat(self.now, number))
 
     def snapshot(self, reason: str = "test") -> None:
-        """The engine sends its whole state afresh: the mirror and every memory are rebuilt."""
+        """The engine sends its whole state again: the mirror and every memory are rebuilt."""
         self.outcomes, self.timers = None, Timers()
         self._sent_holds = -1
         self.waiting = self._opening(reason)

@@ -154,7 +154,7 @@ class PolicyMachine(RuleBasedStateMachine):
             return
         with self.folder:
             if self.cluster.in_round or not self.consistent:
-                return  # a step has failed: what follows from that is no news
+                return  # a step has failed: later failures only follow from it
             if not self.tolerant:
                 withdraw_hopeless(self.cluster)
                 drain(self.cluster)

@@ -338,7 +338,7 @@ class OwedTasks:
         self._hold(task, ask, node)
 
     def _hold(self, task: OwedTask, ask: Ask, node: Node) -> None:
-        """Holds for the first in line make way: what is owed is within a guarantee."""
+        """Release holds for the first in line: what is owed is within a guarantee."""
         for hold in self._plan.view.holds:
             in_the_way = hold.node is node or hold.ask.application is ask.application
             if in_the_way and hold in hold.ask.holds and for_first(self._trees, hold):

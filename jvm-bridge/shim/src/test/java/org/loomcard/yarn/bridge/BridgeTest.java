@@ -94,7 +94,7 @@ public class BridgeTest extends BridgeTestBase {
     misbehaves("round", "expected round");
   }
 
-  /** A process that ends in mid-round has granted nothing. */
+  /** A process that ends during a round has granted nothing. */
   @Test
   public void deathInTheMiddleOfARoundOpensTheBreaker() throws Exception {
     misbehaves("die", "no reply from the policy process");

@@ -94,7 +94,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(1, scheduler.metrics().resizesServed());
   }
 
-  /** Growth beyond the node's room waits, and starts no round until there is news. */
+  /** Growth beyond the node's room waits, and starts no round until events are pending. */
   @Test
   public void growthThatDoesNotFitWaits() throws Exception {
     start();
@@ -104,7 +104,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     read();
     resize(ContainerUpdateType.INCREASE_RESOURCE, 2048);
     assertTrue(read().all("container_resized").isEmpty());
-    assertEquals("no news, no round", false, rounds.hasPendingEvents());
+    assertEquals("no event, no round", false, rounds.hasPendingEvents());
     am.allocate(new ArrayList<ResourceRequest>(), Arrays.asList(other.getId()));
     rm.drainEvents();
     ScriptedRounds.Batch batch = read();

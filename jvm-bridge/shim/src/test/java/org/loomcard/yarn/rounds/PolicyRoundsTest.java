@@ -105,7 +105,7 @@ public class PolicyRoundsTest {
     assertEquals("the plan came too late", rounds.run(new Answering(NOTHING, 5), applied).bad);
   }
 
-  /** After a refused round there is no other, until its pause is over or there is news. */
+  /** After a refused round there is no other, until its pause is over or events are pending. */
   @Test
   public void aRefusedRoundIsFollowedByItsPause() throws Exception {
     conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
@@ -121,7 +121,7 @@ public class PolicyRoundsTest {
     rounds.run(new Answering(ONE, 0), applied);
     assertFalse(rounds.isWanted());
     scheduler.ask(1);
-    assertTrue("news ends a pause", rounds.isWanted());
+    assertTrue("a pending event ends a pause", rounds.isWanted());
     scheduler.refuseAll(false);
     rounds.run(new Answering(ONE, 0), applied);
     assertEquals(1, scheduler.running("policy"));
