@@ -195,7 +195,7 @@ def test_status_as_json_is_one_document(
         (["status", "--rm", "127.0.0.1:8088"], "not the address of a ResourceManager"),
         (["status", "--rm", "http://[::1"], "not the address of a ResourceManager"),
         (["submit", "pi", "-D", "nonsense"], "no Hadoop property"),
-        (["submit", "pi", "--on", "docker", "--json"], "--on local only"),
+        (["submit", "pi", "--on", "docker", "--json"], "--on local and --rm only"),
         (["bogus"], "see `loomcard --help`"),
         (["submit"], "see `loomcard submit --help`"),
         (["cluster", "up", "--on", "mars"], "see `loomcard cluster up --help`"),
