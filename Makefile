@@ -135,7 +135,7 @@ agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 
 papers-reality: setup  ## H-DRF and DRESS on real YARN, beside their papers; an hour; the last line is JSON
 	@$(BIN)/python -m benchmarks.papers_on_yarn
 
-bench-import: $(VENV)/.made  ## CPU time of `import loomcard` and of --help beside importing typer and rich; a minute; the last line is JSON
+bench-import: $(VENV)/.made  ## CPU time of `import loomcard` and of each --help beside importing typer and rich; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.import_time
 
 bench-simulator: setup  ## tasks a second and memory of the simulator; some 20 minutes; the last line is JSON

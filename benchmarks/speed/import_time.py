@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from loomcard.cli.commands import COMMANDS
+
 _COMMAND: Final = "from loomcard.cli import main; main()"
 BESIDE: Final = "import typer, rich"
 MEASURED: Final[Mapping[str, Sequence[str]]] = {
@@ -24,9 +26,7 @@ MEASURED: Final[Mapping[str, Sequence[str]]] = {
     "from loomcard import fill": ["-c", "from loomcard import fill"],
     "loomcard --help": ["-c", _COMMAND, "--help"],
     "loomcard --version": ["-c", _COMMAND, "--version"],
-    "loomcard cluster --help": ["-c", _COMMAND, "cluster", "--help"],
-    "loomcard policy --help": ["-c", _COMMAND, "policy", "--help"],
-    "loomcard run --help": ["-c", _COMMAND, "run", "--help"],
+    **{f"loomcard {name} --help": ["-c", _COMMAND, name, "--help"] for name in COMMANDS},
 }
 
 

@@ -23,3 +23,13 @@ def test_nothing_heavy_is_imported(source: str) -> None:
     code = f"{source}\nimport json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert HEAVY & set(json.loads(done.stderr)) == set()
+
+
+@pytest.mark.parametrize("command", ["run", "report", "submit", "cluster"])
+def test_help_needs_nothing_of_what_a_command_does(command: str) -> None:
+    """Neither the libraries of results nor an HTTP client, templates or the simulator."""
+    code = f"from loomcard.cli.app import run; run([{command!r}, '--help'])"
+    code += "\nimport json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    there = set(json.loads(done.stderr))
+    assert {"jinja2", "numpy", "polars", "requests", "loomcard.simulator"} & there == set()

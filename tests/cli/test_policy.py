@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from loomcard.api import registry
 from loomcard.cli.policy import policy
-from loomcard.config import schema
+from loomcard.config.schema import schema
 
 ROOT = Path(__file__).parents[2]
 BAD = "version: 1\npolcy: drf\nweight: 0\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.cli.app import run
-from loomcard.config import schema as policy_schema
+from loomcard.config.schema import schema as policy_schema
 from loomcard.workload import load
 from loomcard.workload.schema import schema as workload_schema
 

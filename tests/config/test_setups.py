@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from loomcard.api.registry import built_in
-from loomcard.config import compile_setup, schema
-from loomcard.config.schema import PolicySetup, Queue
+from loomcard.config import compile_setup
+from loomcard.config.schema import PolicySetup, Queue, schema
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "policies").glob("*.yml"))

@@ -14,7 +14,7 @@ from loomcard.api.stages.remaining_work import Estimates
 from loomcard.results.record import RunRecord
 from loomcard.simulator import application_master, simulate
 from loomcard.testing.cluster import Cluster
-from loomcard.workload import hints
+from loomcard.workload.hints import hints
 from scenarios import app, scenario, stage
 
 POLICIES = ["srtf", "sjf", "tetris", "clairvoyant", "carbyne"]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from loomcard.api.dag_hint import read_dag
-from loomcard.workload import hints, load
+from loomcard.workload import load
+from loomcard.workload.hints import hints
 from loomcard.workload.scenario import read_scenario, write_scenario
 from loomcard.workload.write_yaml import written
 

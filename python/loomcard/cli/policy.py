@@ -15,7 +15,7 @@ from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
 from loomcard.cluster.embedded import default_url
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
-from loomcard.config import Finding, FindingsError, compile_setup, schema
+from loomcard.config import Finding, FindingsError, compile_setup
 from loomcard.config.catalog import Option, catalog
 from loomcard.config.fit import ClusterFacts, misfits
 from loomcard.config.rules import POLICY
@@ -117,6 +117,8 @@ def check(
 @policy.command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of policy configurations."""
+    from loomcard.config.schema import schema  # and with it what makes schemas of classes
+
     print_json(schema("policy"))
 
 

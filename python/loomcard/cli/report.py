@@ -6,9 +6,6 @@ from typing import Annotated
 import typer
 
 from loomcard.cli.output import Json, console, print_json, waiting
-from loomcard.report.files import write_page, write_tables
-from loomcard.report.runs import read_study
-from loomcard.report.terminal import numbers, tables
 
 
 def report(
@@ -29,6 +26,10 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Compare policies: waiting, completion, slowdown, makespan, utilization and fairness."""
+    from loomcard.report.files import write_page, write_tables  # and with it polars
+    from loomcard.report.runs import read_study
+    from loomcard.report.terminal import numbers, tables
+
     report = numbers(read_study(folders, baseline))
     file = out or folders[0] / "report.html"
     with waiting("drawing"):

@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from loomcard.cli.output import console
-from loomcard.report.runs import read_study
-from loomcard.report.terminal import numbers, tables
 
 INTERRUPTED = 130
 DETAILS = ("resource_types", "capacity", "queues", "jain_windows", "window_ms", "folder")
@@ -36,6 +34,9 @@ def shown(runs: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 
 def print_results(folder: Path, runs: Sequence[dict[str, object]]) -> None:
     """The tables of a run folder, and what it holds."""
+    from loomcard.report.runs import read_study  # and with it polars
+    from loomcard.report.terminal import numbers, tables
+
     out = console(markup=True)
     if any(each["finished"] for each in runs):
         for table in tables(numbers(read_study([folder]))):

@@ -1,10 +1,15 @@
-"""``loomcard run``: a workload or an experiment, on the simulator or on a real cluster."""
+"""``loomcard run``: a workload or an experiment, on the simulator or on a real cluster.
+
+What runs them is imported when it is called: help needs none of it.
+"""
+
+from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,14 +17,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from loomcard.cli.output import Json, command_line, print_json
 from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
-from loomcard.cli.suite import run_mixes
 from loomcard.cluster import paths
-from loomcard.experiments import run as experiments
-from loomcard.experiments.cell import Outcome
-from loomcard.experiments.inputs import InputError
-from loomcard.experiments.out_folder import refuse_other_folder
-from loomcard.experiments.run_cells import Watch
-from loomcard.suite.prepare import Asked, has_mixes
+
+if TYPE_CHECKING:
+    from loomcard.experiments.cell import Outcome
+    from loomcard.experiments.run_cells import Watch
+    from loomcard.suite.prepare import Asked
 
 
 class Engine(StrEnum):
@@ -74,7 +77,13 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a workload, an experiment or a mix; go on where an earlier run of it was stopped."""
+    from loomcard.experiments import run as experiments
+    from loomcard.experiments.out_folder import refuse_other_folder
+    from loomcard.suite.prepare import has_mixes
+
     if has_mixes(what):
+        from loomcard.cli.suite import run_mixes
+
         asked = _of_mixes(
             what,
             on,
@@ -120,6 +129,9 @@ def _of_mixes(
     others: dict[str, object],
 ) -> Asked:
     """What `loomcard suite run` would be asked for. Raises InputError for what mixes lack."""
+    from loomcard.experiments.inputs import InputError
+    from loomcard.suite.prepare import Asked
+
     wrong = [
         f"{name} is not for mixes (leave it out)"
         for name, said in others.items()
@@ -145,6 +157,8 @@ def _seeds(first: int | None, count: int | None) -> tuple[int, ...]:
 @contextmanager
 def _watching(cells: int) -> Iterator[Watch]:
     """A bar of the cells that are done, and the simulated time so far; none in a pipe."""
+    from loomcard.experiments.cell import Outcome
+
     screen = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from loomcard.cli.output import print_json
-from loomcard.config import schema as policy_schema
+from loomcard.config.schema import schema as policy_schema
 from loomcard.experiments.schema import schema as experiment_schema
 from loomcard.suite.mix import schema as mix_schema
 from loomcard.workload.schema import schema as workload_schema

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import jinja2
 from pydantic import BaseModel, ConfigDict, Field
 
 from loomcard.cluster.hadoop_property_names import KnownNames, property_names
@@ -251,6 +250,8 @@ def template_root() -> Path:
 
 
 def _render_templates(line_dir: Path, settings: Settings) -> dict[str, str]:
+    import jinja2  # when something is rendered: a command's help needs none
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(line_dir),
         undefined=jinja2.StrictUndefined,

@@ -1,13 +1,19 @@
-"""The ResourceManager's REST interface, as far as Loomcard uses it."""
+"""The ResourceManager's REST interface, as far as Loomcard uses it.
+
+`requests` is imported when something is asked: a command's help needs none.
+"""
+
+from __future__ import annotations
 
 import json
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import requests
-from requests.auth import AuthBase
+if TYPE_CHECKING:
+    import requests
+    from requests.auth import AuthBase
 
 Document = dict[str, Any]
 
@@ -78,6 +84,8 @@ class ResourceManagerClient:
         self.user = user
         usual = _FAILOVER_S if self._several else _PAUSES_S
         self._pauses_s = usual if pauses_s is None else tuple(pauses_s)
+        import requests
+
         self._session = requests.Session()
 
     def info(self) -> Document:
@@ -252,6 +260,8 @@ class ResourceManagerClient:
         return _read(answer, path)
 
     def _sent(self, method: str, path: str, **more: Any) -> requests.Response:
+        import requests
+
         try:
             whole = path if path.startswith("/") else f"/ws/v1/{path}"
             return self._session.request(method, self.url + whole, **more)
@@ -303,7 +313,7 @@ def _as_list(value: Any) -> list[Document]:
 def _read(answer: requests.Response, path: str) -> Document:
     try:
         body = answer.json()
-    except requests.JSONDecodeError:
+    except ValueError:
         body = None
     where = answer.url.partition("/ws/v1/")[0].partition("?")[0].removesuffix(path)
     if 300 <= answer.status_code < 400:

@@ -21,7 +21,7 @@ import msgspec
 
 from loomcard.cluster import paths
 from loomcard.cluster.embedded import ClusterError
-from loomcard.workload import hints
+from loomcard.workload.hints import hints
 from loomcard.workload.scenario import Scenario
 
 Event = dict[str, Any]

@@ -20,7 +20,7 @@ from loomcard.simulator.network import Network
 from loomcard.simulator.nodes import Machines, Running
 from loomcard.simulator.resourcemanager import RejectedError, ResourceManager
 from loomcard.simulator.stage import StageRun
-from loomcard.workload import hints
+from loomcard.workload.hints import hints
 from loomcard.workload.scenario import ScenarioApplication
 
 AM_KEY = (0, 0)

@@ -8,7 +8,7 @@ from benchmarks.papers_on_yarn import carbyne, tables
 from benchmarks.papers_on_yarn.deciding import DecidingObserver, Sample, cpu_ms
 from loomcard.config import compile_setup
 from loomcard.simulator import simulate
-from loomcard.workload import hints
+from loomcard.workload.hints import hints
 
 
 def simulated(scenario, policy):

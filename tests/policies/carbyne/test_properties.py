@@ -216,7 +216,7 @@ def test_7_loans_that_are_taken_back_come_to_an_end():
 
 def honest_but(liar: str) -> Any:
     """Every application's own hint, none of ``liar``."""
-    from loomcard.workload import hints
+    from loomcard.workload.hints import hints
 
     return lambda one: {} if one.id == liar else hints(one)
 
