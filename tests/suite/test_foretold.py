@@ -49,13 +49,13 @@ def test_a_run_is_foretold_job_by_job(tmp_path: Path) -> None:
     ]
     for each in measured.applications:
         each.id = called[each.id]
-    told = foretell(tmp_path / "journal", SETUP, measured, names)
-    assert told.policy == "fifo (foretold)"
-    rows = beside(measured, told)
+    predicted = foretell(tmp_path / "journal", SETUP, measured, names)
+    assert predicted.policy == "fifo (foretold)"
+    rows = beside(measured, predicted)
     assert [each["id"] for each in rows] == ["1-sort", "2-join"]
     assert [each["error_percent"] for each in rows] == [0.0, 0.0]
-    assert sum(row.is_am for row in told.containers) == 2
-    assert len(told.containers) == 12
+    assert sum(row.is_am for row in predicted.containers) == 2
+    assert len(predicted.containers) == 12
 
 
 def test_an_am_asks_as_long_after_its_start_as_it_did(tmp_path: Path) -> None:
@@ -64,18 +64,18 @@ def test_an_am_asks_as_long_after_its_start_as_it_did(tmp_path: Path) -> None:
     ran = replace(RAN, applications=late)
     measured = simulate(ran, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
-    told = foretell(tmp_path / "journal", SETUP, measured, names)
-    assert [each["error_percent"] for each in beside(measured, told)] == [0.0, 0.0, 0.0]
+    predicted = foretell(tmp_path / "journal", SETUP, measured, names)
+    assert [each["error_percent"] for each in beside(measured, predicted)] == [0.0, 0.0, 0.0]
 
 
 def test_a_job_that_did_not_end_has_no_error(tmp_path: Path) -> None:
     """Its completion is not known, and neither is how far off the simulator is."""
     measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
-    told = foretell(tmp_path / "journal", SETUP, measured, names)
+    predicted = foretell(tmp_path / "journal", SETUP, measured, names)
     measured.applications[2].state = ""
-    assert beside(measured, told)[2]["measured_ms"] is None
-    assert beside(measured, told)[2]["error_percent"] is None
+    assert beside(measured, predicted)[2]["measured_ms"] is None
+    assert beside(measured, predicted)[2]["error_percent"] is None
 
 
 def test_a_policy_that_places_by_heartbeats_is_foretold_too(tmp_path: Path) -> None:
@@ -83,5 +83,5 @@ def test_a_policy_that_places_by_heartbeats_is_foretold_too(tmp_path: Path) -> N
     measured = simulate(RAN, SETUP, policy="fifo", journal=tmp_path / "journal")
     names = {YARN.format(n): each.id for n, each in enumerate(measured.applications, 1)}
     needs = SETUP | {"needs": ["heartbeats"]}
-    told = foretell(tmp_path / "journal", needs, measured, names)
-    assert all(each["foretold_ms"] for each in beside(measured, told))
+    predicted = foretell(tmp_path / "journal", needs, measured, names)
+    assert all(each["foretold_ms"] for each in beside(measured, predicted))

@@ -20,11 +20,11 @@ from loomcard.suite.mix import Arrival
 class FakeClient:
     log: Path
     owner: "FakeCluster"
-    told: Iterator[str]
+    texts: Iterator[str]
     """What it says before it is looked at again."""
 
     def ended(self) -> bool:
-        more = next(self.told, None)
+        more = next(self.texts, None)
         if more is not None:
             with self.log.open("a") as log:
                 log.write(more)
@@ -49,8 +49,10 @@ class FakeRest:
 
     def application(self, yarn: str) -> dict[str, Any]:
         ended = {"state": "FINISHED", "finalStatus": "SUCCEEDED", "queue": "root.default"}
-        told = ended | self.of.get(self.names[yarn], {})
-        return told | ({"state": "KILLED", "finalStatus": "KILLED"} if yarn in self.gone else {})
+        document = ended | self.of.get(self.names[yarn], {})
+        return document | (
+            {"state": "KILLED", "finalStatus": "KILLED"} if yarn in self.gone else {}
+        )
 
     def kill(self, yarn: str) -> None:
         self.killed.append(self.names[yarn])
@@ -103,14 +105,14 @@ class FakeCluster:
         self.clients += 1
         self.most_clients = max(self.most_clients, self.clients)
         then = arrival.job.benchmark.then
-        told = [self._told(each) for each in (arrival.id, *(f"{arrival.id}-{n}" for n in then))]
+        texts = [self._text_of(each) for each in (arrival.id, *(f"{arrival.id}-{n}" for n in then))]
         if arrival.id in self.slow:
-            told[1:1] = [""] * 3
+            texts[1:1] = [""] * 3
         log = folder / f"{arrival.id}.log"
-        log.write_text(told[0])
-        return FakeClient(log, self, iter(told[1:]))
+        log.write_text(texts[0])
+        return FakeClient(log, self, iter(texts[1:]))
 
-    def _told(self, job: str) -> str:
+    def _text_of(self, job: str) -> str:
         if job in self.silent:
             return "java.io.IOException: no such queue\n"
         yarn = f"application_1_{len(self.rest.names) + 1:04}"

@@ -60,13 +60,13 @@ def beside(measured: RunRecord, foretold: RunRecord) -> list[dict[str, Any]]:
     simulated = {each["id"]: each["completion_ms"] for each in summary(foretold)["applications"]}
     rows = []
     for each in summary(measured)["applications"]:
-        real, told = each["completion_ms"], simulated.get(each["id"])
-        error = None if not real or told is None else round(100 * (told - real) / real, 1)
+        real, predicted = each["completion_ms"], simulated.get(each["id"])
+        error = None if not real or predicted is None else round(100 * (predicted - real) / real, 1)
         rows.append(
             {
                 "id": each["id"],
                 "measured_ms": real,
-                "foretold_ms": told,
+                "foretold_ms": predicted,
                 "error_percent": error,
             }
         )

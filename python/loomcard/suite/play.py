@@ -176,7 +176,7 @@ class Run:
         if not any(job.yarn and not job.ended for job in self.jobs):
             return
         try:
-            told = {each["id"]: each for each in self.cluster.rest.applications()}
+            listed = {each["id"]: each for each in self.cluster.rest.applications()}
         except RestError:
             self._silent_ms = self._silent_ms or self.now_ms()
             if self.now_ms() - self._silent_ms > SILENT_S * 1000:
@@ -185,7 +185,7 @@ class Run:
         self._silent_ms = 0
         for job in self.jobs:
             if not job.ended:
-                job.document = told.get(job.yarn, job.document)
+                job.document = listed.get(job.yarn, job.document)
 
     def _tell(self) -> None:
         done = sum(job.ended for job in self.jobs)

@@ -131,9 +131,9 @@ def _run_cell(
     try:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        found, told, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
+        found, predicted, account = _played(cell, mix, cluster, work, lambda p: notify(cell, p))
         found.seconds = time.monotonic() - began
-        _write_foretold(cell, told, out, made)
+        _write_foretold(cell, predicted, out, made)
         write_run(work, [found], made | {"suite": account})
         put(work, folder)
     except KeyboardInterrupt:
@@ -184,7 +184,7 @@ def _played(
     found.engine = cell.engine
     found.queues = queue_shares(cell.setup or cell.queues or {"queues": []})
     names = {job.yarn: job.arrival.id for job in run.jobs}
-    told, why_not = _foretold(cell, found, journal, names)
+    predicted, why_not = _foretold(cell, found, journal, names)
     account = {
         "interrupted": run.interrupted,
         "jobs": run.account(),
@@ -193,10 +193,10 @@ def _played(
         "capacity": {"memory_mb": capacity[0], "vcores": capacity[1]},
         "nodes": len(cluster.rest.nodes()),
         "load": [round(each, 1) for each in load],  # of this machine: who else was at work
-        "foretold": [] if told is None else beside(found, told),
+        "foretold": [] if predicted is None else beside(found, predicted),
         "not_foretold": why_not,
     }
-    return found, told, account
+    return found, predicted, account
 
 
 def _foretold(
@@ -217,15 +217,17 @@ def _foretold_cell(cell: Cell) -> Cell:
     return replace(cell, policy=NAME.format(cell.policy))
 
 
-def _write_foretold(cell: Cell, told: RunRecord | None, out: Path, made: dict[str, Any]) -> None:
+def _write_foretold(
+    cell: Cell, predicted: RunRecord | None, out: Path, made: dict[str, Any]
+) -> None:
     """In the place of what was foretold of an earlier run."""
     folder = out / CELLS / _foretold_cell(cell).folder
     shutil.rmtree(folder, ignore_errors=True)
-    if told is None:
+    if predicted is None:
         return
     work = folder.with_name(f".{folder.name}.{os.getpid()}")
     work.mkdir(parents=True, exist_ok=True)
-    write_run(work, [told], made)
+    write_run(work, [predicted], made)
     put(work, folder)
 
 
