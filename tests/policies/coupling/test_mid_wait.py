@@ -81,12 +81,35 @@ def test_a_swap_in_mid_wait():
 # Small and strange clusters
 
 
-def test_one_node_takes_one_reduce_at_once_and_the_next_in_the_fourth_round():
-    made = coupling(9)
+@pytest.mark.parametrize(
+    ("lists", "expected"),
+    [("all", [0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]), ("open", [0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0])],
+)
+def test_one_node_takes_one_reduce_at_once_and_the_next_in_the_fourth_round(lists, expected):
+    """In the paper three rounds, of one heartbeat each, pass first. One shows that no other node
+    has room.
+    """
+    made = coupling(9, lists=lists)
     exhausted(made, 1)
     made.ask(1, 3, SLOT, REDUCE)
-    found = [len(reduces(beat(made, 1))) for _ in range(11)]
-    assert found == [0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+    assert [len(reduces(beat(made, 1))) for _ in range(11)] == expected
+
+
+@pytest.mark.parametrize(("lists", "expected"), [("all", 6), ("open", 2)])
+def test_a_node_that_runs_a_reduce_of_the_job_leaves_its_lists(lists, expected):
+    """Of four nodes two are kept, nodes 1 and 3, and the first two reduces take them. The third is
+    chosen at node 4's second or third heartbeat, and waits for a fourth round, or, where the other
+    two nodes are listed in their place, for one heartbeat of either.
+    """
+    made = coupling(9, 9, 9, 9, kept_nodes=2, lists=lists)
+    job(made, 1, 4, 3)
+    beat(made, 1)
+    finish(made, 1, 4)
+    made.ask(1, 3, SLOT, REDUCE)
+    rounds = [len(reduces(beat(made, 1, 2, 3, 4))) for _ in range(12)]
+    assert sum(rounds) == 3
+    third = [i for i, count in enumerate(rounds) for _ in range(count)][2]
+    assert third == expected
 
 
 def test_racks_of_one_node():

@@ -75,6 +75,8 @@ class Memory:
     """Plain data; applications by their id."""
 
     waiting: Waiting[str] = field(default_factory=Waiting)
+    more: list[Waiting[str]] = field(default_factory=list)
+    """Of further candidates, on large clusters."""
     beats: int = 0
     """Heartbeats so far."""
     excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -83,6 +85,12 @@ class Memory:
     """
     jobs: dict[str, JobMemory] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
+
+    def candidates(self, count: int) -> list[Waiting[str]]:
+        """Algorithm 2's state of each of ``count`` candidates, at least one."""
+        if len(self.more) != count - 1:
+            self.more = [*self.more, *(Waiting() for _ in range(count))][: count - 1]
+        return [self.waiting, *self.more]
 
     def let_others_first(self, job_id: str, heartbeats: int, vainly: bool) -> None:
         """For so many heartbeats; where it waited ``vainly``, for others could have been served,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 from typing import Literal, get_args
 
 from loomcard import HOLD_AFTER_MS
@@ -12,11 +12,13 @@ from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 ReduceRule = Literal["coupled", "greedy"]
 MapRule = Literal["peek", "delay", "any"]
 UnknownReduces = Literal["hold", "launch"]
+ListRule = Literal["open", "all"]
 Fairness = Literal["maps", "memory", "dominant"]
 CHOICES = {
     "reduces": get_args(ReduceRule),
     "maps": get_args(MapRule),
     "unknown_reduces": get_args(UnknownReduces),
+    "lists": get_args(ListRule),
     "fairness": get_args(Fairness),
 }
 
@@ -44,8 +46,15 @@ class Options:
     fairness: Fairness = "maps"
     unknown_reduces: UnknownReduces = "hold"
     give_up_rounds: int = 4
+    lists: ListRule = "open"
+    nodes_per_candidate: int = 100
     hold_after_ms: int = HOLD_AFTER_MS
     reclaim_after_ms: int = 300_000
+
+    def candidates(self, nodes: int) -> int:
+        """How many reduces may wait for a place at a time, on so many nodes."""
+        each = self.nodes_per_candidate
+        return max(1, ceil(nodes / each)) if each else 1
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= LARGEST_THRESHOLD:
@@ -59,8 +68,8 @@ class Options:
         if self.kept_nodes < 1:
             raise ValueError("kept_nodes is at least 1")
         for name in (
-            "peeked_nodes", "delay_node_ms", "delay_rack_ms", "give_up_rounds", "hold_after_ms",
-            "reclaim_after_ms",
+            "peeked_nodes", "delay_node_ms", "delay_rack_ms", "give_up_rounds",
+            "nodes_per_candidate", "hold_after_ms", "reclaim_after_ms",
         ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is at least 0")

@@ -4,16 +4,22 @@ ranked lists of a job's reduce.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from heapq import nsmallest
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import TypeVar
 
-from loomcard import Application, Ask, ClusterView, Node, Shape, draw, fits, pick
+from loomcard import Application, Ask, AskKey, ClusterView, Node, Shape, draw, fits, pick
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Lists, cost, ranked
 
 HOPS = {"node": 0.0, "rack": 2.0, "remote": 4.0}
 """h(u, v) in a tree of nodes, racks and one switch above."""
 SHAPES_KEPT = 64
+ORDERS_KEPT = 128
+"""More than there are candidates at a time on 10,000 nodes."""
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Rooms:
@@ -78,6 +84,28 @@ class Topology:
         return HOPS["rack"] if u[1] == v[1] else HOPS["remote"]
 
 
+class Ranking:
+    """Nodes by what they cost, equal ones by a draw; sorted only as far as somebody has read."""
+
+    def __init__(self, order: list[tuple[float, int]], ties: dict[int, float]) -> None:
+        self.order, self.ties = order, ties
+        self.tie: Callable[[int], float] = float
+        self._sorted: list[tuple[float, float, int]] = []
+
+    def __iter__(self) -> Iterator[tuple[float, float, int]]:
+        """(cost, tie, number), the cheapest first."""
+        yield from self._sorted
+        while (start := len(self._sorted)) < len(self.order):
+            price = self.order[start][0]
+            end = bisect_right(self.order, price, start, key=itemgetter(0))
+            numbers = [number for _, number in self.order[start:end]]
+            for number in numbers:
+                if number not in self.ties:
+                    self.ties[number] = self.tie(number)
+            self._sorted += sorted((price, self.ties[number], number) for number in numbers)
+            yield from self._sorted[start:]
+
+
 class Places:
     """What Wait Scheduling and Random Peeking ask of the cluster."""
 
@@ -85,35 +113,60 @@ class Places:
         self._view, self._options = view, options
         self.rooms = Rooms(view)
         self._topology = Topology(options.distances)
-        self._lists: tuple[tuple[object, ...], Lists[int]] = ((), ([], [], []))
+        self._orders: dict[tuple[str, AskKey], tuple[tuple[object, ...], list[tuple[float, int]]]]
+        self._orders = {}
+        self._rankings: dict[str, Ranking] = {}
         self._racks: dict[str, str] = {}
         self._inputs: dict[str, tuple[tuple[object, ...], int]] = {}
 
     def lists(
-        self, ask: Ask, data: Callable[[], Mapping[str, float]], version: int, salt: str
+        self,
+        ask: Ask,
+        data: Callable[[], Mapping[str, float]],
+        version: int,
+        salt: str,
+        used: Callable[[Node], bool] = lambda _: False,
     ) -> Lists[int]:
-        """L1, L2 and L3 of a reduce among the nodes with room, by number; ties at random, by
-        ``salt``. ``version`` changes with the ``data``.
+        """L1, L2 and L3 of a reduce among the nodes with room that are not ``used``, by number;
+        ties at random, by ``salt``. ``version`` changes with the ``data``.
         """
-        shape = (ask.size, ask.label)
-        able = self.rooms.of(shape)
-        stated = (ask.key, salt, shape, ask.attempt.blacklist)
-        key = (stated, self.rooms.versions[shape], version)
-        if self._lists[0] != key:
-            nodes = [n for n in map(self._view.node, able) if n is not None and suits(ask, n)]
-            prices = self._costs(nodes, data())
-            kept = self._options.kept_nodes
-            most = nsmallest(kept, prices)[-1] if prices else 0.0
-            rows = [
-                (price, self._tie(salt, node), node.number)
-                for node, price in zip(nodes, prices, strict=True)
-                if price <= most  # of the others none is kept
-            ]
-            self._lists = key, ranked(rows, kept)
-        return self._lists[1]
+        able, rows = self.rooms.of((ask.size, ask.label)), []
+        for row in self._ranking(ask, data, version, salt):
+            number = row[2]
+            if number in able and (node := self._view.node(number)) and not used(node):
+                rows.append(row)
+                if len(rows) == self._options.kept_nodes:
+                    break
+        return ranked(rows, self._options.kept_nodes)
 
-    def _tie(self, salt: str, node: Node) -> float:
-        return draw(self._options.seed, f"{salt}/{node.id}", 0)
+    def _ranking(
+        self, ask: Ask, data: Callable[[], Mapping[str, float]], version: int, salt: str
+    ) -> Ranking:
+        order = self._order(ask, data, version)
+        found = kept_of(self._rankings, salt, lambda: Ranking(order, {}))
+        if found.order is not order:
+            found = self._rankings[salt] = Ranking(order, found.ties)
+        found.tie = lambda number: self._tie(salt, number)
+        return found
+
+    def _order(
+        self, ask: Ask, data: Callable[[], Mapping[str, float]], version: int
+    ) -> list[tuple[float, int]]:
+        """Eq 1 of all nodes that suit the ask, with or without room, the cheapest first."""
+        wishes = tuple(ask.hosts.items()), tuple(ask.racks.items()), ask.relax_locality
+        key = (version, ask.attempt.blacklist, wishes, self._view.capacity_version)
+        found = kept_of(self._orders, (ask.application.id, ask.key), lambda: ((), []))
+        if found[0] != key:
+            nodes = [node for node in self._view.nodes if suits(ask, node)]
+            prices = self._costs(nodes, data())
+            numbers = [node.number for node in nodes]
+            found = key, sorted(zip(prices, numbers, strict=True))
+            self._orders[ask.application.id, ask.key] = found
+        return found[1]
+
+    def _tie(self, salt: str, number: int) -> float:
+        node = self._view.node(number)
+        return draw(self._options.seed, f"{salt}/{node.id if node else number}", 0)
 
     def _costs(self, nodes: Sequence[Node], data: Mapping[str, float]) -> list[float]:
         """Eq 1 of each node. Without ``distances`` it is what all data would cost from another
@@ -173,3 +226,12 @@ def suits(ask: Ask, node: Node) -> bool:
     if (ask.racks or not ask.relax_locality) and ask.reach(node) is None:
         return False
     return ask.attempt.blacklist.isdisjoint((node.host, node.rack))
+
+
+def kept_of(known: dict[K, V], key: K, new: Callable[[], V]) -> V:
+    """The value of a key, which is used last; the one that was used first makes room."""
+    found = known.pop(key) if key in known else new()
+    if len(known) >= ORDERS_KEPT:
+        del known[next(iter(known))]
+    known[key] = found
+    return found

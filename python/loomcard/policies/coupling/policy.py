@@ -78,11 +78,13 @@ class Coupling(Options):
         """A node would not take a reduce: its job waits on, in the next round (Algorithm 2). Where
         another has been chosen meanwhile, it comes after the others, as one that gave up.
         """
-        waiting, tag = memory.waiting, change.tag
+        tag = change.tag
         if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:
             return
         app = change.ask.application
-        if waiting.candidate is None:
+        every = (memory.waiting, *memory.more)
+        waiting = next((each for each in every if each.candidate is None), None)
+        if waiting is not None:
             waiting.candidate, waiting.wait = app.id, tag[1]
             attempted(waiting, max(1, view.node_count), launched=False)
         elif app.number in view.queue.applications:

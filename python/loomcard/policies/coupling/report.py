@@ -31,6 +31,7 @@ class CouplingState:
     """The queue at the last event."""
 
     candidate: str | None = shown("waits for a place")
+    candidates: int = shown("reduces that wait for a place", panel="jobs")
     wait: int = shown("heartbeats since it was chosen", panel="wait")
     round: int = shown("round of Wait Scheduling", panel="wait")
     mismatch: float = shown("largest mismatch", panel="mismatch")
@@ -49,18 +50,20 @@ class CouplingState:
 
 def state_of(jobs: Jobs, memory: Memory, nodes: int) -> CouplingState:
     """The state after what was granted."""
-    waiting, figures = memory.waiting, memory.figures
-    every = sorted(jobs.by_id.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
+    every, figures = (memory.waiting, *memory.more), memory.figures
+    waiting = max(every, key=lambda each: each.wait)
+    candidates = sum(each.candidate is not None for each in every)
+    ordered = sorted(jobs.by_id.values(), key=lambda job: (job.app.submitted_ms, job.app.number))
     number = 0 if waiting.candidate is None or not waiting.wait else waiting.round(max(1, nodes))
     first, second, third, fourth = figures.by_round
     return CouplingState(
-        waiting.candidate, waiting.wait, number,
+        waiting.candidate, candidates, waiting.wait, number,
         max((job.mismatch for job in jobs.eligible.values()), default=0.0),
         len(jobs.eligible),
-        sum(ask.count for job in every if job.mismatch <= 0 for ask in job.reduces),
+        sum(ask.count for job in ordered if job.mismatch <= 0 for ask in job.reduces),
         first, second, third, fourth,
         figures.gave_up, figures.local, figures.remote, figures.passed,
-        tuple(row for job in every if (row := row_of(job, memory)) is not None)[:JOBS_SHOWN],
+        tuple(row for job in ordered if (row := row_of(job, memory)) is not None)[:JOBS_SHOWN],
     )  # fmt: skip
 
 

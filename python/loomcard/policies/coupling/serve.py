@@ -5,7 +5,6 @@ on the nodes as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from heapq import heapify, heappop, heappush
 
 from loomcard import (
@@ -22,12 +21,12 @@ from loomcard import (
     serve_holds,
     want_first,
 )
-from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory, is_reduce
+from loomcard.policies.coupling.candidates import Candidates
+from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory
 from loomcard.policies.coupling.paper import (
-    Lists,
+    Waiting,
     attempted,
     beta,
-    on_heartbeat,
     peek,
     probability,
 )
@@ -48,11 +47,12 @@ Entry = tuple[float, int, int, str]
 class Visit:
     """What has been done at one heartbeat so far."""
 
-    __slots__ = ("counted", "draws", "heap", "may", "more", "node", "reserved")
+    __slots__ = ("allowed", "counted", "draws", "heap", "more", "node", "reserved")
 
     def __init__(self, node: Node, width: int) -> None:
         self.node = node
-        self.counted = self.may = False  # whether Algorithm 2 has heard, and allows a reduce here
+        self.counted = False  # whether Algorithm 2 has heard of it
+        self.allowed: list[Waiting[str]] = []  # the candidates that it allows a reduce here
         self.heap: list[Entry] | None = None
         self.more: dict[str, int] = {}  # memory of the maps that were chosen and not launched
         self.reserved = [0] * width  # their room
@@ -81,6 +81,7 @@ class Serving:
         self.visits: list[Visit] = []
         self._next = 0
         self._changed: dict[str, Job] = {}
+        self._candidates = Candidates(plan, jobs, places, memory)
 
     def run(self) -> None:
         """Serve until nothing more may be served; a later turn goes on where this one ends."""
@@ -112,40 +113,28 @@ class Serving:
 
     def _visit(self, visit: Visit) -> bool:
         """Maps and a reduce at one node, in fair order; False: the turn ended before that."""
-        memory, node, n = self.memory, visit.node, self.view.node_count
-        waiting = memory.waiting
+        node = visit.node
         if not visit.counted:
             visit.counted = True
-            memory.beats += 1
-            job_id, gave_up = waiting.candidate, waiting.wait >= 4 * n
-            visit.may = on_heartbeat(waiting, node, n, self)
-            if gave_up and waiting.candidate is None and job_id in self.jobs.eligible:
-                memory.figures.gave_up += 1
-                memory.let_others_first(
-                    job_id, self.options.give_up_rounds * n, self._in_vain(job_id)
-                )
-        if visit.may and waiting.candidate in self.jobs.eligible:
-            job = self.jobs.eligible[waiting.candidate]
-            if not self._maps(visit, self.jobs.entry(job.app)):
-                return False
-            ask = self._reduce_of(job, node)
-            if ask is not None and not self._needs_for_map(job, node):
-                if not self.plan.allows(ask):
+            visit.allowed = self._candidates.allowed(node)
+        while visit.allowed:
+            waiting = visit.allowed[0]
+            if waiting.candidate in self.jobs.eligible:
+                job = self.jobs.eligible[waiting.candidate]
+                if not self._maps(visit, self.jobs.entry(job.app)):
                     return False
-                self._launch(ask, node)
-        visit.may = False
+                ask = self._reduce_of(job, node)
+                if ask is not None and not self._needs_for_map(job, node):
+                    if not self.plan.allows(ask):
+                        return False
+                    self._launch(waiting, ask, node)
+                    visit.allowed = []
+                    break
+            visit.allowed.pop(0)
         return self._maps(visit, None)
 
-    def _in_vain(self, job_id: str) -> bool:
-        """No node could take a reduce of the job now, while another job's would find one."""
-        known: dict[Shape, bool] = {}
-        eligible = self.jobs.eligible
-        if any(self._able(ask, known) for ask in eligible[job_id].reduces):
-            return False
-        return any(self._able(ask, known) for job in eligible.values() for ask in job.reduces)
-
-    def _launch(self, ask: Ask, node: Node) -> None:
-        waiting, n = self.memory.waiting, self.view.node_count
+    def _launch(self, waiting: Waiting[str], ask: Ask, node: Node) -> None:
+        n = self.view.node_count
         self.memory.figures.by_round[min(waiting.round(n), 4) - 1] += 1
         tag: list[object] = [REDUCE, waiting.wait]
         attempted(waiting, n, launched=True)
@@ -163,62 +152,6 @@ class Serving:
             fits(ask.size, node.room) and self.plan.why_not(ask, node) is None
             for ask in maps_of(job)
         )
-
-    # What Algorithm 2 asks
-
-    def may(self, job_id: str) -> bool:
-        """See ``Reduces``."""
-        return job_id in self.jobs.eligible
-
-    def select(self) -> str | None:
-        """The largest mismatch, ties at random. Who gave up lately, or has no node with room, comes
-        after all others (8).
-        """
-        best: tuple[bool, bool, float] | None = None
-        found: list[str] = []
-        beats, excluded = self.memory.beats, self.memory.excluded
-        able: dict[Shape, bool] = {}
-        for job_id, job in self.jobs.eligible.items():
-            gave_up = job_id in excluded and excluded[job_id][1] > beats
-            if best is not None and (not gave_up, True, job.mismatch) < best:
-                continue
-            rank = (not gave_up, any(self._able(ask, able) for ask in job.reduces), job.mismatch)
-            if best is not None and rank < best:
-                continue
-            if all(self.plan.limited(ask) is not None for ask in job.reduces):
-                continue
-            if rank != best:
-                best, found = rank, []
-            found.append(job_id)
-        return max(found, key=lambda each: draw(self.options.seed, each, beats), default=None)
-
-    def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:
-        """Whether any node could take one now."""
-        if ask.attempt.blacklist or ask.racks or not ask.relax_locality:
-            return self.plan.place(ask) is not None
-        shape = (ask.size, ask.label)
-        if shape not in known:
-            known[shape] = self.view.first_fit(*shape) is not None
-        return known[shape]
-
-    def lists(self, job_id: str) -> Lists[Node]:
-        """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
-        job, chosen = self.jobs.eligible[job_id], self.memory.beats - self.memory.waiting.wait
-        version = self.memory.jobs[job_id].version
-        ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
-        here = self.visits[self._next].node
-        if here.number not in self.places.rooms.of((ask.size, ask.label)):
-            return [], [], []  # it is in none of them
-        data = partial(self.jobs.data, job.app, self.memory)
-        one, two, rest = self.places.lists(ask, data, version, f"{job_id}/{chosen}")
-        nodes = [
-            [n for n in map(self.view.node, part) if n is not None] for part in (one, two, rest)
-        ]
-        return nodes[0], nodes[1], nodes[2]
-
-    def runs(self, job_id: str, v: Node) -> bool:
-        """See ``Reduces``."""
-        return any(is_reduce(c) and c.application.id == job_id for c in v.containers)
 
     # Maps
 
@@ -292,7 +225,7 @@ class Serving:
         pm, nm = peek(*self.places.peeked(ask, node, salt), self.view.node_count)
         alpha = options.alpha_remote
         if reach == 1:
-            near = self.runs(job.app.id, node)
+            near = self._candidates.runs(job.app.id, node)
             alpha = options.alpha_rack_reduce if near else options.alpha_rack
         pending = sum(each.count for each in job.maps)
         exponent = options.beta_fixed or beta(pending, nm, options.beta_least)

@@ -1,0 +1,120 @@
+"""Wait Scheduling (Algorithm 2) on a queue's jobs: which reduce waits, and for which node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from loomcard import Ask, Node, Plan, Shape, draw
+from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce
+from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat
+from loomcard.policies.coupling.places import Places
+
+
+class Candidates:
+    """The jobs as Algorithm 2 asks for them (``Reduces``), one candidate or several."""
+
+    def __init__(self, plan: Plan, jobs: Jobs, places: Places, memory: Memory) -> None:
+        self.plan, self.view = plan, plan.view
+        self.jobs, self.places, self.memory = jobs, places, memory
+        self.options = jobs.options
+        self._waiting = memory.waiting  # the candidate that Algorithm 2 looks at
+        self._here: Node  # and the node that beats
+
+    def allowed(self, node: Node) -> list[Waiting[str]]:
+        """The candidates that may start a reduce on the node, who waits longest first. At most one
+        new candidate is chosen.
+        """
+        memory, n = self.memory, self.view.node_count
+        self._here = node
+        memory.beats += 1
+        chosen, allowed = False, []
+        for waiting in memory.candidates(self.options.candidates(n)):
+            job_id, last = waiting.candidate, waiting.wait >= 4 * n
+            if job_id is None and chosen:
+                continue
+            self._waiting = waiting
+            if on_heartbeat(waiting, node, n, self):
+                allowed.append(waiting)
+            chosen = chosen or not waiting.wait
+            if last and waiting.candidate is None and job_id in self.jobs.eligible:
+                memory.figures.gave_up += 1
+                rounds = self.options.give_up_rounds
+                memory.let_others_first(job_id, rounds * n, self._in_vain(job_id))
+        return sorted(allowed, key=lambda waiting: -waiting.wait)
+
+    def _in_vain(self, job_id: str) -> bool:
+        """No node could take a reduce of the job now, while another job's would find one."""
+        known: dict[Shape, bool] = {}
+        eligible = self.jobs.eligible
+        if any(self._able(ask, known) for ask in eligible[job_id].reduces):
+            return False
+        return any(self._able(ask, known) for job in eligible.values() for ask in job.reduces)
+
+    def may(self, job_id: str) -> bool:
+        """See ``Reduces``."""
+        return job_id in self.jobs.eligible
+
+    def select(self) -> str | None:
+        """The largest mismatch, ties at random, as if the reduces of other candidates had been
+        launched. A job that gave up lately, or has no node with room, comes after all others (8).
+        """
+        best: tuple[bool, bool, float] | None = None
+        found: list[str] = []
+        beats, excluded = self.memory.beats, self.memory.excluded
+        able: dict[Shape, bool] = {}
+        waiting = {each.candidate for each in (self.memory.waiting, *self.memory.more)}
+        for job_id, job in self.jobs.eligible.items():
+            lag = self._lag(job) if job_id in waiting else job.mismatch
+            gave_up = job_id in excluded and excluded[job_id][1] > beats
+            if lag <= 0 or (best is not None and (not gave_up, True, lag) < best):
+                continue
+            rank = (not gave_up, any(self._able(ask, able) for ask in job.reduces), lag)
+            if best is not None and rank < best:
+                continue
+            if all(self.plan.limited(ask) is not None for ask in job.reduces):
+                continue
+            if rank != best:
+                best, found = rank, []
+            found.append(job_id)
+        return max(found, key=lambda each: draw(self.options.seed, each, beats), default=None)
+
+    def _lag(self, job: Job) -> float:
+        """The job's mismatch, as if a reduce had been launched for each candidate that it is."""
+        assert job.tasks is not None  # it is eligible
+        every = (self.memory.waiting, *self.memory.more)
+        more = sum(each.candidate == job.app.id for each in every)
+        launched, pending = job.tasks.launched_reduces, job.tasks.pending_reduces
+        tasks = replace(job.tasks, launched_reduces=launched + more, pending_reduces=pending - more)
+        return mismatch(tasks, self.options.threshold)
+
+    def _able(self, ask: Ask, known: dict[Shape, bool]) -> bool:
+        """Whether any node could take one now."""
+        if ask.attempt.blacklist or ask.racks or not ask.relax_locality:
+            return self.plan.place(ask) is not None
+        shape = (ask.size, ask.label)
+        if shape not in known:
+            known[shape] = self.view.first_fit(*shape) is not None
+        return known[shape]
+
+    def lists(self, job_id: str) -> Lists[Node]:
+        """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
+        job, chosen = self.jobs.eligible[job_id], self.memory.beats - self._waiting.wait
+        version = self.memory.jobs[job_id].version
+        ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
+        if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
+            return [], [], []  # it is in none of them
+        data = partial(self.jobs.data, job.app, self.memory)
+        salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
+        used = partial(self.runs, job_id) if spread else lambda _: False
+        one, two, rest = self.places.lists(ask, data, version, salt, used)
+        if spread and not one:  # a reduce of the job runs wherever there is room: no use to wait
+            self._waiting.wait = max(self._waiting.wait, 3 * self.view.node_count)
+        nodes = [
+            [n for n in map(self.view.node, part) if n is not None] for part in (one, two, rest)
+        ]
+        return nodes[0], nodes[1], nodes[2]
+
+    def runs(self, job_id: str, v: Node) -> bool:
+        """See ``Reduces``."""
+        return any(is_reduce(c) and c.application.id == job_id for c in v.containers)

@@ -1,0 +1,109 @@
+"""Several reduces that wait for a place at a time, as on large clusters."""
+
+import pytest
+from hypothesis import settings
+
+from coupled import REDUCE, SLOT, beat, coupling, exhausted, finish, job, reduces, state
+from loomcard.policies.coupling.options import Options
+from loomcard.testing import PolicyMachine, check_contract
+from loomcard.testing.cluster import Cluster
+
+SEVERAL = "version: 1\npolicy: coupling\noptions: {nodes_per_candidate: 1}"
+
+
+@pytest.mark.parametrize(
+    ("each", "nodes", "found"), [(100, 1, 1), (100, 100, 1), (100, 101, 2), (0, 5000, 1)]
+)
+def test_one_for_each_so_many_nodes(each: int, nodes: int, found: int):
+    assert Options(nodes_per_candidate=each).candidates(nodes) == found
+
+
+def two_jobs(each: int) -> Cluster:
+    """Both jobs' output is on node 2 of two, which never beats; each may start its reduce."""
+    made = coupling(4, 4, nodes_per_candidate=each)
+    for app in (1, 2):
+        job(made, app, 1, 1)
+        beat(made, 2)
+        finish(made, app)
+        made.ask(app, 1, SLOT, REDUCE)
+    return made
+
+
+def waited(each: int) -> list[int]:
+    """Of the heartbeats of node 1, those at which a reduce started."""
+    made = two_jobs(each)
+    return [number for number in range(12) if reduces(beat(made, 1))]
+
+
+def test_they_wait_at_the_same_time():
+    """Node 1 is second for either, so a reduce goes there in the second round of its wait. The
+    second job is chosen one heartbeat after the first, or, as in the paper, after its launch.
+    """
+    assert waited(0) == [2, 6]
+    assert waited(1) == [2, 3]
+
+
+def test_at_most_one_reduce_a_heartbeat():
+    """Both may start on node 2 in their first round."""
+    made = two_jobs(1)
+    beat(made, 1)
+    assert [len(reduces(beat(made, 2))) for _ in range(3)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(("finished", "found"), [(1, 0), (2, 1), (3, 1), (4, 2)])
+def test_a_job_is_a_candidate_as_often_as_its_maps_have_earned_reduces(finished: int, found: int):
+    """Of 8 maps and 2 reduces one is earned by 2 maps, and the second by 4."""
+    made = coupling(6, nodes_per_candidate=1)
+    made.add_node(8, 0, 0)
+    made.add_node(9, 0, 0)
+    job(made, 1, 8, 2)
+    beat(made, 1)
+    made.ask(1, 2, SLOT, REDUCE)
+    finish(made, 1, finished)
+    beat(made, 9, 9, 9)
+    assert state(made)["candidates"] == found
+
+
+def test_a_job_is_no_candidate_for_more_reduces_than_it_asks_for():
+    made = coupling(1, 1, 1, nodes_per_candidate=1)
+    exhausted(made, 1)
+    made.ask(1, 2, SLOT, REDUCE)
+    made.add_node(9, 0, 0)
+    beat(made, 9, 9, 9)
+    assert state(made)["candidates"] == 2
+
+
+def test_there_are_fewer_when_nodes_are_lost():
+    made = coupling(1, 1, 1, nodes_per_candidate=1)
+    exhausted(made, 1)
+    made.ask(1, 2, SLOT, REDUCE)
+    made.add_node(9, 0, 0)
+    beat(made, 9, 9, 9)
+    for node in (1, 2, 3):
+        made.lose_node(node)
+    beat(made, 9)
+    assert state(made)["candidates"] <= 1
+
+
+def test_a_refused_one_waits_on_in_a_place_of_its_own():
+    made = two_jobs(1)
+    beat(made, 1, 1)
+    made.refuse = lambda _: "NODE_FULL"
+    assert beat(made, 2) == []
+    made.refuse = lambda _: None
+    made.round()
+    assert state(made)["candidates"] == 2
+
+
+def test_contract():
+    check_contract(SEVERAL)
+
+
+class Life(PolicyMachine):
+    """Whatever happens to the cluster, with a candidate for each node."""
+
+    policy = SEVERAL
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=20, stateful_step_count=25)
