@@ -37,7 +37,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private static final long FREEZE_EVERY = 400;
   private static final long FREEZE_MS = 6000;
   private static final long MOST_FREEZE_MS = 30_000;
-  private static final int LEAK_BYTES = 1 << 21;
+  private static final int LEAK_BYTES = 1 << 22;
   private static final LabelUse NO_LABEL = new LabelUse("", "");
 
   private final AtomicInteger heartbeats = new AtomicInteger();
