@@ -204,3 +204,19 @@ def test_a_ticket_is_shown_where_one_is_wanted(
     package.HTTPSPNEGOAuth, package.OPTIONAL = Ticket, 2  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "requests_gssapi", package)
     assert client.metrics() == {"url": rm.url}
+
+
+def test_another_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """YARN answers 404 to what only Loomcard has; that says nothing to whoever applies a policy."""
+    client = ResourceManagerClient(NOBODY, pauses_s=())
+
+    def ask(method: str, path: str, **_: Any) -> dict[str, Any]:
+        if path == "cluster/scheduler":
+            return {"scheduler": {"schedulerInfo": {"type": "capacityScheduler"}}}
+        raise RestError(f"{method} {path}", "not found", 404)
+
+    monkeypatch.setattr(client, "_ask", ask)
+    for call in (client.policy, client.policy_history, client.roll_back_policy):
+        with pytest.raises(RestError, match="runs another scheduler: capacityScheduler") as caught:
+            call()
+        assert caught.value.status == 0

@@ -138,16 +138,16 @@ class ResourceManagerClient:
 
     def policy(self) -> Document:
         """The applied configuration: version, hash, source and YAML text. Loomcard only."""
-        return self._get("cluster/loomcard/policy")
+        return self._of_loomcard("GET", "")
 
     def apply_policy(self, text: str, name: str) -> Document:
         """Swaps the configuration; returns the applied version and hash."""
         return self._put_policy(text, {"name": name})
 
     def _put_policy(self, text: str, params: dict[str, str]) -> Document:
-        return self._ask(
+        return self._of_loomcard(
             "PUT",
-            "cluster/loomcard/policy",
+            "",
             timeout=_APPLY_S,
             params=params,
             data=text.encode(),
@@ -167,16 +167,32 @@ class ResourceManagerClient:
 
     def policy_history(self) -> list[Document]:
         """The versions that are still kept, newest first; the first one governs. Loomcard only."""
-        return _as_list(self._get("cluster/loomcard/policy/history").get("policies"))
+        return _as_list(self._of_loomcard("GET", "/history").get("policies"))
 
     def roll_back_policy(self, version: int | None = None) -> Document:
         """Applies an earlier version again (None: the one before); returns version and hash."""
-        return self._ask(
+        return self._of_loomcard(
             "POST",
-            "cluster/loomcard/policy/rollback",
+            "/rollback",
             timeout=_APPLY_S,
             params={} if version is None else {"version": str(version)},
         )
+
+    def _of_loomcard(self, method: str, path: str, **more: Any) -> Document:
+        """What only a ResourceManager with Loomcard answers; another one is told by its name."""
+        try:
+            return self._ask(method, f"cluster/loomcard/policy{path}", **more)
+        except RestError as error:
+            if error.status != 404:
+                raise
+            about = self.scheduler()["schedulerInfo"]
+            if "setup" in about:
+                raise
+            raise RestError(
+                f"the ResourceManager at {self.url} runs another scheduler:"
+                f" {about.get('type', 'unknown')}",
+                "policies are Loomcard's: see `loomcard install`, or name another with --rm",
+            ) from error
 
     def kill(self, application: str) -> Document:
         """Asks for the end of an application."""
