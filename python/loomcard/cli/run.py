@@ -20,7 +20,10 @@ from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_
 from loomcard.cluster import paths
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from loomcard.experiments.cell import Outcome
+    from loomcard.experiments.run import Finished
     from loomcard.experiments.run_cells import Watch
     from loomcard.suite.prepare import Asked
 
@@ -108,6 +111,11 @@ def run(
     refuse_other_folder(folder, prepared.experiment.name)
     with _watching(len(prepared.cells)) as watch:
         finished = experiments.run(prepared, folder, watch, processes=processes, over=over)
+    _tell(finished, folder, as_json)
+
+
+def _tell(finished: Finished, folder: Path, as_json: bool) -> None:
+    """Prints what has run, and ends with the status of a run that failed or was stopped."""
     if as_json:
         print_json(shown(finished.runs))
     else:
