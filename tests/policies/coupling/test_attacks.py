@@ -305,22 +305,31 @@ def test_nothing_is_left_of_jobs_that_ended():
     for app in range(1, 61):
         exhausted(made, app)
         made.ask(app, 1, LARGE if app % 3 else (1024 + app, 1), REDUCE)
-        for _ in range(3):
+        for _ in range(3 if app % 2 else 5):
             beat(made, 1, 2)
         made.end_app(app)
         beat(made, 1, 2)
+    assert state(made)["gave_up"] > 10
     exhausted(made, 61)
     for size in range(1, 200):
         made.ask(61, 1, (1024 + size, 1), REDUCE)
         beat(made, 1, 2)
         finish(made, 61, sum(c.ask[1] == REDUCE for c in made.containers.values()), REDUCE)
     made.end_app(61)
+    made.add_app(62, type="MAPREDUCE", hints={"loomcard.map_output_bytes": '{"n1": 9}'})
+    made.ask(62, 1, SLOT, MAP)
+    beat(made, 1)
+    finish(made, 62)
+    made.ask(62, 1, SLOT, REDUCE)
+    assert [*beat(made, 1), *beat(made, 1)] == [(62, REDUCE, 1)]
+    made.end_app(62)
     beat(made, 1, 2)
     memory = made.memory()
     assert (memory.jobs, memory.excluded, memory.waiting.candidate) == ({}, {}, None)
     view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
     found = view.cache("jobs", lambda: None)
-    for name in ("by_id", "eligible", "entries", "shapes", "_running", "_stated"):
+    known = ("by_id", "eligible", "without_map", "entries", "shapes")
+    for name in (*known, "_running", "_stated", "_bytes"):
         assert not getattr(found, name), name
     places = view.cache("places", lambda: None)
     assert places._inputs == {}

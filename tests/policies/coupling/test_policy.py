@@ -145,6 +145,7 @@ def test_what_failed_or_was_killed_is_not_finished():
         made.complete(number, kind)
     last = max(made.containers)
     made.send(r.ContainerCompleted(made.now, last, "completed", 1))
+    assert state(made)["jobs"][0]["finished_maps"] == 0
     made.ask(1, 4, SLOT, 5)
     made.ask(1, 1, SLOT, REDUCE)
     beat(made, 1)
@@ -156,7 +157,9 @@ def test_the_maps_of_a_lost_node_are_to_be_run_again():
     job(made, 1, 4, 2)
     beat(made, 1, 2)
     finish(made, 1, 2, node=1)
+    assert state(made)["jobs"][0]["finished_maps"] == 2
     made.lose_node(1)
+    assert state(made)["jobs"][0]["finished_maps"] == 0
     made.ask(1, 2, SLOT, 5)
     made.round(2000)
     beat(made, 2)
