@@ -28,7 +28,7 @@ from loomcard.api.hold import (
     want_room,
 )
 from loomcard.api.lazy_heap import Entry, LazyHeap
-from loomcard.api.orders import by_priority
+from loomcard.api.orders import LazyOrder, by_priority
 from loomcard.api.pending_plan import AT_ONCE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
@@ -36,7 +36,7 @@ from loomcard.api.policy import ENDED_KEPT, Policy, saved_rows
 from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
 from loomcard.api.report import shown
-from loomcard.api.shape_lines import OpenShapes, ShapeLines
+from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
 from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.api.stages.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork
@@ -88,6 +88,7 @@ from loomcard.model.objects import (
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, share, subtract_all
+from loomcard.model.topology import Topology
 
 __all__ = [
     "ALL",
@@ -134,6 +135,7 @@ __all__ = [
     "Hold",
     "HoldRules",
     "LazyHeap",
+    "LazyOrder",
     "Level",
     "Member",
     "MemberIndex",
@@ -153,11 +155,13 @@ __all__ = [
     "Reason",
     "Refused",
     "Resource",
+    "RoomIndex",
     "Runs",
     "Shape",
     "ShapeLines",
     "StageTasks",
     "TimerFired",
+    "Topology",
     "TurnResult",
     "WeighsWork",
     "add_all",

@@ -140,3 +140,33 @@ class OpenShapes:
     def _close(self, shape: Any) -> None:
         self._only_on.pop(shape, None)
         self._nowhere.add(shape)
+
+
+class RoomIndex:
+    """By shape, the numbers of the nodes with room for one container more, kept from call to call:
+    each looks at the nodes that changed.
+    """
+
+    def __init__(self, view: ClusterView) -> None:
+        self._view = view
+        self._changed = view.watch_nodes()
+        self._of: dict[Shape, set[int]] = {}
+
+    def of(self, shape: Shape) -> set[int]:
+        """The nodes that have room for a container of the shape now."""
+        for node in self._changed:
+            alive = self._view.node(node.number) is node
+            for each, numbers in self._of.items():
+                has = alive and _takes(node, each)
+                (numbers.add if has else numbers.discard)(node.number)
+        self._changed.clear()
+        found = self._of.get(shape)
+        if found is None:
+            if len(self._of) >= SHAPES_KEPT:
+                del self._of[next(iter(self._of))]
+            found = self._of[shape] = {n.number for n in self._view.nodes if _takes(n, shape)}
+        return found
+
+
+def _takes(node: Node, shape: Shape) -> bool:
+    return node.takes(shape[1]) and fits(shape[0], node.room)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupled import REDUCE, SLOT, beat, coupling, job, state
+from loomcard import Topology
 from loomcard.policies.coupling import beta, cost, probability
 from loomcard.policies.coupling.options import Options
-from loomcard.policies.coupling.places import Places, Topology
+from loomcard.policies.coupling.places import Places
 
 DATA = st.dictionaries(st.sampled_from([f"n{i}" for i in range(1, 9)]), st.integers(1, 50))
 
@@ -35,7 +36,7 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     held = {(host, where[int(host[1:])][1]): amount for host, amount in data.items()}
     prices = {number: cost(held, hop, place) for number, place in where.items()}
     able = [n.number for n in view.nodes if n.free[0] >= SLOT[0]]
-    ranked = [number for part in found for number in part]
+    ranked = [node.number for part in found for node in part]
     assert set(ranked) <= set(able)
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]

@@ -13,19 +13,9 @@ from loomcard.policies.coupling.paper import (
     probability,
     ranked,
     unit,
-)
+)  # fmt: skip
 
 __all__ = [
-    "Tasks",
-    "Waiting",
-    "attempted",
-    "beta",
-    "cost",
-    "launch_fraction",
-    "mismatch",
-    "on_heartbeat",
-    "peek",
-    "probability",
-    "ranked",
-    "unit",
-]
+    "Tasks", "Waiting", "attempted", "beta", "cost", "launch_fraction", "mismatch", "on_heartbeat",
+    "peek", "probability", "ranked", "unit",
+]  # fmt: skip

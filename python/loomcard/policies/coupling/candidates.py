@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from loomcard import Ask, Node, Plan, Shape, draw
+from loomcard import Ask, Node, Plan, Shape, draw, fits
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce
 from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat
 from loomcard.policies.coupling.places import Places
@@ -29,9 +29,15 @@ class Candidates:
         self._here = node
         memory.beats += 1
         chosen, allowed = False, []
+        full = not any(
+            fits(size, node.room) for size, label in self.jobs.reduce_shapes if node.takes(label)
+        )
         for waiting in memory.candidates(self.options.candidates(n)):
             job_id, last = waiting.candidate, waiting.wait >= 4 * n
             if job_id is None and chosen:
+                continue
+            if full and job_id in self.jobs.eligible and not last:
+                waiting.wait += 1  # as Algorithm 2 does where nothing may be launched
                 continue
             self._waiting = waiting
             if on_heartbeat(waiting, node, n, self):
@@ -107,13 +113,10 @@ class Candidates:
         data = partial(self.jobs.data, job.app, self.memory)
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
         used = partial(self.runs, job_id) if spread else lambda _: False
-        one, two, rest = self.places.lists(ask, data, version, salt, used)
-        if spread and not one:  # a reduce of the job runs wherever there is room: no use to wait
+        lists = self.places.lists(ask, data, version, salt, used)
+        if spread and not lists[0]:  # a reduce of the job runs wherever there is room
             self._waiting.wait = max(self._waiting.wait, 3 * self.view.node_count)
-        nodes = [
-            [n for n in map(self.view.node, part) if n is not None] for part in (one, two, rest)
-        ]
-        return nodes[0], nodes[1], nodes[2]
+        return lists
 
     def runs(self, job_id: str, v: Node) -> bool:
         """See ``Reduces``."""

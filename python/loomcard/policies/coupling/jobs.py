@@ -114,6 +114,8 @@ class Job:
     """Outstanding asks that are served at once, in fair order."""
     shapes: list[Shape] = field(default_factory=list)
     """Of the maps and the others, as they were when this was found."""
+    reduce_shapes: list[Shape] = field(default_factory=list)
+    """Of the reduces."""
     tasks: Tasks | None = None
     """None: it is not of type MAPREDUCE."""
     mismatch: float = 0.0
@@ -147,6 +149,8 @@ class Jobs:
         """Those that ask for maps or others: used by weight, submission, number, id."""
         self.shapes: dict[Shape, int] = {}
         """The shapes of these asks, and how many ask for each."""
+        self.reduce_shapes: dict[Shape, int] = {}
+        """The same of reduces."""
         self._changed = view.watch(view.queue)
         self._running: dict[str, list[int]] = {}  # maps, reduces, all, memory of reduces
         self._stated: dict[str, tuple[int, int]] = {}
@@ -237,10 +241,9 @@ class Jobs:
         self.eligible.pop(job_id, None)
         self.without_map.pop(job_id, None)
         self.entries.pop(job_id, None)
-        for shape in job.shapes if job is not None else ():
-            self.shapes[shape] -= 1
-            if not self.shapes[shape]:
-                del self.shapes[shape]
+        if job is not None:
+            tally(self.shapes, job.shapes, -1)
+            tally(self.reduce_shapes, job.reduce_shapes, -1)
 
     def _look(self, app: Application, memory: Memory) -> Job:
         job, options = Job(app), self.options
@@ -271,8 +274,9 @@ class Jobs:
         if job.maps or job.others:
             self.entries[app.id] = self.entry(app)
             job.shapes = [(ask.size, ask.label) for ask in (*job.maps, *job.others)]
-            for shape in job.shapes:
-                self.shapes[shape] = self.shapes.get(shape, 0) + 1
+            tally(self.shapes, job.shapes, 1)
+        job.reduce_shapes = [(ask.size, ask.label) for ask in job.reduces]
+        tally(self.reduce_shapes, job.reduce_shapes, 1)
         return job
 
     def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
@@ -327,6 +331,14 @@ class Jobs:
         known = [amount for amount in each.values() if amount > 0]
         usual = sum(known) / len(known) if known else 1.0
         return {host: count * each.get(host, usual) for host, count in finished.items()}
+
+
+def tally(counts: dict[Shape, int], shapes: Iterable[Shape], change: int) -> None:
+    """Count so many more of each shape; what is 0 is left out."""
+    for shape in shapes:
+        counts[shape] = counts.get(shape, 0) + change
+        if not counts[shape]:
+            del counts[shape]
 
 
 def numbers_of(tags: Iterable[str]) -> Iterator[tuple[str, int]]:

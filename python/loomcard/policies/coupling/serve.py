@@ -119,17 +119,16 @@ class Serving:
             visit.allowed = self._candidates.allowed(node)
         while visit.allowed:
             waiting = visit.allowed[0]
-            if waiting.candidate in self.jobs.eligible:
-                job = self.jobs.eligible[waiting.candidate]
+            job = self.jobs.eligible.get(waiting.candidate or "")
+            if job is not None:
                 if not self._maps(visit, self.jobs.entry(job.app)):
                     return False
                 ask = self._reduce_of(job, node)
-                if ask is not None and not self._needs_for_map(job, node):
-                    if not self.plan.allows(ask):
-                        return False
+                if ask is not None and not self.plan.allows(ask):
+                    return False
+                if ask is not None:
                     self._launch(waiting, ask, node)
-                    visit.allowed = []
-                    break
+                    visit.allowed = [waiting]  # one reduce a heartbeat
             visit.allowed.pop(0)
         return self._maps(visit, None)
 
@@ -141,7 +140,9 @@ class Serving:
         self._grant(ask, node, tag)
 
     def _reduce_of(self, job: Job, node: Node) -> Ask | None:
-        """The first of the job's reduces that may go to the node now."""
+        """The first of the job's reduces that may go to the node now; None if a map needs it."""
+        if self._needs_for_map(job, node):
+            return None
         return next((ask for ask in job.reduces if self.plan.why_not(ask, node) is None), None)
 
     def _needs_for_map(self, job: Job, node: Node) -> bool:
