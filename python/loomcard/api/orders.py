@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from operator import itemgetter
 from typing import Generic, TypeVar
 
@@ -20,19 +21,23 @@ def by_priority(member: Member) -> tuple[int, int]:
 class LazyOrder(Generic[T]):
     """Items by what they cost, equal ones by a draw; sorted only as far as somebody has read.
 
-    ``rows``: (cost, item). ``tie``: the draw of an item, called once where another costs the same.
+    ``rows``: a cost, and the items of that cost, which are read when it is their turn. ``tie``: the
+    draw of an item.
     """
 
-    def __init__(self, rows: Iterable[tuple[float, T]], tie: Callable[[T], float]) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[float, Iterable[T]]], tie: Callable[[T], float]
+    ) -> None:
         self._rows, self._tie = sorted(rows, key=itemgetter(0)), tie
-        self._sorted: list[tuple[float, float, T]] = []
+        self._next, self._sorted = 0, list[tuple[float, float, T]]()
 
     def __iter__(self) -> Iterator[tuple[float, float, T]]:
         """(cost, draw, item), the cheapest first."""
         yield from self._sorted
-        while (start := len(self._sorted)) < len(self._rows):
-            cost = self._rows[start][0]
-            end = bisect_right(self._rows, cost, start, key=itemgetter(0))
-            equal = [(cost, self._tie(item), item) for _, item in self._rows[start:end]]
-            self._sorted += sorted(equal, key=itemgetter(1))
-            yield from self._sorted[start:]
+        while self._next < len(self._rows):
+            cost, first = self._rows[self._next][0], len(self._sorted)
+            end = bisect_right(self._rows, cost, self._next, key=itemgetter(0))
+            items = chain.from_iterable(items for _, items in self._rows[self._next : end])
+            self._next = end
+            self._sorted += sorted(((cost, self._tie(i), i) for i in items), key=itemgetter(1))
+            yield from self._sorted[first:]

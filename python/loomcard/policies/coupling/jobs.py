@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json import loads
+from typing import Any
 
 from loomcard import (
     Application,
@@ -202,11 +203,9 @@ class Jobs:
                     self._changed[self.by_id[job_id].app] = None
 
     def _forget(self, memory: Memory, job_id: str) -> None:
-        memory.jobs.pop(job_id, None)
-        memory.excluded.pop(job_id, None)
-        self._stated.pop(job_id, None)
-        self._bytes.pop(job_id, None)
-        self._running.pop(job_id, None)
+        known: tuple[dict[str, Any], ...] = (memory.jobs, memory.excluded, self._stated)
+        for each in (*known, self._bytes, self._running):
+            each.pop(job_id, None)
         self._drop(job_id)
 
     def _count(self, job_id: str, key: AskKey, size: int, change: int, is_am: bool) -> None:

@@ -15,12 +15,13 @@ UnknownReduces = Literal["hold", "launch"]
 ListRule = Literal["open", "all"]
 Fairness = Literal["maps", "memory", "dominant"]
 CHOICES = {
-    "reduces": get_args(ReduceRule),
-    "maps": get_args(MapRule),
-    "unknown_reduces": get_args(UnknownReduces),
-    "lists": get_args(ListRule),
-    "fairness": get_args(Fairness),
-}
+    "reduces": get_args(ReduceRule), "maps": get_args(MapRule), "fairness": get_args(Fairness),
+    "unknown_reduces": get_args(UnknownReduces), "lists": get_args(ListRule),
+}  # fmt: skip
+LEAST = {
+    "kept_nodes": 1, "peeked_nodes": 0, "delay_node_ms": 0, "delay_rack_ms": 0,
+    "give_up_rounds": 0, "nodes_per_candidate": 0, "hold_after_ms": 0, "reclaim_after_ms": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,7 @@ class Options:
 
     def candidates(self, nodes: int) -> int:
         """How many reduces may wait for a place at a time, on so many nodes."""
-        each = self.nodes_per_candidate
-        return max(1, ceil(nodes / each)) if each else 1
+        return max(1, ceil(nodes / self.nodes_per_candidate)) if self.nodes_per_candidate else 1
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= LARGEST_THRESHOLD:
@@ -65,14 +65,9 @@ class Options:
         for name in ("alpha_rack_reduce", "alpha_rack", "alpha_remote", "beta_least", "beta_fixed"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} lies between 0 and 1")
-        if self.kept_nodes < 1:
-            raise ValueError("kept_nodes is at least 1")
-        for name in (
-            "peeked_nodes", "delay_node_ms", "delay_rack_ms", "give_up_rounds",
-            "nodes_per_candidate", "hold_after_ms", "reclaim_after_ms",
-        ):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is at least 0")
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is at least {least}")
         if any(not 0 <= hops < inf for row in self.distances.values() for hops in row.values()):
             raise ValueError("distances: hops are finite and at least 0")
         for name, known in CHOICES.items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
+from itertools import filterfalse, islice
 
 from loomcard import Application, Ask, ClusterView, LazyOrder, Node, RoomIndex, Topology, draw, pick
 from loomcard.policies.coupling.options import Options
@@ -11,19 +12,56 @@ from loomcard.policies.coupling.paper import Lists, cost, ranked
 
 Data = Callable[[], Mapping[str, float]]
 """w(u), the intermediate data of a job by host."""
-RANKINGS_KEPT = 64
+FEW = 256
+"""So few nodes with room are ranked by themselves."""
+COSTS_KEPT = 64
 """More than there are candidates at a time on 5,000 nodes."""
+
+
+class Costs:
+    """Eq 1 of the nodes for the data of one job. Without ``distances`` it is what all data would
+    cost from another rack, less what that in the node's own rack and on the node itself spares
+    (tests/policies/coupling/test_places.py).
+    """
+
+    def __init__(self, places: Places, key: object, data: Mapping[str, float], salt: str) -> None:
+        self.key, self._places, self._data, self._salt = key, places, data, salt
+        where = {(host, places.rack_of(host)): amount for host, amount in data.items()}
+        self._where, hops = where, Topology.HOPS
+        self._by_rack = dict.fromkeys(places.view.racks, hops["remote"] * sum(data.values()))
+        for (_, rack), amount in where.items():
+            if rack:  # not of a host that is gone
+                self._by_rack[rack] -= (hops["remote"] - hops["rack"]) * amount
+
+    def of(self, node: Node) -> float:
+        """C_i(v)."""
+        if self._places.options.distances:
+            return cost(self._where, self._places.topology.hop, (node.host, node.rack))
+        return self._by_rack[node.rack] - Topology.HOPS["rack"] * self._data.get(node.host, 0.0)
+
+    def tie(self, node: Node) -> float:
+        """A draw among nodes that cost the same."""
+        return draw(self._places.options.seed, f"{self._salt}/{node.id}", 0)
+
+    @cached_property
+    def every(self) -> LazyOrder[Node]:
+        """All nodes, with or without room; without data on them those of a rack cost the same."""
+        places, view, data = self._places, self._places.view, self._data
+        if places.options.distances:
+            return LazyOrder([(self.of(n), [n]) for n in view.nodes], self.tie)
+        rest = partial(filterfalse, lambda n: n.host in data)
+        rows = [(self._by_rack[r], rest(places.nodes(view.racks[r]))) for r in view.racks]
+        near = (n for host in data for n in places.nodes(view.hosts.get(host, ())))
+        return LazyOrder([*rows, *((self.of(n), [n]) for n in near)], self.tie)
 
 
 class Places:
     """What Wait Scheduling and Random Peeking ask of the cluster."""
 
     def __init__(self, view: ClusterView, options: Options) -> None:
-        self._view, self._options = view, options
-        self.rooms = RoomIndex(view)
-        self._topology = Topology(options.distances)
-        self._rankings: dict[str, tuple[object, LazyOrder[Node]]] = {}
-        self._racks: dict[str, str] = {}
+        self.view, self.options = view, options
+        self.rooms, self.topology = RoomIndex(view), Topology(options.distances)
+        self._costs: dict[str, Costs] = {}
         self._inputs: dict[str, tuple[tuple[object, ...], int]] = {}
 
     def lists(
@@ -33,61 +71,40 @@ class Places:
         """L1, L2 and L3 of a reduce among the nodes with room that are not ``used``, ties drawn
         by ``salt``. ``version`` changes with the ``data``.
         """
-        able, kept = self.rooms.of((ask.size, ask.label)), self._options.kept_nodes
-        ranking = self._ranking(ask, data, version, salt)
-        rows = (row for row in ranking if row[2].number in able and not used(row[2]))
+        able, kept = self.rooms.of((ask.size, ask.label)), self.options.kept_nodes
+        costs = self._costs_of(data, version, salt)
+        few = ((costs.of(n), [n]) for n in self.nodes(able))
+        every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every
+        rows = (r for r in every if r[2].number in able and suits(ask, r[2]) and not used(r[2]))
         return ranked(islice(rows, kept), kept)
 
-    def _ranking(self, ask: Ask, data: Data, version: int, salt: str) -> LazyOrder[Node]:
-        """All nodes that suit the ask, with or without room."""
-        wishes = tuple(ask.hosts.items()), tuple(ask.racks.items()), ask.relax_locality
-        key = ask.key, wishes, ask.attempt.blacklist, version, self._view.capacity_version
-        found = self._rankings.pop(salt, None)
-        if found is None or found[0] != key:
-            nodes = [node for node in self._view.nodes if suits(ask, node)]
-            seed = self._options.seed
-            rows = zip(self._costs(nodes, data()), nodes, strict=True)
-            found = key, LazyOrder(rows, lambda node: draw(seed, f"{salt}/{node.id}", 0))
-        self._rankings[salt] = found  # the one that was used last
-        if len(self._rankings) > RANKINGS_KEPT:
-            del self._rankings[next(iter(self._rankings))]
-        return found[1]
+    def _costs_of(self, data: Data, version: int, salt: str) -> Costs:
+        key, found = (version, self.view.capacity_version), self._costs.pop(salt, None)
+        if found is None or found.key != key:
+            found = Costs(self, key, data(), salt)
+        self._costs[salt] = found  # the one that was used last
+        if len(self._costs) > COSTS_KEPT:
+            del self._costs[next(iter(self._costs))]
+        return found
 
-    def _costs(self, nodes: Sequence[Node], data: Mapping[str, float]) -> list[float]:
-        """Eq 1 of each node. Without ``distances`` it is what all data would cost from another
-        rack, less what that in the node's own rack and on the node itself spares
-        (tests/policies/coupling/test_places.py).
-        """
-        if self._options.distances:
-            hop = self._topology.hop
-            places = {(host, self.rack_of(host)): amount for host, amount in data.items()}
-            return [cost(places, hop, (node.host, node.rack)) for node in nodes]
-        in_rack: dict[str, float] = {}
-        for host, amount in data.items():
-            rack = self.rack_of(host)
-            in_rack[rack] = in_rack.get(rack, 0.0) + amount
-        hops = Topology.HOPS
-        whole, near = hops["remote"] * sum(data.values()), hops["remote"] - hops["rack"]
-        spared = {rack: near * amount for rack, amount in in_rack.items()}
-        own = data.get
-        return [whole - spared.get(n.rack, 0.0) - hops["rack"] * own(n.host, 0.0) for n in nodes]
+    def nodes(self, numbers: Iterable[int]) -> Iterable[Node]:
+        """Those that are live."""
+        return filter(None, map(self.view.node, numbers))
 
     def rack_of(self, host: str) -> str:
         """The rack of a host's first node; "" where it has none now."""
-        numbers = self._view.hosts.get(host)
-        node = self._view.node(numbers[0]) if numbers else None
-        return node.rack if node is not None else ""
+        return next((node.rack for node in self.nodes(self.view.hosts.get(host, ()))), "")
 
     def peeked(self, ask: Ask, node: Node, salt: str) -> tuple[int, int, int]:
         """K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` of them drawn by
         ``salt``.
         """
-        able, view, k = self.rooms.of((ask.size, ask.label)), self._view, self._options.peeked_nodes
+        able, view, k = self.rooms.of((ask.size, ask.label)), self.view, self.options.peeked_nodes
         if not 0 < k < view.node_count:
             return self._with_input(ask), len(able) - (node.number in able), view.node_count
         left, k1, k2 = list(view.nodes), 0, 0
         for i in range(k):
-            at = i + pick(self._options.seed, salt, i, len(left) - i)
+            at = i + pick(self.options.seed, salt, i, len(left) - i)
             left[i], left[at] = left[at], left[i]
             k1 += bool(ask.hosts.get(left[i].host))
             k2 += left[i] is not node and left[i].number in able
@@ -95,8 +112,8 @@ class Places:
 
     def _with_input(self, ask: Ask) -> int:
         """How many nodes have input of the ask's maps."""
-        hosts, app = self._view.hosts, ask.application.id
-        key = (ask.key, len(ask.hosts), self._view.capacity_version)
+        hosts, app = self.view.hosts, ask.application.id
+        key = (ask.key, len(ask.hosts), self.view.capacity_version)
         if self._inputs.get(app, ((), 0))[0] != key:
             count = sum(len(hosts.get(host, ())) for host, wanted in ask.hosts.items() if wanted)
             self._inputs[app] = key, count

@@ -47,12 +47,11 @@ Entry = tuple[float, int, int, str]
 class Visit:
     """What has been done at one heartbeat so far."""
 
-    __slots__ = ("allowed", "counted", "draws", "heap", "more", "node", "reserved")
+    __slots__ = ("allowed", "draws", "heap", "more", "node", "reserved")
 
     def __init__(self, node: Node, width: int) -> None:
         self.node = node
-        self.counted = False  # whether Algorithm 2 has heard of it
-        self.allowed: list[Waiting[str]] = []  # the candidates that it allows a reduce here
+        self.allowed: list[Waiting[str]] | None = None  # candidates whose reduce may start here
         self.heap: list[Entry] | None = None
         self.more: dict[str, int] = {}  # memory of the maps that were chosen and not launched
         self.reserved = [0] * width  # their room
@@ -114,8 +113,7 @@ class Serving:
     def _visit(self, visit: Visit) -> bool:
         """Maps and a reduce at one node, in fair order; False: the turn ended before that."""
         node = visit.node
-        if not visit.counted:
-            visit.counted = True
+        if visit.allowed is None:
             visit.allowed = self._candidates.allowed(node)
         while visit.allowed:
             waiting = visit.allowed[0]
