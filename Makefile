@@ -43,7 +43,7 @@ $(VENV)/.made: pyproject.toml requirements.lock | environment
 	@touch $@
 
 $(JARS): $(JAVA_SOURCES) | environment
-	@echo "setup: the shim and Hadoop's jars into jvm-bridge/dist/target/lib (the first time downloads some 300 MB)"
+	@echo "setup: Loomcard's scheduler for the ResourceManager and Hadoop's jars into jvm-bridge/dist/target/lib (the first time: some 300 MB and minutes)"
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 

@@ -110,7 +110,7 @@ def test_check_lists_every_finding_and_exits_2(bad: str) -> None:
     checked = run(policy, ["check", good(), bad])
     assert checked.exit_code == 2
     lines = checked.output.splitlines()
-    assert lines[0].startswith(f"{good()}: right, 3 queues")
+    assert lines[0].startswith(f"{good()}: valid, 3 queues")
     assert [line.split(": ")[0] for line in lines[1:]] == [
         f"{bad}:{at}" for at in ("1:1", "2:1", "3:9")
     ]
@@ -167,8 +167,8 @@ def test_a_policys_name_is_enough(
     checked = run(policy, ["check", "drf", "queues"])
     assert checked.exit_code == 0
     first, second = checked.output.splitlines()
-    assert first.startswith("drf: right, 2 queues, hash ")
-    assert second.startswith("queues: right, 3 queues, hash ")
+    assert first.startswith("drf: valid, 2 queues, hash ")
+    assert second.startswith("queues: valid, 3 queues, hash ")
     applied = run(policy, ["apply", "drf", "--rm", rm.url, "--user", "yarn"])
     assert applied.output == "drf: applied as version 7, hash abc\n"
     ((path, text),) = rm.calls

@@ -109,7 +109,7 @@ def check(
         if result["findings"]:
             _show_findings(file, result["findings"])
         if result["hash"] is not None:
-            typer.echo(f"{file}: right, {result['queues']} queues, hash {result['hash'][:12]}")
+            typer.echo(f"{file}: valid, {result['queues']} queues, hash {result['hash'][:12]}")
     if any(_errors(result["findings"]) for result in results):
         raise typer.Exit(BAD_INPUT)
 
