@@ -32,6 +32,20 @@ def test_json_is_one_list_with_an_object_a_policy(capsys):
     assert all(app["finished_ms"] is not None for app in first["applications"])
 
 
+def test_a_full_disk_loses_no_figures(tmp_path, capsys, monkeypatch):
+    """The table is printed, then one line names the file and the remedy."""
+
+    def full(*_, **__):
+        raise pl.exceptions.ComputeError("parquet: No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    assert run(["simulate", "mixed-30", "--policy", "fifo", "--out", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "makespan" in printed.out
+    file = tmp_path / "containers.parquet"
+    assert printed.err == f"error: {file}: No space left on device (free some space)\n"
+
+
 def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path, capsys):
     for processes in ("1", "2"):
         out = tmp_path / processes

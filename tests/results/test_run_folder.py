@@ -1,5 +1,6 @@
 """Run folders: read back what was written, equal bytes for equal runs, errors that help."""
 
+import errno
 import json
 import subprocess
 from datetime import datetime
@@ -12,7 +13,13 @@ import pytest
 from loomcard.results.manifest import manifest
 from loomcard.results.policy_series import StateRow
 from loomcard.results.record import ApplicationRecord, ContainerRow, RunRecord
-from loomcard.results.run_folder import STATES, ResultError, read_run, write_run
+from loomcard.results.run_folder import (
+    STATES,
+    ResultError,
+    read_run,
+    whole,
+    write_run,
+)
 
 FILES = ["containers.parquet", "manifest.json", "results.json"]
 
@@ -43,6 +50,27 @@ def test_a_run_folder_reads_back(tmp_path: Path) -> None:
     assert containers["theta"].to_list() == [None, None, 0.5, 0.5]
     assert containers.select("memory_mb", "gpu").row(0) == (2, 1)
     assert sorted(file.name for file in tmp_path.iterdir()) == FILES
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        pl.exceptions.ComputeError("parquet: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_names_the_file(tmp_path: Path, raised: Exception) -> None:
+    """Whether a write of Python's or one of polars' met it."""
+
+    def write() -> None:
+        with whole(tmp_path / "f") as draft:
+            draft.write_text("half")
+            raise raised
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write()
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path / "f"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_policies_reported_has_a_file_of_its_own(tmp_path: Path) -> None:

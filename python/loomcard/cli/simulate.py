@@ -68,13 +68,13 @@ def simulate(
         records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, notify)
     for record in records:
         keep_bounds(record, scenario)
-    if out is not None:
-        write_run(out, records, about)
     summaries = [summary(record) for record in records]
     if as_json:
         print_json(summaries)
     else:
         _print(records, summaries)
+    if out is not None:  # last: a full disk loses no figures
+        write_run(out, records, about)
     if len(records) < len(runs) or not all(record.finished for record in records):
         kept = "what there was is shown" if out is None else f"what there was is in {out}"
         print(f"error: interrupted; {kept}", file=sys.stderr)

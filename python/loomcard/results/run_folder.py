@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from loomcard.results.schema import check_manifest, check_runs
 
 RESULTS, CONTAINERS, MANIFEST = "results.json", "containers.parquet", "manifest.json"
 STATES = "states.parquet"
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")  # as polars ends its message
 _ROW_GROUP = 1 << 18  # stated, or it would depend on the machine's cores
 
 
@@ -228,10 +230,21 @@ def read_json(file: Path, check: Callable[[Any], None] = lambda _: None) -> Any:
 
 @contextmanager
 def whole(file: Path) -> Iterator[Path]:
-    """A path to write to, which becomes ``file`` if all goes well and is removed if not."""
+    """A path to write to, which becomes ``file`` if all goes well and is removed if not. An OSError
+    names ``file``; what polars says of the disk becomes one.
+    """
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         yield temporary
         temporary.replace(file)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary), temporary):
+            raise
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    except pl.exceptions.PolarsError as error:
+        number = _SYSTEM_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(file)) from error
     finally:
         temporary.unlink(missing_ok=True)
