@@ -28,6 +28,15 @@ applications:
     submit_ms: 500
     stages: [{id: s, tasks: 3, memory_mb: 1024, vcores: 1, duration_ms: 2000}]
 """
+FILE = """from dataclasses import dataclass
+from loomcard import Plan, fill
+
+
+@dataclass(frozen=True)
+class Mine:
+    def decide(self, view):
+        return fill(Plan(view), order=lambda application: (application.submitted_ms,))
+"""
 
 
 @dataclass(frozen=True)
@@ -211,3 +220,18 @@ def test_a_journal_is_replayed(small: Path, tmp_path: Path) -> None:
     assert "LastFirst decided" in other._repr_html_()
     with pytest.raises(InputError, match="need another policy"):
         loomcard.replay(journal, to_end=True)
+
+
+@pytest.mark.parametrize("arguments", ["['mine.py:Mine']", "['fifo', 'drf'], processes=2"])
+def test_a_script_needs_no_guard_for_processes(tmp_path: Path, small: Path, arguments: str) -> None:
+    """The processes of runs load the script no second time; it would begin processes in turn."""
+    (tmp_path / "mine.py").write_text(FILE)
+    script = tmp_path / "script.py"
+    text = (
+        f"import loomcard\nprint('begins')\nfound = loomcard.simulate('small.yml', {arguments})\n"
+    )
+    script.write_text(text + "print(found.whole)\n")
+    done = subprocess.run(
+        [sys.executable, script.name], cwd=small.parent, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "begins\nTrue\n", "")

@@ -34,8 +34,7 @@ def simulate(
     values: 5 stands for 1 to 5, ``[7]`` for one; default: 1. A Scenario has been drawn already and
     takes none. ``baseline``: the name of the policy that reports compare with. ``processes``: how
     many runs at a time; a class written in the notebook runs in this process whatever it says, and
-    a policy in a file always in one of its own. A script that asks for several needs the guard
-    ``if __name__ == "__main__":``.
+    a policy in a file always in one of its own. No process runs the caller's script again.
 
     Ctrl-C, or the notebook's stop button, ends it and returns what there is, ``whole`` False.
 

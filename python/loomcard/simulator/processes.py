@@ -10,19 +10,22 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_connections
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 STOP_S = 10.0
 """So long a process may take to return what it has, once asked to stop, before it is killed."""
 _END_S = 1.0
 _PROGRESS_S = 0.1
+_starting = threading.Lock()
+"""Held while this process's main module is replaced."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,7 +52,8 @@ def run_in_processes(
 
     Ctrl-C ends it early, as does whatever else is raised: work that runs gets a KeyboardInterrupt,
     what it returns for that in time is noted, and the error is raised again. Raises what ``work``
-    raises, and WorkerLostError. ``work``, items and results cross to processes and back by pickle.
+    raises, and WorkerLostError. ``work``, items and results cross to processes and back by pickle;
+    none of their classes and functions may be of ``__main__``, which is not loaded there.
     """
     left = list(enumerate(items))[::-1]
     workers = [_Worker() for _ in range(min(processes, len(left)))]
@@ -101,7 +105,8 @@ class _Worker:
         self._executor = ProcessPoolExecutor(1, context, _begin, (self._theirs,))
 
     def submit(self, work: Callable[..., Any], item: Any) -> Future[Any]:
-        with _sigint_blocked():  # the parent handles Ctrl-C, and signals its children once
+        # The parent handles Ctrl-C, and signals its children once.
+        with _sigint_blocked(), _without_main():
             before = set(multiprocessing.active_children())
             future = self._executor.submit(_run, work, item)
             for process in set(multiprocessing.active_children()) - before:
@@ -141,6 +146,20 @@ def _sigint_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that starts inside does not run the caller's script again, as multiprocessing has
+    it do to find what is pickled by name in ``__main__``. Scripts need no guard for us then.
+    """
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")  # no file, so there is none to run
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 class _Work:
