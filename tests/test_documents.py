@@ -183,3 +183,10 @@ def test_the_top_level_holds_the_parts_and_nothing_else() -> None:
     hidden = (".git", ".docker", ".pre-commit")
     found = {name.split("/")[0] for name in tracked()}
     assert {n for n in found - rooms - texts - tools if not n.startswith(hidden)} == set()
+
+
+def test_documents_install_no_package_of_our_name_from_an_index() -> None:
+    """No index has ours: a stranger's could take the name. An installed one can gain an extra."""
+    bare = re.compile(r"(?<!installed already, `)pip install ['\"]?loomcard(?![\w.*-])")
+    pages = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]
+    assert [short(path) for path in pages if bare.search(path.read_text())] == []

@@ -141,3 +141,17 @@ def test_places_that_are_none(hadoop: list[str], capsys: pytest.CaptureFixture[s
 def test_a_policy_is_compiled(tmp_path: Path) -> None:
     assert run(["policy", "compile", "drf", "--out", str(tmp_path / "setup.json")]) == 0
     assert json.loads((tmp_path / "setup.json").read_text())["hash"]
+
+
+def test_a_python_without_loomcard_gets_it_from_the_wheel(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not by its name alone, which an index may give to anyone."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho No module named loomcard >&2\nexit 1\n")
+    python.chmod(0o755)
+    assert run(["install", *hadoop, "--python", str(python)]) == 0
+    capsys.readouterr()
+    assert run(["doctor", *hadoop[:2]]) == 1
+    said = f"WRONG python: {python}: No module named loomcard"
+    assert f"{said} ({python} -m pip install loomcard-*.whl)\n" in capsys.readouterr().out

@@ -45,7 +45,7 @@ NOT_RUN = (
     ("docs/stress.md", r"loomcard stress( my_policy.*| --write .*)?", "minutes; tests/stress"),
     ("docs/workload.md", r"loomcard trace .*(day.tsv|jobs.json).*", "the reader's file"),
     ("docs/experiments.md", r"dask .*", "serve until they are ended; test_over_dask.py"),
-    ("docs/notebooks.md", r"(pip|jupyter) .*", "tests/notebook/test_example.py"),
+    ("docs/notebooks.md", r"\S*(pip|jupyter) .*", "tests/notebook/test_example.py"),
     ("docs/dag.md", r"loomcard dag spark .*", "the reader's file; tests/cli/test_dag.py"),
 )  # fmt: skip
 

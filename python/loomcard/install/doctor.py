@@ -118,7 +118,7 @@ def _python(python: str, again: str) -> Check:
         return Check("python", f"{python}: {error.strerror}", again)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it fails"])[-1]
-        return Check("python", f"{python}: {why}", f"{python} -m pip install loomcard")
+        return Check("python", f"{python}: {why}", f"{python} -m pip install loomcard-*.whl")
     version = done.stdout.strip()
     same = version == __version__
     return Check("python", f"{python} has Loomcard {version}", "" if same else again)
