@@ -19,5 +19,6 @@ def test_an_example_runs(example: str) -> None:
 
 
 def test_every_clause_is_in_the_table() -> None:
-    """A clause that is new needs a line."""
-    assert [clause for clause in Clause if f"`{clause}`" not in PAGE] == []
+    """As errors say it and as `skip` takes it. A clause that is new needs a line."""
+    rows = re.findall(r"^\| `(\S+)` \| `([A-Z_]+)` \|", PAGE, re.MULTILINE)
+    assert rows == [(clause.value, clause.name) for clause in Clause]
