@@ -1,12 +1,15 @@
 """docs/api.md: each of its examples runs as it stands there."""
 
+import inspect
 import re
 from pathlib import Path
+from pydoc import locate
 
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 GROUPS = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+NAMES = re.findall(r"^::: (\S+)$", PAGE, re.MULTILINE)
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -20,3 +23,17 @@ def test_each_group_has_an_example_that_runs(group: str, text: str) -> None:
     assert len(examples) == 1
     assert "assert" in examples[0]
     exec(compile(examples[0], f"docs/api.md, {group}", "exec"), {})  # noqa: S102 (the page is ours)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_docstring_has_what_a_browser_takes_for_a_tag(name: str) -> None:
+    """The docstrings are rendered as Markdown: outside of code `<number>` would vanish."""
+    found = locate(name)
+    texts = [inspect.getdoc(found) or ""]
+    if inspect.isclass(found):
+        own = [member for name, member in vars(found).items() if not name.startswith("_")]
+        texts += [
+            member.__doc__ for member in own if callable(member) or inspect.isdatadescriptor(member)
+        ]
+    code = re.compile(r"(`+).*?\1", re.DOTALL)
+    assert [text for text in texts if re.search(r"<[a-z]", code.sub("", text or ""))] == []

@@ -69,9 +69,11 @@ class Granted:
 class Cluster:
     """Drives a policy round by round.
 
-    ``policy``, ``queues``: as for ``setups.compiled``. ``nodes``: capacities, numbered from 1.
-    ``refuse(decision)`` may name a reason for which the engine refuses it. ``tolerant``: a policy
-    that raises only loses its round, as in production; else ``round`` raises.
+    ``policy``: an object, its class, the name of a registered policy or ``path/to/file.py:Class``,
+    the YAML text of a configuration, or a compiled one. ``queues``: as the key of that name in a
+    configuration; without it there is ``root.default`` alone. ``nodes``: capacities, numbered from
+    1. ``refuse(decision)`` may name a reason for which the engine refuses it. ``tolerant``: a
+    policy that raises only loses its round, as in production; else ``round`` raises.
     """
 
     def __init__(
@@ -161,7 +163,7 @@ class Cluster:
         self, number: int, *amounts: int, rack: str = "/r", label: str = "", host: str = "",
         shared: bool = False,
     ) -> None:  # fmt: skip
-        """A node joins: n<number>, unless ``host`` names it, with these amounts of each type.
+        """A node joins: ``n{number}``, unless ``host`` names it, with these amounts of each type.
         ``shared``: the partition of its label lends idle room.
         """
         name = host or f"n{number}"
@@ -181,9 +183,9 @@ class Cluster:
     def add_app(
         self, number: int, queue: int | str = 1, user: str = "u", priority: int = 0, **facts: Any
     ) -> None:
-        """Application <number>, with attempt <number>, comes to a leaf queue, named by its path or
-        number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``, ``hints``,
-        ``type`` (default: T, which no policy knows).
+        """Application ``number``, with an attempt of that number, comes to a leaf queue, named by
+        its path or number. ``facts``: ``id``, ``name``, ``submitted_ms`` (default: now), ``tags``,
+        ``hints``, ``type`` (default: T, which no policy knows).
         """
         if isinstance(queue, str):
             queue = [spec["path"] for spec in self.compiled["queues"]].index(queue)
