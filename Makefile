@@ -63,6 +63,7 @@ lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
 docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Schemas, into build/site
 	@mkdir -p build
 	@PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
+	@echo "docs: open build/site/index.html"
 
 $(VENV)/.docs: pyproject.toml requirements.lock | $(VENV)/.made
 	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[docs]'
