@@ -155,3 +155,23 @@ def test_a_python_without_loomcard_gets_it_from_the_wheel(
     assert run(["doctor", *hadoop[:2]]) == 1
     said = f"WRONG python: {python}: No module named loomcard"
     assert f"{said} ({python} -m pip install loomcard-*.whl)\n" in capsys.readouterr().out
+
+
+def test_the_doctor_before_an_installation(
+    hadoop: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key that is not there is no file that cannot be read."""
+    assert run(["doctor", *hadoop[:2]]) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"policy: loomcard.setup.path is not set (loomcard install {' '.join(hadoop[:2])})" in said
+    )
+
+
+def test_a_wrong_folder_is_named_before_where_jars_go(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is wrong with the jars yet."""
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    assert run(["install", "--hadoop-conf", "/nowhere"]) == 2
+    assert capsys.readouterr().err.startswith("error: no /nowhere/yarn-site.xml (")

@@ -125,10 +125,12 @@ def _python(python: str, again: str) -> Check:
 
 
 def _policy(setup: str, again: str) -> Check:
+    if not setup:
+        return Check("policy", "loomcard.setup.path is not set", again)
     try:
         document = json.loads(Path(setup).read_text(encoding="utf-8"))
     except OSError as error:
-        return Check("policy", f"{setup or 'loomcard.setup.path'}: {error.strerror}", again)
+        return Check("policy", f"{setup}: {error.strerror}", again)
     except ValueError:
         return Check("policy", f"{setup}: not JSON", f"loomcard policy compile fifo --out {setup}")
     return Check("policy", f"{setup}, hash {str(document.get('hash', ''))[:12]}")
