@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -84,6 +85,7 @@ ANSWERS: dict[str, Any] = {
                 },
                 "bridge": {
                     "state": "fallback",
+                    "since_ms": 1790000000000,
                     "rounds": 7,
                     "last_failure": "killed [by hand]\nTraceback",
                     "faults": [{"queue": "root.a", "message": "d.py:D: KeyError: [/b]"}],
@@ -166,7 +168,9 @@ def test_status_says_policy_version_and_fallback(
     assert run(["status", "--rm", resource_manager]) == 0
     shown = capsys.readouterr().out
     assert "policy drf, version 3, from d.yml" in shown
-    assert "bridge fallback, 7 rounds; last failure: killed [by hand]" in shown
+    assert re.search(
+        r"bridge fallback since 2026-09-\S+ \S+, 7 rounds; last failure: killed \[", shown
+    )
     assert "the policy of root.a raised: d.py:D: KeyError: [/b]" in shown
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
     assert "on n1:1 held for application_1_0001 in root.b" in shown
@@ -177,6 +181,18 @@ def test_status_says_policy_version_and_fallback(
     assert shown.count("root.a") == 4
     assert "[full]" in shown
     assert "[/red] [bold]?[2J" in shown  # neither an error nor obeyed
+
+
+def test_status_marks_a_failure_that_is_over(
+    resource_manager: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once a policy serves again, what failed earlier does not read as if it still did."""
+    scheduler = ANSWERS["/ws/v1/cluster/scheduler"]["scheduler"]["schedulerInfo"]
+    monkeypatch.setitem(scheduler["bridge"], "state", "up")
+    assert run(["status", "--rm", resource_manager]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"bridge up since \S+ \S+, 7 rounds; it failed before that: killed", shown)
+    assert "last failure" not in shown
 
 
 def test_status_as_json_is_one_document(

@@ -1,13 +1,12 @@
 """``loomcard policy history`` and ``rollback``: the versions that a cluster keeps."""
 
-from datetime import datetime
 from getpass import getuser
 from typing import Annotated, NoReturn
 
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
+from loomcard.cli.output import AskingUser, Json, Rm, console, moment, print_json, waiting
 from loomcard.cluster.embedded import default_url
 from loomcard.cluster.rm_client import AddressError, Document, ResourceManagerClient, RestError
 
@@ -63,9 +62,7 @@ def rollback(
 
 def _time(each: Document) -> str:
     at_ms = each["applied_at_ms"]
-    if at_ms is None:
-        return "-"
-    return datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(" ", "seconds")
+    return "-" if at_ms is None else moment(at_ms)
 
 
 def _end(error: RestError) -> NoReturn:

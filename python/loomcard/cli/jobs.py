@@ -18,6 +18,7 @@ from loomcard.cli.output import (
     OtherRm,
     Rm,
     console,
+    moment,
     print_json,
     printable,
     waiting,
@@ -257,9 +258,11 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         f"policy {setup['policy']}, version {setup['version']}, from {setup['source']} "
         f"(hash {str(setup['hash'])[:12]})"
     )
-    failure = bridge.get("last_failure")
-    said = f"; last failure: {printable(failure.splitlines()[0])}" if failure else ""
-    out.print(f"bridge {bridge['state']}, {bridge['rounds']} rounds{said}")
+    said = f"bridge {bridge['state']} since {moment(bridge['since_ms'])}, {bridge['rounds']} rounds"
+    if failure := bridge.get("last_failure"):
+        over = "it failed before that" if bridge["state"] == "up" else "last failure"
+        said += f"; {over}: {printable(failure.splitlines()[0])}"
+    out.print(said)
     for fault in bridge.get("faults", ()):
         out.print(f"the policy of {fault['queue']} raised: {printable(fault['message'])}")
     journal = bridge.get("journal") or {}

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -73,6 +74,11 @@ def console(*, markup: bool = False) -> Console:
 def printable(text: str) -> str:
     """Text from elsewhere without what a terminal would act upon; ? stands for each such sign."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def moment(at_ms: int) -> str:
+    """Milliseconds since 1970 as a date and a time of this machine's zone."""
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(" ", "seconds")
 
 
 @contextmanager

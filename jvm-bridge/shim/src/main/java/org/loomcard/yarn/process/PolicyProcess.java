@@ -19,6 +19,8 @@ public final class PolicyProcess implements RunningPolicy {
   private static final long KILL_WAIT_S = 5;
   /** The process itself waits two seconds for its journal. */
   private static final long END_WAIT_S = 3;
+  /** Its connection closes a moment before it has ended. */
+  private static final long ENDING_MS = 200;
   /** Where the secret goes while the state folder takes no files. */
   private static final File SPARE = new File(System.getProperty("java.io.tmpdir"));
   /** Read by loomcard.bridge.limits in the child. */
@@ -107,6 +109,19 @@ public final class PolicyProcess implements RunningPolicy {
       Thread.currentThread().interrupt();
     }
     folder.delete();
+  }
+
+  @Override
+  public String howItEnded() {
+    try {
+      return process.waitFor(ENDING_MS, TimeUnit.MILLISECONDS)
+          ? "it ended with status " + process.exitValue() + ", see the lines before in the log of "
+              + "the ResourceManager"
+          : null;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
   }
 
   @Override

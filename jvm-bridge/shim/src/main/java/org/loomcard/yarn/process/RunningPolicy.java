@@ -19,6 +19,11 @@ public interface RunningPolicy {
     kill();
   }
 
+  /** How it ended by itself, null if it has not; waits a moment for one that is about to end. */
+  default String howItEnded() {
+    return null;
+  }
+
   /** For logs: what it is. */
   String describe();
 

@@ -42,6 +42,10 @@ public final class Watchdog {
         throw new PolicyFailureException("no reply within " + deadlineMs + " ms ("
             + setting + "); the policy process was killed", e);
       }
+      String end = policy.howItEnded();
+      if (end != null) {
+        throw new PolicyFailureException("no reply from the policy process: " + end, e);
+      }
       throw e;
     } finally {
       calls.remove(call);

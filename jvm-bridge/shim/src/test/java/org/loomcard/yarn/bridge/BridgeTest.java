@@ -97,7 +97,7 @@ public class BridgeTest extends BridgeTestBase {
   /** A process that ends during a round has granted nothing. */
   @Test
   public void deathInTheMiddleOfARoundOpensTheBreaker() throws Exception {
-    misbehaves("die", "no reply from the policy process");
+    misbehaves("die", "it ended with status 3");
   }
 
   /** What one policy raises is shown, and is no reason to take the cluster from the others. */

@@ -180,7 +180,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   @Test
   public void aFirstRoundThatDiesIsTakenBack() throws Exception {
     policyFile("import os\n", "os._exit(3)");
-    takesBack("no reply from the policy process");
+    takesBack("it ended with status 3");
   }
 
   /** What cannot be kept on disk does not govern. */
