@@ -88,7 +88,17 @@ ANSWERS: dict[str, Any] = {
                     "since_ms": 1790000000000,
                     "rounds": 7,
                     "last_failure": "killed [by hand]\nTraceback",
-                    "faults": [{"queue": "root.a", "message": "d.py:D: KeyError: [/b]"}],
+                    "faults": [
+                        {
+                            "queue": "root.a",
+                            "at_ms": 1790000000000,
+                            "message": "root.a:d.py:D: KeyError: [/b]",
+                            "traceback": 'Traceback\n  File "/round.py", line 1, in a\n'
+                            '  File "/p/d.py", line 8, in decide\nKeyError: [/b]\n'
+                            "Its queue is served first in, first out for 2000 ms, then it is tried"
+                            " again.",
+                        }
+                    ],
                     "journal": {"trouble": "/j: No space left on device", "lost_rounds": 5},
                 },
                 "grants": {"policy": 40, "fallback": 2},
@@ -171,7 +181,10 @@ def test_status_says_policy_version_and_fallback(
     assert re.search(
         r"bridge fallback since 2026-09-\S+ \S+, 7 rounds; last failure: killed \[", shown
     )
-    assert "the policy of root.a raised: d.py:D: KeyError: [/b]" in shown
+    one_line = " ".join(shown.split())
+    assert re.search(r"root.a: its policy d.py:D raised KeyError: \[/b\] at 2026-09-", one_line)
+    assert "(d.py, line 8; traceback in the ResourceManager's log and in" in one_line
+    assert "Its queue is served first in, first out for 2000 ms, then it is tried" in one_line
     assert "granted by policy 40, by the fallback 2; refused: NODE_FULL 1" in shown
     assert "on n1:1 held for application_1_0001 in root.b" in shown
     assert "the journal is not written, 5 rounds are missing: /j: No space left on device" in shown

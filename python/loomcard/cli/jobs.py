@@ -1,5 +1,6 @@
 """``loomcard submit`` and ``loomcard status``."""
 
+import re
 import sys
 from dataclasses import dataclass
 from getpass import getuser
@@ -264,7 +265,7 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         said += f"; {over}: {printable(failure.splitlines()[0])}"
     out.print(said)
     for fault in bridge.get("faults", ()):
-        out.print(f"the policy of {fault['queue']} raised: {printable(fault['message'])}")
+        out.print(printable(_fault(fault)))
     journal = bridge.get("journal") or {}
     if journal.get("trouble"):
         out.print(
@@ -289,6 +290,21 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         for row in section.rows:
             shown.add_row(*map(printable, row))
         out.print(shown)
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    """What a policy raised, in which line, who serves its queue, and where the traceback is."""
+    queue, trace = fault["queue"], fault.get("traceback") or ""
+    policy, _, raised = fault["message"].removeprefix(f"{queue}:").partition(": ")
+    places = re.findall(r'^ *File "(.+)", (line \d+)', trace, re.MULTILINE)
+    where = f"{Path(places[-1][0]).name}, {places[-1][1]}; " if places else ""
+    last = trace.rstrip().rpartition("\n")[2]
+    serves = last if last.startswith("Its queue") else "Its queue is served first in, first out."
+    when = moment(fault["at_ms"])
+    return (
+        f"{queue}: its policy {policy} raised {raised} at {when} ({where}traceback in the"
+        f" ResourceManager's log and in `loomcard status --json`). {serves}"
+    )
 
 
 def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
