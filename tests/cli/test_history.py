@@ -121,7 +121,10 @@ def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
     rm.answer = (400, {"message": "1 error(s)", "hint": "correct it", "findings": found})
     done = run(policy, ["rollback", *rm.words])
     assert done.exit_code == 2
-    assert done.stderr == "error: 3:9: unknown (correct it)\n"
+    assert done.stderr == "error: the version before, 3:9: unknown (correct it)\n"
+    found[0]["hint"] = "put it into one of loomcard.policy.path (/p)"
+    done = run(policy, ["rollback", "8", *rm.words])
+    assert done.stderr == f"error: version 8, 3:9: unknown ({found[0]['hint']})\n"
 
 
 def test_bad_words_are_refused(rm: ResourceManager) -> None:

@@ -52,7 +52,7 @@ def rollback(
         with waiting("applying the earlier version"):
             applied = client.roll_back_policy(version)
     except RestError as error:
-        _end(error)
+        _end(error, "the version before" if version is None else f"version {version}")
     if as_json:
         print_json({"applied": applied})
     else:
@@ -65,10 +65,12 @@ def _time(each: Document) -> str:
     return "-" if at_ms is None else moment(at_ms)
 
 
-def _end(error: RestError) -> NoReturn:
+def _end(error: RestError, what: str = "") -> NoReturn:
+    """Says why; a finding's place is in the YAML text of the version that ``what`` names."""
     findings = "; ".join(
-        f"{one['line']}:{one['column']}: {one['message']}" for one in error.body.get("findings", [])
+        f"{what}, {one['line']}:{one['column']}: {one['message']} ({one['hint'] or error.hint})"
+        for one in error.body.get("findings", [])
     )
-    typer.echo(f"error: {findings or error} ({error.hint})", err=True)
+    typer.echo(f"error: {findings or f'{error} ({error.hint})'}", err=True)
     bad = isinstance(error, AddressError) or error.status in _NOT_POSSIBLE
     raise typer.Exit(BAD_INPUT if bad else FAILED)
