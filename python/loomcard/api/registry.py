@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -166,6 +167,8 @@ def find(
     """
     if ".py:" in name:
         return _from_file(name, search, applied)
+    if name.endswith(".py"):
+        raise PolicyNotFoundError(f"{name!r} names a file and no class", class_wanted(name))
     if name in _registered:
         return _checked(_registered[name], name)
     if name in _own():
@@ -180,6 +183,11 @@ def find(
         f"there is no policy {name!r}",
         f"{'did you mean' if near else 'known are'}: {known}; or name path/to/file.py:Class",
     )
+
+
+def class_wanted(file: str) -> str:
+    """What to do where a policy's file is named without its class."""
+    return f"name the class, too: {file}:Class"
 
 
 def found_beside(name: str, folder: Path) -> str:
@@ -332,11 +340,21 @@ def _executed(path: Path, text: bytes) -> ModuleType:
     except BaseException as error:  # as above
         if error_text.is_interrupt(error):
             raise
+        line = _line(path, error)
         raise PolicyNotFoundError(
-            f"{path} cannot be loaded: {error_text.message(error)}",
-            "run it with python to see where",
+            f"{path}{line and f', line {line},'} cannot be loaded: {error_text.message(error)}",
+            "correct that line, or install what it needs" if line else "run it with python",
         ) from error
     return module
+
+
+def _line(path: Path, error: BaseException) -> str:
+    """The last line of the file that led to what its import raised; empty if none is known."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return str(error.lineno or "")
+    calls = traceback.walk_tb(error.__traceback__)
+    lines = [str(line) for frame, line in calls if frame.f_code.co_filename == str(path)]
+    return lines[-1] if lines else ""
 
 
 def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:

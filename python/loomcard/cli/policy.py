@@ -255,19 +255,28 @@ def _errors(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _show_findings(file: str, findings: list[dict[str, Any]], *, err: bool = False) -> None:
     """Print findings: a table for a person, a line each (file:line:column:) for a pipe."""
     screen = Console(stderr=err, markup=False, highlight=False)
+    alone = _is_policy(file)
     if not screen.is_terminal:
         for one in findings:
             where = f"{one['path']}: " if one["path"] else ""
             hint = f" ({one['hint']})" if one["hint"] else ""
-            place = f"{file}:{one['line']}:{one['column']}"
+            place = file if alone else f"{file}:{one['line']}:{one['column']}"
             typer.echo(f"{place}: {_kind(one)}{where}{one['message']}{hint}", err=err)
         return
     title = f"{file}: {len(findings)} found"
     table = Table("place", "rule", "key", "what is wrong", "remedy", title=title)
     for one in findings:
-        place = f"{one['line']}:{one['column']}"
+        place = "" if alone else f"{one['line']}:{one['column']}"
         table.add_row(place, _kind(one).rstrip(": "), one["path"], one["message"], one["hint"])
     screen.print(table)
+
+
+def _is_policy(given: str) -> bool:
+    """Whether a policy was named and no file: then there is no text with lines."""
+    try:
+        return resolve(given, known=False).file is None
+    except SourceError as error:
+        return error.rule == POLICY
 
 
 def _kind(finding: dict[str, Any]) -> str:

@@ -57,6 +57,9 @@ def resolve(given: str | Path, beside: Path = Path(), *, known: bool = True) -> 
     here; False: the ResourceManager may know the policy. Raises SourceError.
     """
     name = str(given)
+    if name.endswith(".py"):
+        hint = registry.class_wanted(name)
+        raise SourceError(f"{name!r} names a Python file and no class", hint, rules.POLICY)
     if isinstance(given, Path) or name.endswith(_ENDINGS) or _is_path(name):
         return _read(_file(given, beside))
     if ".py:" in name or name in registry.known_names():
