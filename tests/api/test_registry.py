@@ -172,6 +172,9 @@ def test_a_running_cluster_loads_files_from_its_folders_only(tmp_path, name):
     with pytest.raises(PolicyNotFoundError) as error:
         find(name.format(tmp=tmp_path), search=[inside])
     assert "loomcard.policy.path" in error.value.hint
+    with pytest.raises(PolicyNotFoundError) as error:
+        find("newest.py:Newest", search=[])
+    assert "`loomcard cluster up` takes --policy-path FOLDER" in error.value.hint
 
 
 def test_two_classes_may_not_share_a_name():

@@ -367,7 +367,8 @@ def _locate(file: Path, search: Sequence[Path] | None, name: str) -> Path:
         path = (folder / file).resolve()
         if path.is_file() and any(path.is_relative_to(allowed) for allowed in folders):
             return path
-    where = ", ".join(map(str, folders)) or "none is configured"
+    none = "none is configured; `loomcard cluster up` takes --policy-path FOLDER"
+    where = ", ".join(map(str, folders)) or none
     raise PolicyNotFoundError(
         f"{name!r}: no such file in the folders that policies may be loaded from",
         f"put it into one of loomcard.policy.path ({where}), or install it as a package",
