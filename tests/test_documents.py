@@ -11,6 +11,7 @@ import typer.main
 import loomcard
 import loomcard.testing
 from document_commands import NOT_RUN, Command, all_commands
+from loomcard.cluster.embedded_config import LocalSettings
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -101,6 +102,13 @@ def test_architecture_has_each_room() -> None:
     )
     there = {p.parent.name for p in PACKAGE.glob("*/__init__.py")}
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == there
+
+
+def test_the_page_of_the_embedded_cluster_says_what_its_nodes_offer() -> None:
+    """The command line has no option for it."""
+    settings = LocalSettings(run_dir=Path())
+    said = f"Each node offers {settings.node_memory_mb} MB and {settings.node_vcores} vcores"
+    assert said in (ROOT / "docs" / "embedded.md").read_text()
 
 
 def test_the_api_reference_has_each_public_name_once() -> None:

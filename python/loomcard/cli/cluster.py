@@ -33,13 +33,16 @@ NodeMemory = Annotated[
         "--node-memory-mb",
         envvar="LOOMCARD_NODE_MEMORY_MB",
         min=1,
-        help="What each offers (docker).",
+        help=f"What each offers (docker; local nodes have {LocalSettings.node_memory_mb}).",
     ),
 ]
 NodeVcores = Annotated[
     int,
     typer.Option(
-        "--node-vcores", envvar="LOOMCARD_NODE_VCORES", min=1, help="What each offers (docker)."
+        "--node-vcores",
+        envvar="LOOMCARD_NODE_VCORES",
+        min=1,
+        help=f"What each offers (docker; local nodes have {LocalSettings.node_vcores}).",
     ),
 ]
 Pair = Annotated[bool, typer.Option("--ha", help="Two ResourceManagers and ZooKeeper (docker).")]
