@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import ClusterKind, Json, On, console, print_json, waiting
+from loomcard.cli.output import ClusterKind, Json, On, console, if_interrupted, print_json, waiting
 from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.embedded import LocalCluster
@@ -92,7 +92,9 @@ def up(
             node_memory_mb=node_memory_mb,
             node_vcores=node_vcores,
         )
-        compose().up(settings, policy, nodes=nodes)
+        remedy = "`loomcard cluster down --on docker` stops what has started"
+        with if_interrupted(lambda: remedy):
+            compose().up(settings, policy, nodes=nodes)
         status(on, as_json)
         return
     settings_ = LocalSettings(
@@ -103,7 +105,8 @@ def up(
         policy_path=_folders(policy_path),
     )
     paths.jars()  # what is to be fetched has a bar of its own
-    with waiting("starting the embedded cluster"):
+    gone = if_interrupted(lambda: "what had started of the cluster was stopped again")
+    with gone, waiting("starting the embedded cluster"):
         LocalCluster(settings_).up(detached=True)
     status(on, as_json)
 

@@ -4,12 +4,15 @@ A command's line of help stands here once more, since reading it from the comman
 would load all that the module imports: plotting, tables, the simulator.
 """
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
+
+INTERRUPTED: Final = 130
 
 COMMANDS: Final = {
     "cluster": ("loomcard.cli.cluster:cluster", "Start, stop and look at a cluster."),
@@ -101,3 +104,12 @@ class Commands(TyperGroup):
         super().__init__(**attributes)
         for name, (_, help_line) in COMMANDS.items():
             self.add_command(_LazyCommand(name, help=help_line))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Ctrl-C is one line, with what the command noted of its state (typer prints nothing)."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            notes = "".join(f"; {each}" for each in getattr(stop, "__notes__", ()))
+            print(f"error: interrupted{notes}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from stop

@@ -1,6 +1,5 @@
 """``loomcard submit`` and ``loomcard status``."""
 
-import re
 import sys
 from dataclasses import dataclass
 from getpass import getuser
@@ -19,6 +18,7 @@ from loomcard.cli.output import (
     OtherRm,
     Rm,
     console,
+    if_interrupted,
     moment,
     print_json,
     printable,
@@ -29,6 +29,7 @@ from loomcard.cluster.client_conf import folder_of, write_client_conf
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.example_jobs import Program, ProgramError, program
+from loomcard.cluster.faults import fault_text
 from loomcard.cluster.job_profiles import profile_definitions
 from loomcard.cluster.limits import (
     HEADINGS,
@@ -121,10 +122,12 @@ def submit(
         compose().compose(command, timeout_s=None)
         return
     target = _local() if rm is None else _elsewhere(rm, user, hadoop_conf)
-    with waiting(f"{chosen.name} starts") as progress:
+    submitted: list[str] = []
+    with if_interrupted(lambda: _left(submitted)), waiting(f"{chosen.name} starts") as progress:
         submission = target.client.submit(chosen, queue=queue, user=user, definitions=definitions)
         try:
             application = submission.application()
+            submitted.append(application)
             if wait:
                 running = f"{chosen.name} runs: {application}"
                 progress.update(progress.task_ids[0], description=running)
@@ -132,6 +135,15 @@ def submit(
         finally:
             submission.stop()  # the application goes on; the client would ask after it for ever
     _report(target, submission, application, wait, as_json)
+
+
+def _left(submitted: list[str]) -> str:
+    """What Ctrl-C leaves of a job."""
+    return (
+        f"{submitted[0]} goes on, see `loomcard status`"
+        if submitted
+        else "the job was not accepted yet; if `loomcard status` lists it, it goes on"
+    )
 
 
 @dataclass(frozen=True)
@@ -265,7 +277,7 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         said += f"; {over}: {printable(failure.splitlines()[0])}"
     out.print(said)
     for fault in bridge.get("faults", ()):
-        out.print(printable(_fault(fault)))
+        out.print(printable(fault_text(fault, moment(fault["at_ms"]))))
     journal = bridge.get("journal") or {}
     if journal.get("trouble"):
         out.print(
@@ -290,21 +302,6 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
         for row in section.rows:
             shown.add_row(*map(printable, row))
         out.print(shown)
-
-
-def _fault(fault: dict[str, Any]) -> str:
-    """What a policy raised, in which line, who serves its queue, and where the traceback is."""
-    queue, trace = fault["queue"], fault.get("traceback") or ""
-    policy, _, raised = fault["message"].removeprefix(f"{queue}:").partition(": ")
-    places = re.findall(r'^ *File "(.+)", (line \d+)', trace, re.MULTILINE)
-    where = f"{Path(places[-1][0]).name}, {places[-1][1]}; " if places else ""
-    last = trace.rstrip().rpartition("\n")[2]
-    serves = last if last.startswith("Its queue") else "Its queue is served first in, first out."
-    when = moment(fault["at_ms"])
-    return (
-        f"{queue}: its policy {policy} raised {raised} at {when} ({where}traceback in the"
-        f" ResourceManager's log and in `loomcard status --json`). {serves}"
-    )
 
 
 def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:

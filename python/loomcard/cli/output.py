@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
@@ -79,6 +79,16 @@ def printable(text: str) -> str:
 def moment(at_ms: int) -> str:
     """Milliseconds since 1970 as a date and a time of this machine's zone."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().isoformat(" ", "seconds")
+
+
+@contextmanager
+def if_interrupted(state: Callable[[], str]) -> Iterator[None]:
+    """Notes, for the line that Ctrl-C gets, what it left behind: ``state`` says it then."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(state())
+        raise
 
 
 @contextmanager

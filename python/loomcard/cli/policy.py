@@ -12,7 +12,7 @@ from rich.table import Table
 from loomcard.cli.facts import of_resource_manager, of_workload
 from loomcard.cli.hadoop.commands import compile_
 from loomcard.cli.history import history, rollback
-from loomcard.cli.output import AskingUser, Json, Rm, console, print_json, waiting
+from loomcard.cli.output import AskingUser, Json, Rm, console, if_interrupted, print_json, waiting
 from loomcard.cluster.embedded import default_url
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup
@@ -158,12 +158,25 @@ def apply(
     applied: dict[str, Any] = {}
     if not findings:
         source = resolve(file, known=local_check)
-        with waiting(f"{'trying' if dry_run else 'applying'} {source.name}"):
+        with if_interrupted(lambda: _left(dry_run)), waiting(_doing(source.name, dry_run)):
             send = client.try_policy if dry_run else client.apply_policy
             applied, findings = _sent(send, source.text, source.name)
     if findings:
         _refuse(file, findings, remark if _errors(found) else "", as_json)
     _show_applied(file, applied, found, dry_run, as_json)
+
+
+def _doing(name: str, dry_run: bool) -> str:
+    return f"{'trying' if dry_run else 'applying'} {name}"
+
+
+def _left(dry_run: bool) -> str:
+    """What Ctrl-C leaves of a policy that was sent."""
+    return (
+        "nothing was changed"
+        if dry_run
+        else "the ResourceManager may go on applying it, see `loomcard policy history`"
+    )
 
 
 def _show_applied(

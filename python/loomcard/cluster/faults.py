@@ -1,0 +1,21 @@
+"""What a policy raised on a cluster, as the status says it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+
+def fault_text(fault: dict[str, Any], when: str) -> str:
+    """One of ``bridge.faults`` (docs/rest.md) as text: what was raised, in which line and ``when``,
+    who serves the queue meanwhile, and where the traceback is.
+    """
+    queue, trace = fault["queue"], fault.get("traceback") or ""
+    policy, _, raised = fault["message"].removeprefix(f"{queue}:").partition(": ")
+    places = re.findall(r'^ *File "(.+)", (line \d+)', trace, re.MULTILINE)
+    where = f"{Path(places[-1][0]).name}, {places[-1][1]}; " if places else ""
+    last = trace.rstrip().rpartition("\n")[2]
+    serves = last if last.startswith("Its queue") else "Its queue is served first in, first out."
+    return (
+        f"{queue}: its policy {policy} raised {raised} at {when} ({where}traceback in the"
+        f" ResourceManager's log and in `loomcard status --json`). {serves}"
+    )
