@@ -235,3 +235,14 @@ def test_a_script_needs_no_guard_for_processes(tmp_path: Path, small: Path, argu
         [sys.executable, script.name], cwd=small.parent, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "begins\nTrue\n", "")
+
+
+def test_a_class_and_a_policy_in_a_file_run_side_by_side(
+    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one in this process, which alone has it, the other in its own; in the order given."""
+    (tmp_path / "mine.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    found = loomcard.simulate(small, {"class": LastFirst, "file": "mine.py:Mine", "fifo": "fifo"})
+    assert [record.policy for record in found.records] == ["class", "file", "fifo"]
+    assert found.whole

@@ -37,33 +37,50 @@ def simulate_all(
 ) -> list[RunRecord]:
     """A record for each run, in their order, whatever the count of processes; ``tell(index,
     progress)`` hears how far each is. Runs with policies from files are never made in this
-    process, which such a policy could end.
+    process, which such a policy could end; with ``processes`` 1 they are made first, and all others
+    in this one, so that a policy written in it can run beside them.
 
     Ctrl-C ends them all: those that had begun give a record with ``finished`` False, the others
     none. Raises PolicyFaultError with the first policy's that raised.
     """
-    from_files = any(run.setup.get("files") for run in runs)
-    if not from_files and (len(runs) == 1 or processes <= 1):
-        return _one_by_one(scenario, runs, send)
+    many = processes > 1 and len(runs) > 1
+    apart = [index for index, run in enumerate(runs) if many or run.setup.get("files")]
+    here = [index for index in range(len(runs)) if index not in apart]
     records: dict[int, RunRecord] = {}
-    work = partial(_simulate_text, write_scenario(scenario))
-    try:
-        run_in_processes(work, runs, max(1, processes), records.__setitem__, send)
-    except KeyboardInterrupt:
-        pass
-    except WorkerLostError as error:
-        said = f"{runs[error.position].policy}: its process ended, status {error.status}"
-        raise PolicyFaultError(said, _ENDED) from error
+    theirs = {index: runs[index] for index in apart}
+    if not theirs or _in_processes(scenario, theirs, processes, records, send):
+        for index in here:
+            records[index] = _simulate(scenario, runs[index], _progress_sender(send, index))
+            if not records[index].finished:
+                break
     return [records[index] for index in sorted(records)]
 
 
-def _one_by_one(scenario: Scenario, runs: Sequence[Run], send: Send) -> list[RunRecord]:
-    records = []
-    for index, run in enumerate(runs):
-        records.append(_simulate(scenario, run, _progress_sender(send, index)))
-        if not records[-1].finished:
-            break
-    return records
+def _in_processes(
+    scenario: Scenario,
+    runs: Mapping[int, Run],
+    processes: int,
+    records: dict[int, RunRecord],
+    send: Send,
+) -> bool:
+    """Make these runs, each noted in ``records``; whether Ctrl-C did not end them early."""
+    indices = list(runs)
+    try:
+        run_in_processes(
+            partial(_simulate_text, write_scenario(scenario)),
+            list(runs.values()),
+            max(1, processes),
+            lambda position, record: records.update({indices[position]: record}),
+            lambda position, progress: send(indices[position], progress),
+        )
+    except KeyboardInterrupt:
+        return False
+    except WorkerLostError as error:
+        name = runs[indices[error.position]].policy
+        raise PolicyFaultError(
+            f"{name}: its process ended, status {error.status}", _ENDED
+        ) from error
+    return True
 
 
 def _progress_sender(send: Send, index: int) -> Callable[[Progress], None]:
