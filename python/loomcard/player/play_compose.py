@@ -164,24 +164,35 @@ def _containers(
 
 def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerClient]:
     """Its NodeManagers' host names by what stands before their lines in the log, in their order,
-    and its ResourceManager.
+    and its ResourceManager, which must answer.
+    """
+    rm = resource_manager(cluster)
+    found = [each for each in cluster.status() if each.state == "running"]
+    numbered = [
+        (each.container.removeprefix(f"{cluster.project}-"), each)
+        for each in found
+        if each.service == "nodemanager"
+    ]
+    numbered.sort(key=lambda pair: int(pair[0].rpartition("-")[2]))
+    known = {node["nodeHostName"] for node in rm.nodes()}
+    # Where the engine's DNS does not tell a container its name, its host is called by its short id.
+    return {name: each.id if each.id in known else each.container for name, each in numbered}, rm
+
+
+def resource_manager(cluster: ComposeCluster) -> ResourceManagerClient:
+    """A client of the ResourceManager, at the ports that it has now. It need not answer yet.
+
+    Raises ComposeError where no ResourceManager or no NodeManager runs.
     """
     services = [each for each in cluster.status() if each.state == "running"]
     managers = [each for each in services if each.service in _MANAGERS]
     urls = [f"http://127.0.0.1:{each.ports[8088]}" for each in managers if 8088 in each.ports]
-    found = [each for each in services if each.service == "nodemanager"]
-    if not found or not urls:
+    if not urls or all(each.service != "nodemanager" for each in services):
         raise ComposeError(
             f"no compose cluster {cluster.project} runs",
             hint="start one with `loomcard cluster up --on docker --nodes 3`",
         )
-    numbered = [(each.container.removeprefix(f"{cluster.project}-"), each) for each in found]
-    numbered.sort(key=lambda pair: int(pair[0].rpartition("-")[2]))
-    rm = ResourceManagerClient(",".join(urls), _USER)
-    known = {node["nodeHostName"] for node in rm.nodes()}
-    # Where the engine's DNS does not tell a container its name, its host is called by its short id.
-    hosts = {name: each.id if each.id in known else each.container for name, each in numbered}
-    return hosts, rm
+    return ResourceManagerClient(",".join(urls), _USER)
 
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from loomcard.model.objects import Member, Node
+from loomcard.model.objects import Application, Ask, Member, Node
+from loomcard.model.queue import Queue
+from loomcard.model.resource import Resource
 from loomcard.model.state import ClusterState
 from loomcard.simulator.resourcemanager import ResourceManager
 
@@ -70,15 +72,28 @@ def check_state(
 
 
 def _check_holds(state: ClusterState, *, shrunk: bool) -> None:
+    held: dict[Queue, list[Resource]] = {}
+    asks: dict[Application, Ask] = {}
     for hold in state.holds:
         node, ask = hold.node, hold.ask
-        beyond = not shrunk and state.holds.beyond(ask, in_place_of=hold) is not None
-        if node.hold is not hold or hold not in ask.holds or beyond:
-            raise InvariantError(f"{hold} is not the only one of its node, or is beyond a limit")
+        if node.hold is not hold or hold not in ask.holds:
+            raise InvariantError(f"{hold} is not the only one of its node")
+        app = ask.application
+        if asks.setdefault(app, ask) is not ask or len(ask.holds) > app.queue.hold_nodes:
+            raise InvariantError(f"{hold} is one too many of its application")
+        queue: Queue | None = app.queue
+        while queue is not None:
+            held.setdefault(queue, []).append(ask.size)
+            queue = queue.parent
         if ask.count < 1 or state.nodes.get(node.number) is not node:
             raise InvariantError(f"{hold} outlived its ask or its node")
         left = [max(0, f - size) for f, size in zip(node.free, ask.size, strict=True)]
         _same(f"room on {node.id}", [max(0, room) for room in node.room], left)
+    for queue, sizes in held.items() if not shrunk else ():
+        for limit, *amounts in zip(queue.hold_limit, *sizes, strict=True):
+            # One alone may be beyond it, the first; what needs nothing of a type has no say in it.
+            if sum(amounts) > limit and sum(amount > 0 for amount in amounts) > 1:
+                raise InvariantError(f"holds of {queue.path} keep {amounts}, beyond {limit}")
     for node in state.nodes.values():
         if node.hold is None and node.room is not node.free:
             raise InvariantError(f"room is withheld on {node.id} for nobody")

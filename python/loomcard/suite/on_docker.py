@@ -30,7 +30,7 @@ from loomcard.cluster.stock_queues import capacity_options, stock_queues
 from loomcard.experiments.grid import Cell
 from loomcard.player.container_ids import container_key
 from loomcard.player.node_logs import runs_in
-from loomcard.player.play_compose import granted_since, running
+from loomcard.player.play_compose import granted_since, resource_manager, running
 from loomcard.suite.cluster import Client, Journal
 from loomcard.suite.commands import SMALL_JVM, Submitted, Where, mapreduce, on_yarn, spark
 from loomcard.suite.environment import PROGRAMS
@@ -136,7 +136,8 @@ class DockerSuite:
     def _restart(self, scheduler: str, cell: Cell | None) -> None:
         render(self.compose.conf_dir, self._settings(scheduler, cell))
         self._compose("restart", "resourcemanager")
-        _, self._rest = running(self.compose)  # where the engine chose its port, it is another one
+        # Where the engine chose its port, it is another one now.
+        self._rest = resource_manager(self.compose)
         self._scheduler = scheduler
         count = len(self._nodes)
 

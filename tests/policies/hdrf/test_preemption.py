@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hdrf_clusters import grown, held, wants
@@ -135,6 +135,9 @@ COMES = st.tuples(
 
 
 @settings(deadline=None, max_examples=40)
+@example(  # a hold that is moved is not one more
+    steps=[("p.x", (0, 1, 0), 12), ("p.x", (0, 0, 2), 9), ("p.x", (0, 1, 0), 5)], leaf="application"
+)
 @given(
     steps=st.lists(COMES, min_size=2, max_size=6), leaf=st.sampled_from(["application", "queue"])
 )
