@@ -194,7 +194,7 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
     """
     cluster.apply("fifo")
     # A client ends before its AM's container does, which would hold room on a node.
-    wait_until(lambda: True if not cluster.probe()["rm"] else None)
+    wait_until(lambda: None if any(node["usedMemoryMB"] for node in cluster.rm.nodes()) else True)
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
     warnings: list[str] = []
     record = play_on_compose(
