@@ -113,7 +113,7 @@ def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) ->
 def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
     """Checked against the cluster, applied, listed, rolled back; and doctor finds it well."""
     address = ("--rm", f"http://{cluster.web}")
-    assert "right" in loomcard(cluster, tmp_path, "policy", "check", "drf", *address)
+    assert "drf: valid" in loomcard(cluster, tmp_path, "policy", "check", "drf", *address)
     assert "applied as version" in loomcard(cluster, tmp_path, "policy", "apply", "drf")
     assert "drf" in loomcard(cluster, tmp_path, "policy", "history")
     assert "fifo: applied" in loomcard(cluster, tmp_path, "policy", "rollback")
