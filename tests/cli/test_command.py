@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from loomcard.cli.app import run
-from loomcard.cli.jobs import in_a_container
+from loomcard.cli.cluster.jobs import in_a_container
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import ProgramError, program
 

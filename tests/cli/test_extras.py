@@ -38,7 +38,13 @@ def test_the_host_of_the_resource_manager_needs_no_extra(
     without: dict[str, str], tmp_path: Path
 ) -> None:
     """The policy process with every policy, and the commands of `demo`, `cluster` and `submit`."""
-    modules = "bridge.process", "demo.plot", "cli.demo", "cli.cluster", "cli.jobs"
+    modules = (
+        "bridge.process",
+        "demo.plot",
+        "cli.cluster.demo",
+        "cli.cluster.commands",
+        "cli.cluster.jobs",
+    )
     source = "".join(f"import loomcard.{each}\n" for each in modules)
     source += "from loomcard.config.catalog import catalog\nassert len(catalog()) > 10\n"
     done = subprocess.run(

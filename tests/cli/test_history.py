@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from loomcard.cli.policy import policy
+from loomcard.cli.policy.commands import policy
 
 run = CliRunner().invoke
 KEPT = [

@@ -65,7 +65,7 @@ def test_a_job_that_was_accepted_goes_on(
     )
     client = SimpleNamespace(submit=lambda *_, **__: submission)
     monkeypatch.setattr(
-        "loomcard.cli.jobs._local", lambda: SimpleNamespace(client=client, wait=press)
+        "loomcard.cli.cluster.jobs._local", lambda: SimpleNamespace(client=client, wait=press)
     )
     line = said(capsys, "submit", "pi")
     assert ("application_1_0001 goes on" in line) is accepted

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from loomcard.api import registry
-from loomcard.cli.policy import policy
+from loomcard.cli.policy.commands import policy
 from loomcard.config.schema import schema
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from loomcard.cli.policy import policy
+from loomcard.cli.policy.commands import policy
 
 run = CliRunner().invoke
 

@@ -20,7 +20,7 @@ import pytest
 import requests
 from typer.testing import CliRunner
 
-from loomcard.cli.policy import policy
+from loomcard.cli.policy.commands import policy
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import Program, example

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from loomcard.cli import suite
 from loomcard.cli.app import run
+from loomcard.cli.suite import commands as suite
 from loomcard.experiments.inputs import InputError
 from loomcard.experiments.out_folder import refuse_other_folder
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fake_cluster import FakeCluster, FakeRest
-from loomcard.cli import suite
 from loomcard.cli.app import run
+from loomcard.cli.suite import commands as suite
 from loomcard.experiments.inputs import InputError
 from loomcard.suite import checks
 from loomcard.suite.checks import check_room

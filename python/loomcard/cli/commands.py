@@ -15,10 +15,13 @@ from typer.core import TyperCommand, TyperGroup
 INTERRUPTED: Final = 130
 
 COMMANDS: Final = {
-    "cluster": ("loomcard.cli.cluster:cluster", "Start, stop and look at a cluster."),
-    "policy": ("loomcard.cli.policy:policy", "List, check and apply scheduling policies."),
-    "trace": ("loomcard.cli.trace:trace", "Look into workloads and traces."),
-    "dag": ("loomcard.cli.dag:dag", "Write the hint that lists the stages of a job for policies."),
+    "cluster": ("loomcard.cli.cluster.commands:cluster", "Start, stop and look at a cluster."),
+    "policy": ("loomcard.cli.policy.commands:policy", "List, check and apply scheduling policies."),
+    "trace": ("loomcard.cli.workload.trace:trace", "Look into workloads and traces."),
+    "dag": (
+        "loomcard.cli.workload.dag:dag",
+        "Write the hint that lists the stages of a job for policies.",
+    ),
     "install": (
         "loomcard.cli.hadoop.commands:install",
         "Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml.",
@@ -32,21 +35,21 @@ COMMANDS: Final = {
         "Check java, jar, python, policy, secret, ports, versions, clock; exit 1 if one is wrong.",
     ),
     "submit": (
-        "loomcard.cli.jobs:submit",
+        "loomcard.cli.cluster.jobs:submit",
         "Submit an example job, or a jar with its arguments (after `--` if they begin with a"
         " dash).",
     ),
     "status": (
-        "loomcard.cli.jobs:status",
+        "loomcard.cli.cluster.jobs:status",
         "Say what a running cluster does: policy, applied version, bridge, queues, applications.",
     ),
     "demo": (
-        "loomcard.cli.demo:demo",
+        "loomcard.cli.cluster.demo:demo",
         "Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler.",
     ),
-    "suite": ("loomcard.cli.suite:suite", "Run benchmarks with checked results."),
+    "suite": ("loomcard.cli.suite.commands:suite", "Run benchmarks with checked results."),
     "hibench": (
-        "loomcard.cli.hibench:hibench",
+        "loomcard.cli.suite.hibench:hibench",
         "Drive a HiBench that is already there. It is archived since December 2025: `loomcard"
         " suite` needs nothing of it.",
     ),
@@ -55,23 +58,23 @@ COMMANDS: Final = {
         "Print the JSON Schema of configurations, workloads, experiments or mixes.",
     ),
     "simulate": (
-        "loomcard.cli.simulate:simulate",
+        "loomcard.cli.runs.simulate:simulate",
         "Run a workload under policies on a simulated cluster; Ctrl-C keeps what there is.",
     ),
     "stress": (
-        "loomcard.cli.stress:stress",
+        "loomcard.cli.runs.stress:stress",
         "Put policies through scenarios that try to break them; exit 1 where something is broken.",
     ),
     "replay": (
-        "loomcard.cli.replay:replay",
+        "loomcard.cli.runs.replay:replay",
         "Say what another policy would have decided, round by round and to the end.",
     ),
     "run": (
-        "loomcard.cli.run:run",
+        "loomcard.cli.runs.run:run",
         "Run a workload, an experiment or a mix; go on where an earlier run of it was stopped.",
     ),
     "report": (
-        "loomcard.cli.report:report",
+        "loomcard.cli.runs.report:report",
         "Compare policies: waiting, completion, slowdown, makespan, utilization and fairness.",
     ),
 }

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from loomcard.api.registry import found_beside
 from loomcard.cli.output import Json, console, print_json, waiting
-from loomcard.cli.simulate import only_ours
+from loomcard.cli.runs.simulate import only_ours
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.simulator.processes import run_in_processes
 from loomcard.stress import table

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.cli.cluster import compose
+from loomcard.cli.cluster.commands import compose
 from loomcard.cli.output import (
     ClusterKind,
     Json,

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from loomcard.cli.facts import of_resource_manager, of_workload
 from loomcard.cli.hadoop.commands import compile_
-from loomcard.cli.history import history, rollback
 from loomcard.cli.output import AskingUser, Json, Rm, console, if_interrupted, print_json, waiting
+from loomcard.cli.policy.facts import of_resource_manager, of_workload
+from loomcard.cli.policy.history import history, rollback
 from loomcard.cluster.embedded import default_url
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
 from loomcard.config import Finding, FindingsError, compile_setup

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, command_line, console, print_json, waiting
-from loomcard.cli.simulate import figures, only_ours
+from loomcard.cli.runs.simulate import figures, only_ours
 from loomcard.experiments.gaps import Coverage, coverage
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay_runs import (

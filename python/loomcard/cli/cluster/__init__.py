@@ -1,0 +1,1 @@
+"""Commands for the clusters that Loomcard starts: cluster, submit, status, demo."""

@@ -1,0 +1,1 @@
+"""Commands for the policy of a running cluster, and for configurations: policy."""

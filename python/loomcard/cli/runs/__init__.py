@@ -1,0 +1,1 @@
+"""Commands that run policies and compare what came out: run, simulate, stress, replay, report."""

@@ -1,0 +1,1 @@
+"""Commands for benchmarks with checked results: suite, hibench."""

@@ -1,0 +1,1 @@
+"""Commands that look into workloads, and write hints for jobs: trace, dag."""
