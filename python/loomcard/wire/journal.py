@@ -9,7 +9,7 @@ border, so replay from any segment is the run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,7 +100,11 @@ def read_segments(journal: Path) -> Iterator[Segment]:
 
 
 def segments(folder: Path) -> list[Path]:
-    """The segment files of a journal folder, oldest first. Raises JournalError if there is none."""
+    """The segment files of a journal folder, oldest first. Raises JournalError if there is none,
+    OSError for a path that no file can have.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        folder.stat()  # since Python 3.14 no other call here raises for such a path
     found = sorted(folder.glob("*.jsonl"))
     if not found:
         raise JournalError(
