@@ -94,12 +94,12 @@ $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f
 	@touch $@
 
 yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and Loomcard; two hours, goes on where it stopped
-	@$(BIN)/python -m benchmarks.yarn_tests.run --write docs/yarn-tests.md $(if $(RERUN),--rerun)
+	@$(BIN)/python -m benchmarks.yarn_tests.run --write docs/benchmarks/yarn-tests.md $(if $(RERUN),--rerun)
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
 
-wheel: setup $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/install.md)
+wheel: setup $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
 	@rm -f $(DIST)/loomcard-*.whl
 	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
 	@ls $(DIST)/loomcard-*.whl

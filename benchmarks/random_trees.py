@@ -1,8 +1,8 @@
 """Random trees under H-DRF and its baselines: who leaves the static allocation, who breaks a
 guarantee, and how soon a leaf that wakes has its share.
 
-On the paper's rules as pure functions (`policies/hdrf/rounds.py`), without a cluster. docs/hdrf.md
-holds the figures. Run it with `make hdrf-trees`.
+On the paper's rules as pure functions (`policies/hdrf/rounds.py`), without a cluster.
+docs/policies/hdrf.md holds the figures. Run it with `make hdrf-trees`.
 """
 
 from __future__ import annotations

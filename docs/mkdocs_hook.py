@@ -30,5 +30,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     for kind, schema in SCHEMAS.items():
         content = json.dumps(schema(), indent=2)
-        files.append(File.generated(config, f"docs/schema/{kind}.schema.json", content=content))
+        files.append(File.generated(config, f"docs/reference/{kind}.schema.json", content=content))
     return files

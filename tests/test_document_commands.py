@@ -12,7 +12,11 @@ from document_commands import ROOT, RUN, commands
 
 pytestmark = pytest.mark.cluster
 
-NEEDS_A_CLUSTER = ("docs/policies.md", "docs/dag.md", "docs/simulator.md")
+NEEDS_A_CLUSTER = (
+    "docs/policies/overview.md",
+    "docs/simulate/dag.md",
+    "docs/simulate/simulator.md",
+)
 """Pages that expect one to be up, on which a job has run."""
 
 

@@ -108,17 +108,17 @@ def test_the_page_of_the_embedded_cluster_says_what_its_nodes_offer() -> None:
     """The command line has no option for it."""
     settings = LocalSettings(run_dir=Path())
     said = f"Each node offers {settings.node_memory_mb} MB and {settings.node_vcores} vcores"
-    assert said in (ROOT / "docs" / "embedded.md").read_text()
+    assert said in (ROOT / "docs" / "operate" / "embedded.md").read_text()
 
 
 def test_the_api_reference_has_each_public_name_once() -> None:
     """What a policy and its tests may import is on the page; the docstrings say the rest."""
-    page = (ROOT / "docs" / "api.md").read_text()
+    page = (ROOT / "docs" / "write" / "api.md").read_text()
     shown = re.findall(r"^::: loomcard\.([\w.]+)$", page, re.MULTILINE)
     shown = [name.replace("testing.stateful.", "testing.") for name in shown]
     public = {*loomcard.__all__, *(f"testing.{name}" for name in loomcard.testing.__all__)}
     missing = sorted(public - set(shown))
-    assert missing == [], f"add '::: loomcard.{missing[0]}' to a group of docs/api.md"
+    assert missing == [], f"add '::: loomcard.{missing[0]}' to a group of docs/write/api.md"
     assert sorted(shown) == sorted(public)
 
 

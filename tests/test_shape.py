@@ -211,3 +211,4 @@ UNCOUNTED = {"__init__.py", "conftest.py", "package-info.java"}
 
 def test_a_folder_is_seen_at_a_glance() -> None:
     assert crowded(PYTHON, FOLDER_MAX) == {}
+    assert crowded(files("*.md", "docs"), FOLDER_MAX) == {}

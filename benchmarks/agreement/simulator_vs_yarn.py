@@ -133,7 +133,7 @@ def run_all(
 
 
 def table(found: list[Comparison]) -> str:
-    """The table of docs/agreement.md."""
+    """The table of docs/simulate/agreement.md."""
     lines = [
         "| workload | policy | applications | containers | completion: mean absolute error"
         " | largest | makespan measured, simulated | error | pairs out of order |",

@@ -1,7 +1,7 @@
 """Chaos on the real shim: seeded, overlapping faults of policy, disk, nodes, users and
 ResourceManager under continuous load, and what must hold afterwards.
 
-docs/chaos.md says which faults and which checks. Run it with `make chaos`.
+docs/benchmarks/chaos.md says which faults and which checks. Run it with `make chaos`.
 """
 
 from __future__ import annotations

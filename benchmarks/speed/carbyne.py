@@ -2,7 +2,8 @@
 
 A thousand nodes are full of the jobs of the workload ``carbyne-tpcds``, of whose tasks so many wait
 at all times. Nodes and AMs report once a second, each at its own millisecond; what a heartbeat
-frees is given out again. docs/bench.md says what is measured. Run it with `make bench-carbyne`.
+frees is given out again. docs/benchmarks/speed.md says what is measured. Run it with
+`make bench-carbyne`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 once a second, beside ``fair`` on the same cluster.
 
 Five thousand nodes are full of MapReduce jobs, of which so many live at all times. Coupling hears
-every heartbeat, ``fair`` what changes alone. docs/bench.md says what is measured. Run it with
-`make bench-coupling`.
+every heartbeat, ``fair`` what changes alone. docs/benchmarks/speed.md says what is measured. Run
+it with `make bench-coupling`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A decision is one container that ends and the policy's choice of what follows it, in a full cluster
 of ten servers: everything that ``decide`` does, but for the records that cross the wire. In some
 cells a second passes between two, so that states are reported and preemption looks.
-docs/bench.md says what is measured. Run it with `make bench-hdrf`.
+docs/benchmarks/speed.md says what is measured. Run it with `make bench-hdrf`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The bench of the simulator: how long, and in how much memory, for how many tasks.
 
-Each cell runs in a process of its own. docs/bench.md says what is measured and what is not. Run it
-with `make bench-simulator`.
+Each cell runs in a process of its own. docs/benchmarks/speed.md says what is measured and what is
+not. Run it with `make bench-simulator`.
 """
 
 import json

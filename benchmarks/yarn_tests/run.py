@@ -1,7 +1,8 @@
 """YARN's own tests, from Hadoop's published jars, against FIFO, Capacity and Loomcard.
 
 Each class runs in a JVM of its own, in a folder of its own, one after the other; a class that has
-been run is not run again. Run it with `make yarn-tests`; docs/yarn-tests.md has the tables.
+been run is not run again. Run it with `make yarn-tests`; docs/benchmarks/yarn-tests.md has
+the tables.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The page docs/yarn-tests.md: YARN's own tests under three schedulers, and why any fails."""
+"""docs/benchmarks/yarn-tests.md: YARN's own tests under three schedulers, and why any fails."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

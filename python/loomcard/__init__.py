@@ -1,7 +1,7 @@
 """Scheduling policies written in Python, run on a real Apache Hadoop YARN cluster.
 
 What is exported here is what a policy may use; Loomcard's own policies use nothing else. Besides,
-``simulate``, ``replay`` and ``check`` are for notebooks: docs/notebooks.md.
+``simulate``, ``replay`` and ``check`` are for notebooks: docs/simulate/notebooks.md.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The examples of docs/policy-guide.md are policies that work."""
+"""The examples of docs/write/policy-guide.md are policies that work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from loomcard.testing import Clause, check_contract
 
-PAGE = Path(__file__).parents[2] / "docs" / "policy-guide.md"
+PAGE = Path(__file__).parents[2] / "docs" / "write" / "policy-guide.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 PUBLIC = re.compile(r"^(?:from|import) (\S+)", re.MULTILINE)
 

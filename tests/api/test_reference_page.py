@@ -1,4 +1,4 @@
-"""docs/api.md: each of its examples runs as it stands there."""
+"""docs/write/api.md: each of its examples runs as it stands there."""
 
 import inspect
 import re
@@ -7,7 +7,7 @@ from pydoc import locate
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "write" / "api.md").read_text()
 GROUPS = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
 NAMES = re.findall(r"^::: (\S+)$", PAGE, re.MULTILINE)
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -15,14 +15,14 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 @pytest.mark.parametrize(("group", "text"), GROUPS, ids=[group for group, _ in GROUPS])
 def test_each_group_has_an_example_that_runs(group: str, text: str) -> None:
-    """Its own assertions say what comes out. Those of testing are in docs/testing.md."""
+    """Its own assertions say what comes out. Those of testing are in docs/write/testing.md."""
     examples = EXAMPLE.findall(text)
     if group == "Testing a policy":
         assert "(testing.md)" in text
         return
     assert len(examples) == 1
     assert "assert" in examples[0]
-    exec(compile(examples[0], f"docs/api.md, {group}", "exec"), {})  # noqa: S102 (the page is ours)
+    exec(compile(examples[0], f"docs/write/api.md, {group}", "exec"), {})  # noqa: S102 (ours)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -92,9 +92,10 @@ def test_sources_that_are_not_installed_say_so(tmp_path):
 
 
 def page_of(policy: str) -> Path:
-    """The page of a built-in policy: a paper's is docs/NAME.md, else the title names the policy."""
-    own = ROOT / "docs" / f"{policy}.md"
-    titles = {p: p.read_text().partition("\n")[0] for p in (ROOT / "docs/policies").glob("*.md")}
+    """The page of a built-in policy: docs/policies/NAME.md, else the title names the policy."""
+    pages = ROOT / "docs" / "policies"
+    own = pages / f"{policy}.md"
+    titles = {p: p.read_text().partition("\n")[0] for p in pages.glob("*.md")}
     named = [p for p, title in titles.items() if policy in title.removeprefix("# ").split(", ")]
     [page] = [own] if own.is_file() else named
     return page
@@ -109,8 +110,8 @@ def test_the_documents_have_a_page_for_every_policy(name):
     text = page.read_text()
     assert "\n## When to use it\n" in text
     assert str(page.relative_to(ROOT)) in (ROOT / "mkdocs.yml").read_text()
-    overview = (ROOT / "docs" / "policies.md").read_text()
-    assert f"({page.relative_to(ROOT / 'docs')})" in overview
+    overview = (ROOT / "docs" / "policies" / "overview.md").read_text()
+    assert f"({page.name})" in overview
     table = text.partition("\n## Options\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", table, re.MULTILINE)
     shown = {o: d for row in rows for o, d in zip(*(c.split(", ") for c in row), strict=False)}
@@ -252,8 +253,8 @@ def test_an_entry_point_that_cannot_be_loaded_is_listed_with_its_reason(monkeypa
 
 
 def test_the_guides_table_is_that_of_the_classes():
-    """`python -m loomcard.config.catalog docs/policies.md` writes it."""
-    page = (ROOT / "docs" / "policies.md").read_text()
+    """`python -m loomcard.config.catalog docs/policies/overview.md` writes it."""
+    page = (ROOT / "docs" / "policies" / "overview.md").read_text()
     assert page_with_table(page) == page
 
 

@@ -50,7 +50,7 @@ STATE = State(0.25, (Job("j1", 3), Job("j2", None)))
 
 
 def test_the_typed_form_is_the_golden_one():
-    """What Python makes of a dataclass is what docs/wire.md shows and Java reads."""
+    """What Python makes of a dataclass is what docs/reference/wire.md shows and Java reads."""
     plan = read_reply(GOLDEN.read_text("utf-8").strip())
     assert isinstance(plan, PlanReply)
     assert msgspec.json.encode(as_json(STATE), order="sorted") == msgspec.json.encode(

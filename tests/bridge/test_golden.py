@@ -1,4 +1,4 @@
-"""Every message of docs/wire.md, read and written as the ResourceManager does: byte for byte."""
+"""Every message of docs/reference/wire.md, read and written as YARN does: byte for byte."""
 
 from pathlib import Path
 from typing import get_args

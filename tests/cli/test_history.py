@@ -1,4 +1,4 @@
-"""The commands `loomcard policy history` and `rollback`, against the documents of docs/rest.md."""
+"""`loomcard policy history` and `rollback`, against the documents of docs/operate/rest.md."""
 
 import json
 from collections.abc import Iterator

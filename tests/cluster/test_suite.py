@@ -1,4 +1,4 @@
-"""The suite on a real YARN, as docs/benchmarks.md begins: MapReduce and Spark jobs, results
+"""The suite on a real YARN, as docs/benchmarks/suite.md begins: MapReduce and Spark jobs, results
 checked, policies swapped while the cluster is up.
 """
 
@@ -15,7 +15,7 @@ from loomcard.results.run_folder import read_json
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
+PAGE = (ROOT / "docs" / "benchmarks" / "suite.md").read_text()
 
 
 def commands() -> list[str]:

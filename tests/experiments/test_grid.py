@@ -265,8 +265,8 @@ def test_shipped_experiments_are_right(name: str) -> None:
 
 
 def test_the_file_of_the_guide_is_right(tmp_path: Path) -> None:
-    """What docs/experiments.md shows can be run as it stands."""
-    guide = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    """What docs/simulate/experiments.md shows can be run as it stands."""
+    guide = (Path(__file__).parents[2] / "docs" / "simulate" / "experiments.md").read_text()
     file = tmp_path / "small-jobs.yml"
     file.write_text(guide.split("```yaml\n")[1].split("```")[0])
     prepared = prepare(Request(str(file), seeds=(1,)))

@@ -38,7 +38,7 @@ def test_every_kind_of_policy_has_its_place_in_every_scenario(name, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", CHEAP)
 def test_our_policies_break_what_their_definition_breaks_and_nothing_else(name, policy):
-    """As docs/stress.md says of the short scenarios."""
+    """As docs/policies/stress.md says of the short scenarios."""
     verdict = judge(SCENARIOS[name](), Candidate(policy, OPTIONS.get(policy, {})))
     known = {d.predicate for d in DESIGNS if policy in d.policies and name in d.scenarios}
     assert set(verdict.broken) == known, verdict.broken

@@ -9,19 +9,19 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 RUN = (
     "README.md",
-    "docs/quickstart.md",
-    "docs/embedded.md",
-    "docs/policies.md",
-    "docs/dag.md",
-    "docs/simulator.md",
-    "docs/workload.md",
-    "docs/experiments.md",
-    "docs/stress.md",
-    "docs/testing.md",
-    "docs/benchmarks.md",
+    "docs/start/quickstart.md",
+    "docs/operate/embedded.md",
+    "docs/policies/overview.md",
+    "docs/simulate/dag.md",
+    "docs/simulate/simulator.md",
+    "docs/simulate/workload.md",
+    "docs/simulate/experiments.md",
+    "docs/policies/stress.md",
+    "docs/write/testing.md",
+    "docs/benchmarks/suite.md",
 )
 """tests/test_document_commands.py runs these pages in this order, in one folder."""
-ELSEWHERE = {"docs/tutorial.md": "tests/cluster/test_tutorial.py"}
+ELSEWHERE = {"docs/write/tutorial.md": "tests/cluster/test_tutorial.py"}
 """Pages whose commands a test of their own runs."""
 
 # (page, lines, reason); a page and a line are regular expressions for the whole of it.
@@ -30,23 +30,23 @@ NOT_RUN = (
     (".*", r"make .*", "CI is make test, which runs setup, lint, docs, java; the rest takes long"),
     (".*", r"docker .*", "tests/cluster/test_compose*.py drive the same compose files"),
     (".*", r"loomcard .*--on docker.*", "tests/cluster/test_compose*.py, test_suite_compose.py"),
-    ("docs/compose.md", r"loomcard status.*", "tests/cluster/test_compose_ha.py"),
+    ("docs/operate/compose.md", r"loomcard status.*", "tests/cluster/test_compose_ha.py"),
     (".*", r"\S*python -m benchmarks\..*", "minutes to hours; tests/benchmarks runs them small"),
     (".*", r"python -m loomcard.cluster.hadoop_property_names .*", "writes into the sources"),
     (".*", r"loomcard suite (setup|try|run)\b.*", "pyspark, 700 MB; tests/cluster/test_suite.py"),
-    ("docs/install.md", r".*", "changes a Hadoop; tests/install does it on one of its own"),
-    ("docs/hibench.md", r"loomcard .*", "needs a HiBench; see tests/suite/test_hibench.py"),
-    ("docs/player.md", r"loomcard cluster launch-rate.*", "loads the machine for a minute"),
-    ("docs/benchmarks.md", r"loomcard report .*", "of a suite's run"),
+    ("docs/operate/install.md", r".*", "changes a Hadoop; tests/install does it on one of its own"),
+    ("docs/benchmarks/hibench.md", r"loomcard .*", "needs one; see tests/suite/test_hibench.py"),
+    ("docs/simulate/player.md", r"loomcard cluster launch-rate.*", "loads the machine"),
+    ("docs/benchmarks/suite.md", r"loomcard report .*", "of a suite's run"),
     (".*", r"loomcard run (baselines|hdrf-fig9|dress-ablations).*", "minutes; tests/experiments"),
     (".*", r"loomcard report run/(baselines|hdrf-fig9).*", "of such a run"),
     (".*", r"loomcard run my-experiment.yml .*", "the reader's file; tests/cli/test_run.py"),
-    ("docs/experiments.md", r"loomcard run .*--on local", "minutes of real time; tests/player"),
-    ("docs/stress.md", r"loomcard stress( my_policy.*| --write .*)?", "minutes; tests/stress"),
-    ("docs/workload.md", r"loomcard trace .*(day.tsv|jobs.json).*", "the reader's file"),
-    ("docs/experiments.md", r"dask .*", "serve until they are ended; test_over_dask.py"),
-    ("docs/notebooks.md", r"\S*(pip|jupyter) .*", "tests/notebook/test_example.py"),
-    ("docs/dag.md", r"loomcard dag spark .*", "the reader's file; tests/cli/test_dag.py"),
+    ("docs/simulate/experiments.md", r"loomcard run .*--on local", "minutes; tests/player"),
+    ("docs/policies/stress.md", r"loomcard stress( my_policy.*| --write .*)?", "tests/stress"),
+    ("docs/simulate/workload.md", r"loomcard trace .*(day.tsv|jobs.json).*", "the reader's file"),
+    ("docs/simulate/experiments.md", r"dask .*", "serve until they are ended; test_over_dask.py"),
+    ("docs/simulate/notebooks.md", r"\S*(pip|jupyter) .*", "tests/notebook/test_example.py"),
+    ("docs/simulate/dag.md", r"loomcard dag spark .*", "the reader's file; tests/cli/test_dag.py"),
 )  # fmt: skip
 
 

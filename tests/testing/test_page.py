@@ -1,4 +1,4 @@
-"""docs/testing.md: each of its examples runs as it stands there."""
+"""docs/write/testing.md: each of its examples runs as it stands there."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from loomcard.testing import Clause
 
-PAGE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "write" / "testing.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 def test_an_example_runs(example: str) -> None:
     """Its own assertions say what comes out."""
     assert "assert" in example or "check_contract" in example
-    exec(compile(example, "docs/testing.md", "exec"), {})  # noqa: S102 (the page is ours)
+    exec(compile(example, "docs/write/testing.md", "exec"), {})  # noqa: S102 (the page is ours)
 
 
 def test_every_clause_is_in_the_table() -> None:

@@ -1,4 +1,4 @@
-"""docs/workload.md says what is so."""
+"""docs/simulate/workload.md says what is so."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from loomcard.workload import distributions, schema, stage_schema
 from loomcard.workload.loading import build, shipped_names
 from loomcard.workload.readers import OPTIONS
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "workload.md").read_text()
+GUIDE = (Path(__file__).parents[2] / "docs" / "simulate" / "workload.md").read_text()
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILINE)
 
 

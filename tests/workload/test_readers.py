@@ -330,7 +330,7 @@ def test_many_malformed_lines_end_in_twenty(tmp_path: Path) -> None:
 
 REAL: Any = pytest.mark.skipif(
     "LOOMCARD_TRACES" not in os.environ,
-    reason="LOOMCARD_TRACES is not set; docs/workload.md says where traces come from",
+    reason="LOOMCARD_TRACES is not set; docs/simulate/workload.md says where traces come from",
 )
 
 

@@ -3,7 +3,7 @@
 An AM that knows its stages gives the hint with its submission (an application's scheduling
 property, or a variable of the AM's environment). Policies that weigh remaining work read it; those
 that do not, never see it. `loomcard dag` writes hints for jobs of unmodified frameworks
-(docs/dag.md).
+(docs/simulate/dag.md).
 """
 
 from __future__ import annotations

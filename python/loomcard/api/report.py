@@ -9,7 +9,7 @@ A policy states them once, as a frozen dataclass, and hands an object of it to `
 
 A field is a figure: a number, a text, a truth, None where its type allows it, or a list of these.
 One whose type is a tuple or list of another dataclass is a table, a row an object. What crosses
-the wire is plain JSON (docs/wire.md), so that no reader needs the class.
+the wire is plain JSON (docs/reference/wire.md), so that no reader needs the class.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Policy(Protocol):
     """What the ResourceManager calls: one text in, one text out. Neither method raises."""
 
     def decide(self, text: str) -> str:
-        """Answers one request of docs/wire.md."""
+        """Answers one request of docs/reference/wire.md."""
 
     def lastFailure(self) -> str:  # noqa: N802 - the name is the wire's
         """The traceback of the last request that was answered with an error; empty if none was."""

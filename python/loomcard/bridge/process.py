@@ -57,7 +57,7 @@ class PolicyService:
         self._log = structlog.get_logger("loomcard.bridge")
 
     def decide(self, text: str) -> str:
-        """Answers one request of docs/wire.md; never raises."""
+        """Answers one request of docs/reference/wire.md; never raises."""
         with self._one_at_a_time:
             try:
                 return self._answer(text)

@@ -6,8 +6,8 @@ from typing import Any
 
 
 def fault_text(fault: dict[str, Any], when: str) -> str:
-    """One of ``bridge.faults`` (docs/rest.md) as text: what was raised, in which line and ``when``,
-    who serves the queue meanwhile, and where the traceback is.
+    """One of ``bridge.faults`` (docs/operate/rest.md) as text: what was raised, in which line
+    and ``when``, who serves the queue meanwhile, and where the traceback is.
     """
     queue, trace = fault["queue"], fault.get("traceback") or ""
     policy, _, raised = fault["message"].removeprefix(f"{queue}:").partition(": ")

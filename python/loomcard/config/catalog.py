@@ -1,6 +1,6 @@
 """What can be named in a configuration: every policy with its options, for people who choose one.
 
-python -m loomcard.config.catalog docs/policies.md     # rewrites the table of policies
+python -m loomcard.config.catalog docs/policies/overview.md     # rewrites the table of policies
 """
 
 import sys
@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 from loomcard.api.registry import PolicyNotFoundError, built_in, find, names
 from loomcard.config.options import option_model
 
-BEGIN: Final = "<!-- begin: python -m loomcard.config.catalog docs/policies.md -->\n"
+BEGIN: Final = "<!-- begin: python -m loomcard.config.catalog docs/policies/overview.md -->\n"
 END: Final = "<!-- end -->\n"
 
 
@@ -51,7 +51,7 @@ def catalog() -> list[Entry]:
 
 
 def page_with_table(page: str) -> str:
-    """The text of docs/policies.md with its table of Loomcard's own policies as it must be."""
+    """The text of docs/policies/overview.md with the table of our own policies as it must be."""
     before, _, rest = page.partition(BEGIN)
     ours = (entry for entry in catalog() if entry.name in built_in())
     rows = [f"| `{entry.name}` | {entry.summary} | {entry.governs} |\n" for entry in ours]

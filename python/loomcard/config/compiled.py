@@ -29,7 +29,7 @@ def compile_setup(
     beside: Path | None = None,
     isolated: bool = False,
 ) -> dict[str, Any]:
-    """Compile a policy configuration into the object of docs/wire.md, keys sorted, hash included.
+    """Compile a policy configuration into the object of docs/reference/wire.md: sorted, with hash.
 
     ``name`` is the file's, and becomes ``source``. ``policy_path`` lists the folders that policy
     files may be loaded from; None allows any, for commands that run away from a cluster: they name

@@ -168,7 +168,7 @@ def _resource_manager(rm: str) -> Iterator[Check]:
         return
     hadoop = str(info.get("hadoopVersion", "?"))
     supported = hadoop.startswith("3.4.")
-    yield Check("versions", f"Hadoop {hadoop}", "" if supported else "docs/hadoop-lines.md")
+    yield Check("versions", f"Hadoop {hadoop}", "" if supported else "docs/operate/hadoop-lines.md")
     bridge = (document.get("bridge") or {}).get("state")
     if bridge is None:
         said = f"another scheduler runs: {document.get('type', '?')}"

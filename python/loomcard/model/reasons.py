@@ -1,5 +1,5 @@
 """Why a decision was refused or an ask waits: one vocabulary in Java, simulator and explain
-(docs/wire.md).
+(docs/reference/wire.md).
 """
 
 from enum import StrEnum

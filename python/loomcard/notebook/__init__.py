@@ -1,5 +1,5 @@
 """The Python API for notebooks and scripts: ``loomcard.simulate``, ``loomcard.replay`` and
-``loomcard.check``. docs/notebooks.md shows all of it at work.
+``loomcard.check``. docs/simulate/notebooks.md shows all of it at work.
 """
 
 from loomcard.notebook.checks import Checked, check

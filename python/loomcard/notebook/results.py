@@ -40,9 +40,10 @@ class SimulationResult:
 
         Columns: policy, workload, seed, finished; makespan_s, and mean and median of waiting and
         completion in seconds, of the applications that succeeded (None: there is none);
-        utilization of the fullest resource and Jain's index, both from 0 to 1 (docs/experiments.md
-        defines them); how many applications succeeded, failed, and are open, that is have not
-        ended. Raises ModuleNotFoundError where neither library is installed.
+        utilization of the fullest resource and Jain's index, both from 0 to 1
+        (docs/simulate/experiments.md defines them); how many applications succeeded, failed, and
+        are open, that is have not ended. Raises ModuleNotFoundError where neither library is
+        installed.
         """
         return frame(self._rows, library)
 

@@ -2,7 +2,7 @@
 
     record = play(scenario, "drf", folder=Path("run/played"))
 
-docs/player.md says what is then real and what is not.
+docs/simulate/player.md says what is then real and what is not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Playing a scenario on the compose cluster that runs already: on its nodes, under its scheduler.
 
 The player is a container of the service `client`; its account comes by its standard output.
-docs/player.md says what is measured how.
+docs/simulate/player.md says what is measured how.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """An AM that plans itself: it computes which tasks must start now, inside the share that it hears
-as its headroom, and marks its asks DEFAULT and ALTRUISTIC (docs/dag.md, "An AM that plans itself").
+as its headroom, and marks its asks DEFAULT and ALTRUISTIC (docs/simulate/dag.md, "An AM that
+plans itself").
 """
 
 from __future__ import annotations

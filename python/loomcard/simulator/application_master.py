@@ -1,8 +1,8 @@
 """An application master: asks for its stages' tasks, runs them, repeats what failed.
 
-docs/workload.md, "What an application master does", is the text that this follows, and the player
-on real YARN too. An AM speaks to the ResourceManager with its heartbeats; with a period of 0 it
-hears of everything, and answers, at once.
+docs/simulate/workload.md, "What an application master does", is the text that this follows, and
+the player on real YARN too. An AM speaks to the ResourceManager with its heartbeats; with a period
+of 0 it hears of everything, and answers, at once.
 """
 
 from __future__ import annotations

@@ -2,6 +2,6 @@
 
 ``scenario`` says what one is, ``crowds``, ``limits``, ``faults`` and ``lies`` hold them, ``watch``
 sees what happens, ``predicates`` judge it, ``run`` does all of that, ``design`` knows what
-Loomcard's own policies break by definition. docs/stress.md has the table; ``loomcard stress`` makes
-it.
+Loomcard's own policies break by definition. docs/policies/stress.md has the table; ``loomcard
+stress`` makes it.
 """

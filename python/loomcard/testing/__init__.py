@@ -2,7 +2,7 @@
 
 ``Cluster`` drives a policy round by round, ``check_contract`` is a randomised contract
 test, ``PolicyMachine`` a stateful one for Hypothesis, which it needs installed. Nothing of Loomcard
-imports this package. docs/tutorial.md shows all of it at work.
+imports this package. docs/write/tutorial.md shows all of it at work.
 """
 
 from typing import Any

@@ -1,5 +1,5 @@
-"""Text to events and plans to text: the messages of docs/wire.md, schema version 2, as typed
-records.
+"""Text to events and plans to text: the messages of docs/reference/wire.md, schema version 2, as
+typed records.
 
 Every message is a JSON array. A record is an array whose first element is its tag; msgspec decodes
 it into the struct
@@ -207,7 +207,7 @@ class ContainerResized(Record, frozen=True, tag="container_resized"):
 
 
 class ContainerCompleted(Record, frozen=True, tag="container_completed"):
-    """A container ended; ``kind`` says how (docs/wire.md). Its launch and end are estimates."""
+    """A container ended; ``kind``: how (docs/reference/wire.md). Launch and end are estimates."""
 
     container: int
     kind: str
@@ -336,7 +336,7 @@ Decision = Allocate | Preempt | Keep | Release
 
 
 class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):
-    """The answer to a batch; fields as docs/wire.md says."""
+    """The answer to a batch; fields as docs/reference/wire.md says."""
 
     round: int
     decisions: list[Decision] = []

@@ -1,7 +1,7 @@
 """The stages of jobs of unmodified frameworks, and the hint ``LOOMCARD_DAG`` as each takes it.
 
 A hint's stage is found by the priority of an ask, so each framework's stages get the priorities
-under which its AM asks for them (docs/dag.md).
+under which its AM asks for them (docs/simulate/dag.md).
 """
 
 from __future__ import annotations

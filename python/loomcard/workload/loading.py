@@ -165,7 +165,7 @@ def _traced(document: Document, source: Source, folder: Path, seed: int) -> Trac
         document.findings.extend(error.findings)
     except OSError as error:
         message = f"{file}: cannot be read: {error.strerror}"
-        document.report(place, message, "docs/workload.md says where traces come from")
+        document.report(place, message, "docs/simulate/workload.md says where traces come from")
     except UnicodeDecodeError as error:
         document.report(place, f"{file}: not UTF-8 at byte {error.start}", "is it the trace?")
     except ValueError as error:  # of a distribution among the options

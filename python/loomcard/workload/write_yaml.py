@@ -18,8 +18,8 @@ def written(scenario: Scenario) -> str:
     tasks = sum(len(s.durations_ms) for one in scenario.applications for s in one.stages)
     if tasks > MOST_TASKS:
         message = f"{tasks} tasks are too many for a file; {MOST_TASKS} are written at most"
-        hint = "write a workload that names the trace (docs/workload.md), or take its first part"
-        raise FindingsError([Finding(1, 1, "", message, hint)])
+        named = "write a workload that names the trace (docs/simulate/workload.md)"
+        raise FindingsError([Finding(1, 1, "", message, f"{named}, or take its first part")])
     return "\n".join(_lines(scenario)) + "\n"
 
 

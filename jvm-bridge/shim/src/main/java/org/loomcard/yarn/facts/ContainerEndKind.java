@@ -6,7 +6,7 @@ import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 
-/** How a container or a node ended, in the words of docs/wire.md. */
+/** How a container or a node ended, in the words of docs/reference/wire.md. */
 public final class ContainerEndKind {
   private ContainerEndKind() {
   }

@@ -8,7 +8,8 @@ import org.loomcard.yarn.json.JsonCursor;
 import org.loomcard.yarn.json.MessageException;
 
 /**
- * One queue of a compiled policy configuration, immutable; docs/wire.md says what each field means.
+ * One queue of a compiled policy configuration, immutable; docs/reference/wire.md says what each
+ * field means.
  */
 public final class QueueSpec {
   /** Where a limit is absent. */

@@ -4,7 +4,7 @@ package org.loomcard.yarn.process;
 public interface PolicyClient {
 
   /**
-   * Sends one request of docs/wire.md and returns the reply.
+   * Sends one request of docs/reference/wire.md and returns the reply.
    *
    * @throws PolicyFailureException when no reply comes; the policy is then of no further use
    */

@@ -1,6 +1,6 @@
 package org.loomcard.yarn.queues;
 
-/** Why a decision was refused: the reason codes of docs/wire.md. */
+/** Why a decision was refused: the reason codes of docs/reference/wire.md. */
 public final class ReasonCodes {
   public static final String NODE_GONE = "NODE_GONE";
   public static final String NODE_FULL = "NODE_FULL";

@@ -33,7 +33,7 @@ public final class WaitingApplication {
     public final int count;
     /** Of one container. */
     public final Map<String, Long> resource;
-    /** The policy's own reason, a code of docs/wire.md; null where it gave none. */
+    /** The policy's own reason, a code of docs/reference/wire.md; null where it gave none. */
     public final String reason;
 
     /** All fields; the map is copied. */

@@ -30,7 +30,8 @@ import org.loomcard.yarn.status.StatusSource;
 
 /**
  * YARN's REST services with a scheduler document of our own and a path to read and to replace the
- * policy. Named in {@code yarn.webapp.custom.webservice.class}; docs/rest.md is the contract.
+ * policy. Named in {@code yarn.webapp.custom.webservice.class}; docs/operate/rest.md is the
+ * contract.
  */
 @Singleton
 @Path("/ws/v1/cluster")

@@ -17,8 +17,8 @@ import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingStatus;
 
 /**
- * The one document about the scheduler; docs/rest.md describes it. The page and the REST call show
- * the same tree.
+ * The one document about the scheduler; docs/operate/rest.md describes it. The page and the REST
+ * call show the same tree.
  */
 public final class SchedulerDocument {
   private static final ObjectMapper JSON = new ObjectMapper();

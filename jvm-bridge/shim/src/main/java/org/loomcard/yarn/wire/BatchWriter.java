@@ -6,8 +6,8 @@ import org.loomcard.yarn.json.JsonText;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 
 /**
- * One batch as it grows: a method per record of docs/wire.md, in the order of the call. Text is
- * built directly, since a batch of thousands of records is written for every round. Not
+ * One batch as it grows: a method per record of docs/reference/wire.md, in the order of the call.
+ * Text is built directly, since a batch of thousands of records is written for every round. Not
  * thread-safe; belongs to the round thread.
  */
 public final class BatchWriter {

@@ -4,7 +4,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
-/** A plan as the policy process returned it, immutable; docs/wire.md says what each field means. */
+/**
+ * A plan as the policy process returned it, immutable; docs/reference/wire.md says what each field
+ * means.
+ */
 public final class PlanMessage {
   public final long round;
   public final List<Decision> decisions;

@@ -4,7 +4,7 @@ package org.loomcard.yarn.wire;
 public final class Refusal {
   public final int index;
   public final int count;
-  /** A reason code of docs/wire.md. */
+  /** A reason code of docs/reference/wire.md. */
   public final String reason;
 
   public Refusal(int index, int count, String reason) {

@@ -17,7 +17,7 @@ import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.swap.CompileReply;
 
-/** Every message of docs/wire.md against the golden files that Python reads too. */
+/** Every message of docs/reference/wire.md against the golden files that Python reads too. */
 public class MessagesTest {
 
   /** What Java writes for each record is the golden batch, byte for byte. */
