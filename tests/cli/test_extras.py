@@ -54,13 +54,14 @@ def test_the_host_of_the_resource_manager_needs_no_extra(
     assert done.returncode == 0, done.stderr
 
 
-def test_a_configuration_is_checked_and_rendered_without_extras(
-    without: dict[str, str], tmp_path: Path
-) -> None:
+def test_what_reads_no_results_needs_no_extra(without: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "tree.yml").write_text("version: 1\npolicy: hdrf\nqueues: {a: {}, b: {}}\n")
     for words in (
         ["policy", "check", "tree.yml"],
         ["cluster", "render", "rendered", "--on", "docker", "--policy", "tree.yml"],
+        ["schema", "policy"],
+        ["schema", "mix"],
+        ["suite", "list"],
     ):
         done = ran(words, without, tmp_path)
         assert done.returncode == 0, done.stderr
@@ -68,7 +69,14 @@ def test_a_configuration_is_checked_and_rendered_without_extras(
 
 @pytest.mark.parametrize(
     ("words", "extra"),
-    [(["simulate", "mixed-30", "--policy", "drf"], "simulate"), (["report", "results"], "report")],
+    [
+        (["simulate", "mixed-30", "--policy", "drf"], "simulate"),
+        (["stress", "drf"], "simulate"),
+        (["replay", "journal"], "simulate"),
+        (["suite", "run", "sort"], "simulate"),
+        (["run", "mixed-30"], "simulate"),
+        (["report", "results"], "report"),
+    ],
 )
 def test_what_needs_an_extra_says_which(
     words: list[str], extra: str, without: dict[str, str], tmp_path: Path

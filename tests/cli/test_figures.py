@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from loomcard.cli.runs.simulate import figures
+from loomcard.cli.runs.simulation import figures
 
 
 def test_the_table_leaves_out_and_counts_who_failed_or_has_not_ended():

@@ -3,8 +3,12 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import requires
 
 import pytest
+from packaging.requirements import Requirement
+
+from loomcard.cli.app import EXTRAS
 
 HEAVY = {"jinja2", "matplotlib", "msgspec", "numpy", "polars", "pydantic", "requests", "yaml"}
 HEAVY |= {"loomcard.exports", "loomcard.api", "loomcard.config", "loomcard.simulator"}
@@ -25,11 +29,71 @@ def test_nothing_heavy_is_imported(source: str) -> None:
     assert HEAVY & set(json.loads(done.stderr)) == set()
 
 
-@pytest.mark.parametrize("command", ["run", "report", "submit", "cluster"])
-def test_help_needs_nothing_of_what_a_command_does(command: str) -> None:
-    """Neither the libraries of results nor an HTTP client, templates or the simulator."""
-    code = f"from loomcard.cli.app import run; run([{command!r}, '--help'])"
-    code += "\nimport json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    there = set(json.loads(done.stderr))
-    assert {"jinja2", "numpy", "polars", "requests", "loomcard.simulator"} & there == set()
+REFUSED = {"jinja2", "py4j", "requests", "loomcard.bridge", "loomcard.simulator", *EXTRAS}
+"""What no help imports: what an installation may lack, and what takes long."""
+
+HELP_OF_ALL = """
+import contextlib, io, json, sys
+refused = set(json.loads(sys.argv[1]))
+tried = []
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in refused:
+            tried.append(name)  # also where a try keeps the error from us
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent)
+from loomcard.cli.app import run
+from loomcard.cli.commands import COMMANDS, load
+
+def paths(command, path):
+    yield path
+    for name, each in getattr(command, "commands", {}).items():
+        yield from paths(each, [*path, name])
+
+def help_of(path):
+    tried.clear()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = run([*path, "--help"])
+    return {"status": status, "usage": "Usage:" in printed.getvalue(), "tried": sorted(set(tried))}
+
+def all_paths():
+    for name in COMMANDS:
+        try:
+            yield from paths(load(name), [name])
+        except ModuleNotFoundError:
+            yield [name]  # its help fails likewise
+
+print(json.dumps({" ".join(path): help_of(path) for path in [[], *all_paths()]}))
+"""
+
+
+def test_every_help_prints_without_what_a_command_does() -> None:
+    """Each command and sub-command: without the extras, an HTTP client, templates, simulator."""
+    done = subprocess.run(
+        [sys.executable, "-c", HELP_OF_ALL, json.dumps(sorted(REFUSED))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    seen = json.loads(done.stdout)
+    assert {"", "simulate", "suite run", "cluster up", "hibench doctor"} <= seen.keys()
+    well = {"status": 0, "usage": True, "tried": []}
+    assert {path: found for path, found in seen.items() if found != well} == {}
+
+
+def test_every_package_of_an_extra_is_known() -> None:
+    """What `simulate`, `report` and `dask` bring has a line that names the extra, and is refused
+    above.
+    """
+    wanted = (Requirement(line) for line in requires("loomcard") or ())
+    brought = {
+        each.name
+        for each in wanted
+        for extra in ("simulate", "report", "dask")
+        if each.marker is not None
+        and each.marker.evaluate({"extra": extra})
+        and not each.marker.evaluate({"extra": ""})
+    }
+    assert brought - {"loomcard"} <= EXTRAS.keys()

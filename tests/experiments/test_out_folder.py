@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loomcard.cli.app import run
-from loomcard.cli.suite import commands as suite
+from loomcard.cli.suite import mixes
 from loomcard.experiments.inputs import InputError
 from loomcard.experiments.out_folder import refuse_other_folder
 
@@ -83,7 +83,7 @@ def test_another_workloads_results_are_not_written_over(
 def test_the_suite_asks_before_it_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite, "_cluster", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr(mixes, "_cluster", lambda *_: pytest.fail("it began"))
     fill(tmp_path, {"results.json": "my own"})
     assert run(["suite", "run", "sort", "--policy", "drf", "--out", str(tmp_path)]) == 2
     [said] = capsys.readouterr().err.splitlines()

@@ -6,7 +6,7 @@ import pytest
 
 from fake_cluster import FakeCluster, FakeRest
 from loomcard.cli.app import run
-from loomcard.cli.suite import commands as suite
+from loomcard.cli.suite import mixes
 from loomcard.experiments.inputs import InputError
 from loomcard.suite import checks
 from loomcard.suite.checks import check_room
@@ -139,8 +139,8 @@ def test_the_command_asks_before_it_begins(
     tmp_path: Path, on: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The embedded cluster's are in the mix, the compose cluster's are the nodes that run."""
-    monkeypatch.setattr(suite, "compose_nodes", lambda: [(640, 1)])
-    monkeypatch.setattr(suite, "_cluster", lambda *_: pytest.fail("it began"))
+    monkeypatch.setattr(mixes, "compose_nodes", lambda: [(640, 1)])
+    monkeypatch.setattr(mixes, "_cluster", lambda *_: pytest.fail("it began"))
     file = tmp_path / "mine.yml"
     small = "cluster: {nodes: 1, node_memory_mb: 640, node_vcores: 1}"
     file.write_text(f"version: 1\n{small if on == 'local' else ''}\njobs: [{{benchmark: sort}}]\n")

@@ -8,7 +8,8 @@ import pytest
 
 from loomcard.cluster.job_profiles import PROFILES
 from loomcard.suite.benchmarks import BENCHMARKS
-from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, schema, shipped
+from loomcard.suite.mix import Mix, arrivals, find, one_each, read_mix, schema
+from loomcard.suite.shipped_mixes import shipped
 from loomcard.validation.findings import FindingsError
 
 

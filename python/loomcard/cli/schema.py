@@ -1,15 +1,17 @@
-"""``loomcard schema``: the JSON Schemas of the files that the command reads."""
+"""``loomcard schema``: the JSON Schemas of the files that the command reads.
 
+What makes one is imported when it is asked for: help and the other schemas need none of it.
+"""
+
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Annotated
+from functools import partial
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
 
 from loomcard.cli.output import print_json
-from loomcard.config.schema import schema as policy_schema
-from loomcard.experiments.schema import schema as experiment_schema
-from loomcard.suite.mix import schema as mix_schema
-from loomcard.workload.schema import schema as workload_schema
 
 
 class Kind(StrEnum):
@@ -21,12 +23,21 @@ class Kind(StrEnum):
     MIX = "mix"
 
 
-SCHEMAS = {
-    Kind.POLICY: policy_schema,
-    Kind.WORKLOAD: workload_schema,
-    Kind.EXPERIMENT: experiment_schema,
-    Kind.MIX: mix_schema,
+def _made(module: str) -> dict[str, Any]:
+    made: dict[str, Any] = import_module(module).schema()
+    return made
+
+
+SCHEMAS: Final[Mapping[Kind, Callable[[], dict[str, Any]]]] = {
+    kind: partial(_made, module)
+    for kind, module in {
+        Kind.POLICY: "loomcard.config.schema",
+        Kind.WORKLOAD: "loomcard.workload.schema",
+        Kind.EXPERIMENT: "loomcard.experiments.schema",
+        Kind.MIX: "loomcard.suite.mix",
+    }.items()
 }
+"""What makes the schema of each kind."""
 
 
 def schema(

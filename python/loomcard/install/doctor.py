@@ -15,8 +15,6 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 
-import requests
-
 from loomcard import __version__
 from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER
@@ -181,6 +179,8 @@ def _resource_manager(rm: str) -> Iterator[Check]:
 
 def _clock(url: str, now: Callable[[], float] = time.time) -> Check:
     """The difference to this machine's clock; HTTP's dates are whole seconds."""
+    import requests  # when a ResourceManager is asked: a command's help needs none
+
     try:
         date = requests.head(f"{url}/ws/v1/cluster/info", timeout=_ANSWER_S).headers.get("Date")
     except requests.RequestException:

@@ -16,13 +16,13 @@ from loomcard.cluster.job_profiles import PROFILES, profile_properties
 from loomcard.suite.benchmarks import BENCHMARKS, SuiteError, benchmark
 from loomcard.suite.commands import EXECUTORS
 from loomcard.suite.inputs import Job
+from loomcard.suite.shipped_mixes import SHIPPED, shipped
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.json_schema import published
 from loomcard.validation.reading import Document, read
 from loomcard.validation.structure import check_header, check_mapping, drop_empty, message_of
 
 _LONGEST_NAME: Final = 60
-SHIPPED: Final = Path(__file__).parent / "shipped"
 _NAME: Final = r"^[A-Za-z0-9_.-]+$"
 
 
@@ -125,11 +125,6 @@ class Arrival:
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of mixes."""
     return published(Mix.model_json_schema(), ["version", "kind", "jobs"])
-
-
-def shipped() -> list[str]:
-    """The names of the mixes that come with Loomcard."""
-    return sorted(file.stem for file in SHIPPED.glob("*.yml"))
 
 
 def find(what: str, beside: Path = Path()) -> Path:

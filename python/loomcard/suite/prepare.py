@@ -18,7 +18,8 @@ from loomcard.suite.checks import (
     check_users,
     embedded_nodes,
 )
-from loomcard.suite.mix import Mix, find, one_each, read_mix, shipped
+from loomcard.suite.mix import Mix, find, one_each, read_mix
+from loomcard.suite.shipped_mixes import shipped
 from loomcard.suite.study import Study
 from loomcard.validation.findings import FindingsError, nearest
 from loomcard.validation.reading import read

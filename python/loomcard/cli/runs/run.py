@@ -85,7 +85,7 @@ def run(
     from loomcard.suite.prepare import has_mixes
 
     if has_mixes(what):
-        from loomcard.cli.suite.commands import run_mixes
+        from loomcard.cli.suite.mixes import run_mixes
 
         asked = _of_mixes(
             what,

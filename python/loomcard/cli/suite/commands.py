@@ -1,42 +1,24 @@
-"""``loomcard suite``: benchmarks with checked results."""
+"""``loomcard suite``: benchmarks with checked results.
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+What runs them is imported when it is called: help needs none of it.
+"""
+
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import (
-    ClusterKind,
-    Json,
-    On,
-    command_line,
-    console,
-    print_json,
-    waiting,
-)
-from loomcard.cli.results import INTERRUPTED, Out, Policies, ReplayedRun, print_results, shown
-from loomcard.cluster import paths
-from loomcard.cluster.compose import ComposeCluster
-from loomcard.cluster.submit import SubmissionError
-from loomcard.config.shipped import PlaceError
-from loomcard.experiments.engines import policies_folders
-from loomcard.experiments.grid import Cell
-from loomcard.experiments.out_folder import refuse_other_folder
-from loomcard.suite import environment, without_cluster
-from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError, benchmark
-from loomcard.suite.checks import COMPOSE_HINT, check_room, compose_nodes
-from loomcard.suite.data.files import WrongResultError
-from loomcard.suite.inputs import Job
-from loomcard.suite.mix import shipped
-from loomcard.suite.on_docker import DockerSuite
-from loomcard.suite.on_local import LocalSuite
-from loomcard.suite.play import Progress
-from loomcard.suite.prepare import Asked, prepare, uses_spark
-from loomcard.suite.study import Notify, Study, run_study
+from loomcard.cli.output import ClusterKind, Json, On, command_line, console, print_json, waiting
+from loomcard.cli.results import Out, Policies, ReplayedRun
+from loomcard.suite import environment
+from loomcard.suite.benchmarks import BENCHMARKS, SIZES, Size, SuiteError
+from loomcard.suite.shipped_mixes import shipped
+
+if TYPE_CHECKING:
+    from loomcard.suite.inputs import Job
 
 suite = typer.Typer(help="Run benchmarks with checked results.", no_args_is_help=True)
 
@@ -87,9 +69,11 @@ def try_(
     as_json: Json = False,
 ) -> None:
     """Run benchmarks without a cluster, in processes of this machine, and check their results."""
+    from loomcard.cli.suite.mixes import chosen_environment
+
     jobs = [_job(name, size, seed) for name in names or BENCHMARKS]
     uses_spark = any(job.benchmark.framework == "spark" for job in jobs)
-    found = _environment(folder) if uses_spark else None
+    found = chosen_environment(folder) if uses_spark else None
     results: dict[str, str] = {}
     with waiting("starting", total=len(jobs)) as bar:
         for job in jobs:
@@ -130,90 +114,21 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run benchmarks under policies on a real cluster; go on where an earlier run was stopped."""
+    from loomcard.cli.suite.mixes import run_mixes
+    from loomcard.suite.prepare import Asked
+
     chosen = None if size is None else _size(size)
     asked = Asked(tuple(what), on.value, tuple(policy or ()), repeats, chosen, command_line())
     run_mixes(asked, out, folder, again=again, as_json=as_json)
 
 
-def run_mixes(
-    asked: Asked,
-    out: Path | None,
-    folder: Path | None = None,
-    *,
-    again: bool = False,
-    as_json: bool = False,
-) -> None:
-    """Runs what was asked for, and prints it; `folder`: the environment with pyspark."""
-    study = prepare(asked)
-    target = out or paths.run_folder("suite") / study.experiment.name
-    refuse_other_folder(target, study.experiment.name)
-    needed = uses_spark(study) and asked.engine == ClusterKind.LOCAL  # the image has one of its own
-    found = _environment(folder) if needed else None
-    if asked.engine == ClusterKind.DOCKER:
-        check_room(study, compose_nodes(), COMPOSE_HINT)
-    with _cluster(study, target, found) as cluster, _watching(study) as notify:
-        finished = run_study(study, cluster, target, notify, again=again)
-    if as_json:
-        print_json(shown(finished.runs))
-    else:
-        print_results(target, finished.runs)
-    for problem in finished.problems:
-        typer.echo(f"error: {problem}", err=True)
-    if finished.problems:
-        raise typer.Exit(1)
-    if not finished.whole:
-        typer.echo(f"error: interrupted; the same command goes on from {target}", err=True)
-        raise typer.Exit(INTERRUPTED)
-
-
-def _environment(folder: Path | None) -> environment.SparkEnvironment:
-    """The one named, or else the default one. Raises PlaceError, and SuiteError for a wrong
-    option.
-    """
-    if folder is None:
-        return environment.find(environment.default_folder())
-    try:
-        return environment.find(folder)
-    except PlaceError as error:
-        raise SuiteError(f"--environment {folder}: {error}", error.hint) from error
-
-
-def _cluster(
-    study: Study, target: Path, found: environment.SparkEnvironment | None
-) -> LocalSuite | DockerSuite:
-    if study.engine == ClusterKind.DOCKER:
-        return DockerSuite(ComposeCluster.here(), target.parent)
-    size = next(iter(study.mixes.values())).cluster
-    folders = [folder for cell in study.cells for folder in policies_folders(cell.setup, cell.home)]
-    return LocalSuite(
-        target / "cluster", size, found, tuple(folder.absolute() for folder in folders)
-    )
-
-
-@contextmanager
-def _watching(study: Study) -> Iterator[Notify]:
-    """A bar of the runs that are done, with the jobs of the one that runs; none in a pipe."""
-    with waiting("starting", total=len(study.cells)) as bar:
-        task, order = bar.task_ids[0], study.order
-        begun = [(order[0], time.monotonic())]
-
-        def notify(cell: Cell, progress: Progress) -> None:
-            if cell is not begun[-1][0]:
-                begun.append((cell, time.monotonic()))
-            done = order.index(cell)
-            left = ""
-            if len(begun) > 1:  # as long as those took that have run, not those that were skipped
-                each_s = (begun[-1][1] - begun[0][1]) / (len(begun) - 1)
-                left = f"; some {each_s * (len(order) - done) / 60:.0f} min left"
-            jobs = f"{progress.waiting} jobs wait, {progress.running} run"
-            said = f"{cell.policy} {cell.seed}: {jobs}, {progress.done} of {progress.total} done"
-            bar.update(task, completed=done, description=said + left)
-
-        yield notify
-
-
 def _tried(job: Job, found: environment.SparkEnvironment | None) -> str:
     """What is wrong with it; "" where nothing is."""
+    from loomcard.cluster import paths
+    from loomcard.cluster.submit import SubmissionError
+    from loomcard.suite import without_cluster
+    from loomcard.suite.data.files import WrongResultError
+
     try:
         without_cluster.run(job, paths.run_folder("suite-try"), found)
     except (SubmissionError, WrongResultError) as error:
@@ -222,6 +137,9 @@ def _tried(job: Job, found: environment.SparkEnvironment | None) -> str:
 
 
 def _job(name: str, size: str, seed: int) -> Job:
+    from loomcard.suite.benchmarks import benchmark
+    from loomcard.suite.inputs import Job
+
     return Job(benchmark(name), _size(size), seed)
 
 

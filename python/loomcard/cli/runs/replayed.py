@@ -1,0 +1,140 @@
+"""What ``loomcard replay`` runs and prints."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.table import Table
+
+from loomcard.cli.output import command_line, console, print_json, waiting
+from loomcard.cli.runs.simulation import figures, only_ours
+from loomcard.experiments.gaps import Coverage, coverage
+from loomcard.experiments.inputs import Choice, InputError, choices
+from loomcard.experiments.replay_runs import (
+    Rounds,
+    as_document,
+    as_recorded,
+    as_scenario,
+    compare_rounds,
+    grants_text,
+    moved,
+    recorded_setup,
+    renamings,
+    replay_own,
+    to_the_end,
+)
+from loomcard.results.manifest import manifest
+from loomcard.results.metrics import summary
+from loomcard.results.run_folder import write_run
+from loomcard.wire.journal import segments
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to replay. ``policy``: None for the recorded one; ``pairs``: queues of another one that
+    stand for the journal's, as OLD=NEW; ``seed``: of its simulation to the end, None for none;
+    ``out``: the folder of the simulation's results.
+    """
+
+    journal: Path
+    policy: str | None
+    pairs: list[str]
+    seed: int | None
+    out: Path | None
+
+
+def replayed(wanted: Wanted, as_json: bool) -> bool:
+    """Replays and prints; whether every round was decided as it had been. Raises InputError."""
+    if wanted.policy is None:
+        if wanted.pairs or wanted.out is not None:
+            raise InputError(["--map and --out need another policy (name one with --policy)"])
+        covered = coverage(wanted.journal)
+        same = _recorded(wanted.journal, covered, as_json)
+    else:
+        chosen = choices([wanted.policy], Path())
+        only_ours(chosen)
+        covered = coverage(wanted.journal)
+        same = _other(wanted, chosen[0], covered, as_json)
+    if covered.begins > 1 and not as_json:
+        typer.echo(f"the journal begins with round {covered.begins}: what came before was deleted")
+    covered.check(wanted.journal)  # last: what the rounds that are there say has been printed
+    return same
+
+
+def _recorded(journal: Path, covered: Coverage, as_json: bool) -> bool:
+    """The recorded policy on its own rounds; whether all came out the same."""
+    with waiting("the recorded policy again"):
+        rounds = replay_own(journal)
+    if as_json:
+        found = {"rounds": rounds.rounds, "differ": rounds.differ}
+        print_json(found | {"journal": msgspec.to_builtins(covered)})
+    else:
+        typer.echo(f"{rounds.rounds} rounds run again: {len(rounds.differ)} came out otherwise")
+        for each in rounds.differ[:10]:
+            typer.echo(f"  {each}")
+    return not rounds.differ
+
+
+def _other(wanted: Wanted, chosen: Choice, covered: Coverage, as_json: bool) -> bool:
+    """Another policy's rounds, and with a seed its simulation; whether all rounds are the same."""
+    setup = chosen.compiled({}) or {}
+    renamed = renamings(wanted.pairs, setup)
+    with waiting("round by round"):
+        rounds = compare_rounds(wanted.journal, setup, renamed)
+    summaries = [] if wanted.seed is None else _simulated(wanted, chosen, setup, renamed)
+    if as_json:
+        compared = {"rounds": as_document(rounds), "to_the_end": summaries}
+        print_json(compared | {"journal": msgspec.to_builtins(covered)})
+    else:
+        _print(rounds, chosen.name)
+        if summaries:
+            console().print(figures(summaries))
+    return rounds.same == rounds.rounds
+
+
+def _simulated(
+    wanted: Wanted, chosen: Choice, setup: dict[str, Any], renamed: dict[str, str]
+) -> list[dict[str, Any]]:
+    journal, seed, out = wanted.journal, wanted.seed, wanted.out
+    assert seed is not None
+    with waiting("to the end"):
+        scenario = as_scenario(journal, seed)
+        recorded = recorded_setup(journal)
+        runs, because = as_recorded(scenario, recorded)
+        runs |= to_the_end(moved(scenario, renamed), {chosen.name: setup})
+    if because:
+        typer.echo(f"the recorded policy is not simulated: {because}", err=True)
+    if out is not None:
+        inputs = {chosen.source: (chosen.text or "").encode()}
+        inputs |= {path.name: path.read_bytes() for path in segments(journal)}
+        about = manifest(inputs, command=command_line(), seeds=[seed])
+        write_run(out, list(runs.values()), about)
+    return [summary(record) for record in runs.values()]
+
+
+def _print(rounds: Rounds, name: str) -> None:
+    out = console()
+    out.print(
+        f"{rounds.rounds} rounds: {name} would have decided {rounds.same} alike, and"
+        f" {rounds.same_but_for_nodes} alike but for the nodes; {rounds.recorded} containers were"
+        f" granted, {rounds.other} it would have"
+    )
+    if rounds.preempted or rounds.other_preempted:
+        out.print(f"preempted: {rounds.preempted}, it would have {rounds.other_preempted}")
+    if rounds.first:
+        table = Table("round", "at", "granted", name, title="the first that differ")
+        for one in rounds.first:
+            at = f"{one.at_ms / 1000:.1f} s"
+            table.add_row(
+                str(one.round),
+                at,
+                _short(grants_text(one.recorded)),
+                _short(grants_text(one.other)),
+            )
+        out.print(table)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 90 else text[:87] + "..."
