@@ -87,8 +87,12 @@ class Simulation:
         if scenario.stop_ms is not None:
             self.clock.at(scenario.stop_ms, self._stop)
             self.machines.busy_till(scenario.stop_ms)
-        if "heartbeats" in setup.get("needs", ()):
-            self.machines.beat_for_ever()
+        self.rm.on_setup = self._set_up
+        self._set_up(setup)
+
+    def _set_up(self, setup: Mapping[str, Any]) -> None:
+        """A configuration holds from now on."""
+        self.machines.report_beats("heartbeats" in setup.get("needs", ()))
 
     def _network(self, scenario: Scenario) -> Network | None:
         links = scenario.network

@@ -50,6 +50,7 @@ class Machines:
         self._rm = rm
         self._clock = clock
         self._period_ms = scenario.heartbeat_ms
+        self._reports_beats = self._beats = False
         self._launch_delay_ms = scenario.launch_delay_ms
         self.by_name: dict[str, NodeManager] = {}
         self.capacity: list[tuple[int, tuple[int, ...]]] = []  # steps of the whole cluster's
@@ -124,13 +125,19 @@ class Machines:
         """Something that nobody need decide will happen then."""
         self.busy_ms = max(self.busy_ms, at_ms)
 
-    def beat_for_ever(self) -> None:
-        """Each heartbeat of each node is reported: for policies that count them."""
-        for machine in self.by_name.values():
-            self._clock.at(machine.phase_ms, self._beat, machine)
+    def report_beats(self, wanted: bool) -> None:
+        """From now on each heartbeat of each node is reported, or none is: for policies that count
+        them.
+        """
+        self._reports_beats = wanted
+        if wanted and not self._beats and self._period_ms > 0:
+            self._beats = True
+            for machine in self.by_name.values():
+                first_ms = next_beat(self._clock.now, machine.phase_ms, self._period_ms)
+                self._clock.at(first_ms, self._beat, machine)
 
     def _beat(self, machine: NodeManager) -> None:
-        if machine.node is not None:
+        if self._reports_beats and machine.node is not None:
             self._rm.heartbeat(machine.node)
         self._clock.at(self._clock.now + self._period_ms, self._beat, machine)
 

@@ -54,7 +54,8 @@ class ResourceManager:
     """The cluster's state, the batch that is being gathered, and the policies behind it.
 
     ``on_granted(container)`` and ``on_ended(container, kind, exit_status)`` hear of every container
-    that begins and ends in its state, ``on_headroom(application)`` of each other headroom.
+    that begins and ends in its state, ``on_headroom(application)`` of each other headroom,
+    ``on_setup(configuration)`` of each that is applied.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class ResourceManager:
         self.on_granted: Granted = lambda _: None
         self.on_ended: Ended = lambda *_: None
         self.on_headroom: Callable[[int], None] = lambda _: None
+        self.on_setup: Callable[[Mapping[str, Any]], None] = lambda _: None
         self._waiting: list[r.AnyRecord] = [
             r.Snapshot(0, "start"),
             r.Setup(0, 1, dict(setup)),
@@ -121,6 +123,7 @@ class ResourceManager:
         self._timers.clear()
         self._reported_headroom.clear()
         self.send(r.Setup(self.clock.now, self._version, dict(setup)))
+        self.on_setup(setup)
 
     def heartbeat(self, node: Node) -> None:
         """One heartbeat of a node, for policies that count them."""

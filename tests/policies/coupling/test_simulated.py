@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loomcard.policies.coupling import unit
-from scenarios import app, run, scenario, stage
+from loomcard.simulator import Simulation
+from scenarios import app, compiled, run, scenario, stage
 
 COUPLED = "version: 1\npolicy: coupling\n"
 
@@ -76,3 +78,20 @@ def test_a_job_whose_maps_fail_for_ever_holds_nobody_up():
     states = {each.id: each.state for each in record.applications}
     assert states == {"bad": "FAILED", "good": "SUCCEEDED"}
     assert max(row.finished_ms for row in record.containers if row.application == "good") < 30_000
+
+
+def test_nodes_beat_from_a_swap_to_coupling_on():
+    """The run begins under fifo, which counts no heartbeats; back under fifo there are none."""
+    maps, reduces = stage([5_000] * 12, id="map"), stage([1_000], 2, id="reduce", priority=10)
+    job = app("j", maps, reduces, kind="mapreduce", slowstart=1.0)
+    simulation = Simulation(
+        scenario(job, heartbeat_ms=1000, am_heartbeat_ms=1000), compiled("fifo")
+    )
+    seen: list[int] = []
+    with patch.object(simulation.rm, "heartbeat", wraps=simulation.rm.heartbeat) as beats:
+        for at_ms, policy in ((2_900, "coupling"), (7_900, "fifo"), (12_900, "coupling")):
+            simulation.clock.at(at_ms, lambda: seen.append(beats.call_count))
+            simulation.clock.at(at_ms, simulation.rm.apply, compiled(policy))
+        simulation.run()
+    assert seen == [0, 5, 5]
+    assert [master.record.state for master in simulation.masters] == ["SUCCEEDED"]
