@@ -127,9 +127,12 @@ class ComposeCluster:
         )
         return sorted(services, key=lambda each: (each.service, each.container))
 
-    def logs(self, services: Sequence[str] = (), *, follow: bool = False) -> None:
-        """Print the logs of the named services, or of all, to standard output."""
-        self.compose(["logs", *(["--follow"] if follow else []), *services], timeout_s=None)
+    def logs(self, services: Sequence[str] = (), *, lines: int | None = None) -> None:
+        """Print the logs of the named services, or of all, to standard output: whole, or the last
+        `lines` of each container.
+        """
+        last = [] if lines is None else [f"--tail={lines}"]
+        self.compose(["logs", *last, *services], timeout_s=None)
 
     def _check_owner(self) -> None:
         """Two source trees have one project's name: neither may touch the other's containers."""

@@ -12,37 +12,54 @@ from loomcard.cluster import paths
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.embedded import LocalCluster
 from loomcard.cluster.embedded_config import LocalSettings, render_conf
-from loomcard.cluster.hadoop_config import SCHEDULERS, RenderError, compose_settings, render
+from loomcard.cluster.hadoop_config import (
+    LOOMCARD_SCHEDULER,
+    SCHEDULERS,
+    RenderError,
+    Settings,
+    compose_settings,
+    render,
+)
 from loomcard.config.shipped import checkout
 
 cluster = typer.Typer(
     name="cluster", help="Start, stop and look at a cluster.", no_args_is_help=True
 )
 
+_COMPOSE = Settings.model_fields
+_NODES = 3
+
 Policy = Annotated[
-    str, typer.Option("--policy", help="What to start with: a policy's name, or a YAML file.")
+    str | None,
+    typer.Option(
+        "--policy", help="What to start with: a policy's name, or a YAML file. Default: fifo."
+    ),
 ]
 PolicyPath = Annotated[
     list[Path] | None,
     typer.Option("--policy-path", help="A folder that policy files may be loaded from (local)."),
 ]
-Nodes = Annotated[int, typer.Option("--nodes", min=1, max=64, help="How many NodeManagers.")]
+Nodes = Annotated[
+    int | None, typer.Option("--nodes", min=1, max=64, help="How many NodeManagers. Default: 3.")
+]
 NodeMemory = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--node-memory-mb",
         envvar="LOOMCARD_NODE_MEMORY_MB",
-        min=1,
-        help=f"What each offers (docker; local nodes have {LocalSettings.node_memory_mb}).",
+        min=LocalSettings.minimum_memory_mb,  # YARN sends smaller nodes away
+        help=f"What each offers. Default: {LocalSettings.node_memory_mb}, on docker"
+        f" {_COMPOSE['node_memory_mb'].default}.",
     ),
 ]
 NodeVcores = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--node-vcores",
         envvar="LOOMCARD_NODE_VCORES",
         min=1,
-        help=f"What each offers (docker; local nodes have {LocalSettings.node_vcores}).",
+        help=f"What each offers. Default: {LocalSettings.node_vcores}, on docker"
+        f" {_COMPOSE['node_vcores'].default}.",
     ),
 ]
 Pair = Annotated[bool, typer.Option("--ha", help="Two ResourceManagers and ZooKeeper (docker).")]
@@ -58,48 +75,40 @@ class Executor(StrEnum):
     PROCESS = "process"
 
 
-def _folders(named: list[Path] | None) -> tuple[Path, ...]:
-    for folder in named or []:
-        if not folder.is_dir():
-            raise RenderError(f"--policy-path {folder}: no such folder", "name one that is there")
-    return tuple(folder.absolute() for folder in named or [])
-
-
 @cluster.command()
 def up(
     on: On = ClusterKind.LOCAL,
-    policy: Policy = "fifo",
-    nodes: Nodes = 3,
-    node_memory_mb: NodeMemory = 1536,
-    node_vcores: NodeVcores = 4,
+    policy: Policy = None,
+    nodes: Nodes = None,
+    node_memory_mb: NodeMemory = None,
+    node_vcores: NodeVcores = None,
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,
     ha: Pair = False,
     as_json: Json = False,
 ) -> None:
     """Start a cluster and leave it running."""
-    if scheduler not in SCHEDULERS and "." not in scheduler:
-        known = ", ".join(SCHEDULERS)
-        raise RenderError(
-            f"--scheduler {scheduler}: no such scheduler", f"one of {known}, or a full class name"
-        )
-    if ha and on is not ClusterKind.DOCKER:
-        raise RenderError("--ha: the embedded cluster has one ResourceManager", "add --on docker")
+    _check_scheduler(scheduler, policy, policy_path)
     if on is ClusterKind.DOCKER:
+        _refuse_folders(policy_path)
         settings = compose_settings(
             SCHEDULERS.get(scheduler, scheduler),
             ha=ha,
-            node_memory_mb=node_memory_mb,
-            node_vcores=node_vcores,
+            node_memory_mb=node_memory_mb or _COMPOSE["node_memory_mb"].default,
+            node_vcores=node_vcores or _COMPOSE["node_vcores"].default,
         )
         remedy = "`loomcard cluster down --on docker` stops what has started"
         with if_interrupted(lambda: remedy):
-            compose().up(settings, policy, nodes=nodes)
+            compose().up(settings, policy, nodes=nodes or _NODES)
         status(on, as_json)
         return
+    if ha:
+        raise RenderError("--ha: the embedded cluster has one ResourceManager", "add --on docker")
     settings_ = LocalSettings(
         run_dir=paths.run_folder("local"),
-        nodes=nodes,
+        nodes=nodes or _NODES,
+        node_memory_mb=node_memory_mb or LocalSettings.node_memory_mb,
+        node_vcores=node_vcores or LocalSettings.node_vcores,
         scheduler=scheduler,
         policy=policy,
         policy_path=_folders(policy_path),
@@ -109,6 +118,42 @@ def up(
     with gone, waiting("starting the embedded cluster"):
         LocalCluster(settings_).up(detached=True)
     status(on, as_json)
+
+
+def _check_scheduler(scheduler: str, policy: str | None, policy_path: list[Path] | None) -> None:
+    """Raises RenderError for a scheduler that there is none of, and for one that would leave a
+    policy, or the folders of policies, aside.
+    """
+    if scheduler not in SCHEDULERS and "." not in scheduler:
+        known = ", ".join(SCHEDULERS)
+        raise RenderError(
+            f"--scheduler {scheduler}: no such scheduler", f"one of {known}, or a full class name"
+        )
+    if SCHEDULERS.get(scheduler, scheduler) == LOOMCARD_SCHEDULER:
+        return
+    for option, said in (("--policy", policy), ("--policy-path", policy_path)):
+        if said:
+            raise RenderError(
+                f"{option}: --scheduler {scheduler} runs no policy of Loomcard's",
+                "leave one of the two out",
+            )
+
+
+def _folders(named: list[Path] | None) -> tuple[Path, ...]:
+    for folder in named or []:
+        if not folder.is_dir():
+            raise RenderError(f"--policy-path {folder}: no such folder", "name one that is there")
+    return tuple(folder.absolute() for folder in named or [])
+
+
+def _refuse_folders(named: list[Path] | None) -> None:
+    """The containers see no folder of this machine. Raises RenderError."""
+    if named:
+        raise RenderError(
+            f"--policy-path {named[0]}: the compose cluster's containers see no folder of this"
+            " machine",
+            "add --on local, or install the policy's package into the image",
+        )
 
 
 @cluster.command()
@@ -177,14 +222,21 @@ def fetch(
 def render_(
     target: Annotated[Path, typer.Argument(help="The folder to write into.")],
     on: On = ClusterKind.LOCAL,
-    policy: Policy = "fifo",
-    nodes: Nodes = 3,
+    policy: Policy = None,
+    nodes: Nodes = None,
     scheduler: Scheduler = "loomcard",
     policy_path: PolicyPath = None,
     as_json: Json = False,
 ) -> None:
     """Write the configuration of a cluster without starting it."""
+    _check_scheduler(scheduler, policy, policy_path)
     if on is ClusterKind.DOCKER:
+        _refuse_folders(policy_path)
+        if nodes is not None:
+            raise RenderError(
+                "--nodes: the compose cluster's configuration is the same for any number",
+                "leave --nodes out, and give it to `loomcard cluster up`",
+            )
         chosen = compose_settings(SCHEDULERS.get(scheduler, scheduler))
         written = render(target, chosen, policy)
     else:
@@ -192,7 +244,7 @@ def render_(
         written = render_conf(
             LocalSettings(
                 run_dir=target.absolute(),
-                nodes=nodes,
+                nodes=nodes or _NODES,
                 scheduler=scheduler,
                 policy=policy,
                 policy_path=_folders(policy_path),
@@ -209,12 +261,19 @@ def render_(
 def logs(
     services: Annotated[list[str] | None, typer.Argument(help="Docker only: which.")] = None,
     on: On = ClusterKind.LOCAL,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many.")] = 100,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=1, help="How many; docker: of each container.")
+    ] = 100,
 ) -> None:
     """Print the last lines of the cluster's log."""
     if on is ClusterKind.DOCKER:
-        compose().logs(services or ())
+        compose().logs(services or (), lines=lines)
         return
+    if services:
+        raise RenderError(
+            f"{services[0]}: the embedded cluster has one log, of no services",
+            "leave the names out, or add --on docker",
+        )
     for line in LocalCluster.attach(paths.run_folder("local")).tail(lines):
         typer.echo(line)
 
