@@ -88,6 +88,7 @@ ANSWERS: dict[str, Any] = {
                     "since_ms": 1790000000000,
                     "rounds": 7,
                     "last_failure": "killed [by hand]\nTraceback",
+                    "recovered_ms": None,
                     "faults": [
                         {
                             "queue": "root.a",
@@ -202,10 +203,11 @@ def test_status_marks_a_failure_that_is_over(
     """Once a policy serves again, what failed earlier does not read as if it still did."""
     scheduler = ANSWERS["/ws/v1/cluster/scheduler"]["scheduler"]["schedulerInfo"]
     monkeypatch.setitem(scheduler["bridge"], "state", "up")
+    monkeypatch.setitem(scheduler["bridge"], "recovered_ms", 1790000000000)
     assert run(["status", "--rm", resource_manager]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"bridge up since \S+ \S+, 7 rounds; it failed before that: killed", shown)
-    assert "last failure" not in shown
+    over = r"last failure \(recovered at 2026-09-21 \S+\): killed"
+    assert re.search(rf"bridge up since \S+ \S+, 7 rounds; {over}", " ".join(shown.split()))
 
 
 def test_status_as_json_is_one_document(

@@ -273,8 +273,9 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
     )
     said = f"bridge {bridge['state']} since {moment(bridge['since_ms'])}, {bridge['rounds']} rounds"
     if failure := bridge.get("last_failure"):
-        over = "it failed before that" if bridge["state"] == "up" else "last failure"
-        said += f"; {over}: {printable(failure.splitlines()[0])}"
+        since = bridge.get("recovered_ms")
+        over = f" (recovered at {moment(since)})" if since else ""
+        said += f"; last failure{over}: {printable(failure.splitlines()[0])}"
     out.print(said)
     for fault in bridge.get("faults", ()):
         out.print(printable(fault_text(fault, moment(fault["at_ms"]))))

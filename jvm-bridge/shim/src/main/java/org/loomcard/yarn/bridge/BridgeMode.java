@@ -14,6 +14,7 @@ final class BridgeMode {
   private volatile BridgeStatus.State state = BridgeStatus.State.STARTING;
   private volatile long sinceMs;
   private volatile String lastFailure = "";
+  private volatile long recoveredMs = BridgeStatus.NOT_RECOVERED;
   private volatile String process = "starting";
 
   BridgeMode(EngineClock clock) {
@@ -39,11 +40,15 @@ final class BridgeMode {
     if (state != BridgeStatus.State.UP) {
       set(BridgeStatus.State.UP);
     }
+    if (recoveredMs == BridgeStatus.NOT_RECOVERED) {
+      recoveredMs = sinceMs;
+    }
   }
 
   /** No process decides; one is being started. */
   void fallback() {
     process = "none; being started again";
+    recoveredMs = BridgeStatus.NOT_RECOVERED;
     set(BridgeStatus.State.FALLBACK);
   }
 
@@ -83,6 +88,11 @@ final class BridgeMode {
   /** Empty if the policy never failed. */
   String lastFailure() {
     return lastFailure;
+  }
+
+  /** When the policy was back after its last failure, or {@link BridgeStatus#NOT_RECOVERED}. */
+  long recoveredMs() {
+    return recoveredMs;
   }
 
   /** Which process decides, or what is being tried. */

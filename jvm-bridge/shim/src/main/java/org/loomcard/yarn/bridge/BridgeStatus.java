@@ -23,6 +23,9 @@ public final class BridgeStatus {
     STOPPED
   }
 
+  /** Instead of a time: the policy never failed, or has not been back since. */
+  public static final long NOT_RECOVERED = -1;
+
   public final State state;
   /** Since when, on the engine's clock. */
   public final long sinceMs;
@@ -30,6 +33,8 @@ public final class BridgeStatus {
   public final BridgeCounters counters;
   /** Why the fallback served last; empty if it never did. */
   public final String lastFailure;
+  /** When the policy was back after that, on the engine's clock, or {@link #NOT_RECOVERED}. */
+  public final long recoveredMs;
   /** Which process answers, or what is being tried. */
   public final String process;
   /** Of the latest plan that had any: JSON texts by queue path. */
@@ -40,13 +45,14 @@ public final class BridgeStatus {
   public final List<PolicyFault> faults;
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
-      String lastFailure, String process, Map<String, String> reports,
+      String lastFailure, long recoveredMs, String process, Map<String, String> reports,
           List<PlanMessage.Wait> waits, List<PolicyFault> faults) {
     this.state = state;
     this.sinceMs = sinceMs;
     this.applied = applied;
     this.counters = counters;
     this.lastFailure = lastFailure;
+    this.recoveredMs = recoveredMs;
     this.process = process;
     this.reports = reports;
     this.waits = waits;

@@ -119,8 +119,9 @@ final class RoundLoop implements Runnable {
   BridgeStatus status() {
     String failure = mode.lastFailure().isEmpty() ? supervisor.lastFailure()
         : mode.lastFailure();
+    long recoveredMs = failure.isEmpty() ? BridgeStatus.NOT_RECOVERED : mode.recoveredMs();
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
-        mode.process(), rounds.reports(), rounds.waits(), rounds.faults());
+        recoveredMs, mode.process(), rounds.reports(), rounds.waits(), rounds.faults());
   }
 
   ConfigSwapResult swap(ConfigSwap swap) {

@@ -71,11 +71,10 @@ public final class SchedulerBlock extends HtmlBlock {
         + policyConfig.path("source").asText("?"),
         "hash " + hash.substring(0, Math.min(HASH_SHOWN, hash.length())));
     String state = bridge.path("state").asText();
-    JsonNode failure = bridge.path("last_failure");
     tile(tiles, state, "Policy process", state, "since " + time(bridge.path("since_ms").asLong())
         + ", failed " + times(bridge.path("failures")) + ", started again "
         + times(bridge.path("restarts")),
-        failure.isNull() ? "no failure so far" : "last failure: " + failure.asText());
+        failure(bridge));
     tile(tiles, "up", "Containers granted by policy", number(grants.path("policy").asLong()),
         "", "");
     long fallback = grants.path("fallback").asLong();
@@ -89,6 +88,17 @@ public final class SchedulerBlock extends HtmlBlock {
     tile(tiles, "up", "Nodes", number(cluster.path("nodes").asLong()),
         AmountText.text(cluster.path("capacity")), "");
     tiles.__();
+  }
+
+  /** Why the fallback served last, and since when it does not any more. */
+  private static String failure(JsonNode bridge) {
+    JsonNode failure = bridge.path("last_failure");
+    if (failure.isNull()) {
+      return "no failure so far";
+    }
+    JsonNode recovered = bridge.path("recovered_ms");
+    String over = recovered.isNull() ? "" : " (recovered at " + time(recovered.asLong()) + ")";
+    return "last failure" + over + ": " + failure.asText();
   }
 
   private static void tile(DIV<DIV<Hamlet>> tiles, String state, String name, String value,

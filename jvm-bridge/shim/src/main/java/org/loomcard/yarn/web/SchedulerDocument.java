@@ -127,6 +127,8 @@ public final class SchedulerDocument {
         .put("since_ms", startedAtMs + status.sinceMs)
         .put("process", status.process)
         .put("last_failure", status.lastFailure.isEmpty() ? null : failure(status.lastFailure))
+        .put("recovered_ms", status.recoveredMs == BridgeStatus.NOT_RECOVERED ? null
+            : (Long) (startedAtMs + status.recoveredMs))
         .put("failures", status.counters.failures())
         .put("restarts", status.counters.restarts())
         .put("rounds", status.counters.rounds())

@@ -15,8 +15,14 @@ public final class BridgeSamples {
   private BridgeSamples() {
   }
 
-  /** A bridge that is up, failed once, and is about to have run 812 rounds. */
+  /** A bridge that failed once, is up again, and is about to have run 812 rounds. */
   public static BridgeStatus status(AppliedConfig applied, Map<String, String> reports) {
+    return status(applied, reports, true);
+  }
+
+  /** The same bridge, but for whether it is up again. */
+  public static BridgeStatus status(AppliedConfig applied, Map<String, String> reports,
+      boolean recovered) {
     BridgeCounters counters = new BridgeCounters();
     counters.rounds = 812;
     counters.lastRoundMicros = 3250;
@@ -24,8 +30,9 @@ public final class BridgeSamples {
     counters.countFallback(4);
     counters.failures = 1;
     counters.starts = 2;
-    return new BridgeStatus(BridgeStatus.State.UP, 5000, applied, counters,
-        "no reply for 10000 ms", "process 4711", reports,
+    return new BridgeStatus(recovered ? BridgeStatus.State.UP : BridgeStatus.State.FALLBACK, 5000,
+        applied, counters, "no reply for 10000 ms",
+        recovered ? 5000 : BridgeStatus.NOT_RECOVERED, "process 4711", reports,
         Collections.<PlanMessage.Wait>emptyList(), Collections.<PolicyFault>emptyList());
   }
 

@@ -110,8 +110,10 @@ public abstract class BridgeTestBase {
     ask(1);
     Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 1);
     Until.waitUntil("it is counted", () -> bridge.status().counters.grantedByFallback() == 1);
+    assertEquals("not yet", BridgeStatus.NOT_RECOVERED, bridge.status().recoveredMs);
     starts.release();
     comesBack();
+    assertTrue("the failure is over", bridge.status().recoveredMs >= 0);
   }
 
   /** A signal that stops it has arrived; until then it may well answer another round. */

@@ -50,6 +50,7 @@ final class SampleStatus implements StatusSource {
   final List<String> users = Collections.synchronizedList(new ArrayList<String>());
   final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
   volatile ConfigSwapResult answer;
+  volatile boolean recovered = true;
 
   private static AppliedConfig governing() {
     try {
@@ -64,7 +65,7 @@ final class SampleStatus implements StatusSource {
     Map<String, String> reports = new LinkedHashMap<>();
     reports.put("root", TYPED);
     reports.put("root.a", REPORT);
-    return BridgeSamples.status(GOVERNING, reports);
+    return BridgeSamples.status(GOVERNING, reports, recovered);
   }
 
   @Override

@@ -38,6 +38,7 @@ public final class WebSideTest {
   public void forget() {
     STATUS.applied.clear();
     STATUS.tried.clear();
+    STATUS.recovered = true;
     STATUS.answer = BridgeSamples.applied(SampleStatus.GOVERNING);
   }
 
@@ -92,7 +93,8 @@ public final class WebSideTest {
   public void pageShowsTheDocument() throws Exception {
     RunningRm.Answer answer = manager.get("/cluster/scheduler", "text/html");
     assertEquals(200, answer.status);
-    for (String shown : new String[] {"version 3, two.yml", "no reply for 10000 ms",
+    for (String shown : new String[] {"version 3, two.yml",
+        "last failure (recovered at 2026-09-21 14:13:25 UTC): no reply for 10000 ms",
         "application_1790000000000_0001", "count &lt;words&gt;", "alice, group:data", "NODE_FULL 2",
         "6 GB", "3 vcores", "7 of &lt;b&gt;", "1, 2", "37.5 %", "1,200 containers",
         "jobs of root", "asked, MB", "&lt;i&gt;", "4,096",
@@ -106,6 +108,21 @@ public final class WebSideTest {
     assertFalse(answer.body.contains("count <words>"));
     assertFalse("an empty table is left out", answer.body.contains("nothing of root"));
     assertFalse(answer.body.replace(manager.address, "").contains("src=\"http"));
+  }
+
+  /** The page and the document say of a failure whether it is over. */
+  @Test
+  public void aFailureThatLastsIsNotCalledOver() throws Exception {
+    assertEquals(1_790_000_005_000L, recoveredMs().asLong());
+    STATUS.recovered = false;
+    assertTrue(recoveredMs().isNull());
+    String page = manager.get("/cluster/scheduler", "text/html").body;
+    assertTrue(page, page.contains("last failure: no reply for 10000 ms"));
+  }
+
+  private static JsonNode recoveredMs() throws Exception {
+    return JSON.readTree(manager.get("/ws/v1/cluster/scheduler", "application/json").body)
+        .path("scheduler").path("schedulerInfo").path("bridge").get("recovered_ms");
   }
 
   /** A reader says how many asks of each queue it wants; nonsense is refused with the bounds. */
