@@ -38,6 +38,7 @@ public final class BrokenScheduler extends LoomcardScheduler {
   private static final long FREEZE_MS = 6000;
   private static final long MOST_FREEZE_MS = 30_000;
   private static final int LEAK_BYTES = 1 << 22;
+  private static final int LEAKED_AT_A_TIME = 4;
   private static final LabelUse NO_LABEL = new LabelUse("", "");
 
   private final AtomicInteger heartbeats = new AtomicInteger();
@@ -143,19 +144,13 @@ public final class BrokenScheduler extends LoomcardScheduler {
       kept.add(new byte[LEAK_BYTES]);
     }
     if (breaks("leak-threads", count, EVERY)) {
-      Thread thread = new Thread(() -> {
-        try {
-          TimeUnit.DAYS.sleep(1);
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-        }
-      }, "leaked");
-      thread.setDaemon(true);
-      thread.start();
+      for (int i = 0; i < LEAKED_AT_A_TIME; i++) {
+        leakThread();
+      }
     }
     try {
       if (breaks("leak-files", count, EVERY)) {
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < LEAKED_AT_A_TIME; i++) {
           kept.add(new FileInputStream("/dev/null"));
         }
       }
@@ -165,5 +160,17 @@ public final class BrokenScheduler extends LoomcardScheduler {
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  private static void leakThread() {
+    Thread thread = new Thread(() -> {
+      try {
+        TimeUnit.DAYS.sleep(1);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }, "leaked");
+    thread.setDaemon(true);
+    thread.start();
   }
 }
