@@ -1,7 +1,6 @@
 """What `loomcard` exports, imported on first use: `import loomcard` alone stays quick."""
 
 from loomcard.api import PLAN_API
-from loomcard.api.dag_hint import Dag, DagStage, read_dag, write_dag
 from loomcard.api.entitlement import potential
 from loomcard.api.fill import (
     ALL,
@@ -37,6 +36,7 @@ from loomcard.api.random import draw, pick
 from loomcard.api.registry import register
 from loomcard.api.report import shown
 from loomcard.api.shape_lines import OpenShapes, RoomIndex, ShapeLines
+from loomcard.api.stages.dag_hint import Dag, DagStage, read_dag, write_dag
 from loomcard.api.stages.earlier_runs import Runs, mean_of_runs, remember_run
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.api.stages.remaining_work import UNKNOWN_STAGE, Estimates, Finished, WeighsWork

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from loomcard.api.dag_hint import HINT, parse_dag, read_dag
+from loomcard.api.stages.dag_hint import HINT, parse_dag, read_dag
 from loomcard.cli.app import run
 from loomcard.workload.dag_stages import mapreduce_definition
 

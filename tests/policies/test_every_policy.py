@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiled import queue, setup
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.registry import built_in, find
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine.session import replay
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r

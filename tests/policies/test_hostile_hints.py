@@ -9,7 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from compiled import flat, queue, setup
-from loomcard.api.dag_hint import HINT, MOST_CHARACTERS, Dag, DagStage, compact_dag, write_dag
+from loomcard.api.stages.dag_hint import (
+    HINT,
+    MOST_CHARACTERS,
+    Dag,
+    DagStage,
+    compact_dag,
+    write_dag,
+)
 from loomcard.api.stages.remaining_work import Estimates
 from loomcard.results.record import RunRecord
 from loomcard.simulator import application_master, simulate

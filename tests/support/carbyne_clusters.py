@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from compiled import flat
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 
 

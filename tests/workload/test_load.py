@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loomcard.api.dag_hint import read_dag
+from loomcard.api.stages.dag_hint import read_dag
 from loomcard.workload import load
 from loomcard.workload.hints import hints
 from loomcard.workload.scenario import read_scenario, write_scenario

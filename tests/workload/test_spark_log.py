@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loomcard.api.dag_hint import DagStage
+from loomcard.api.stages.dag_hint import DagStage
 from loomcard.workload.dag_stages import DagError
 from loomcard.workload.readers.event_log import SNAPPY, CompressionError, plain
 from loomcard.workload.readers.spark import executor_stages, read_event_log, task_stages

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from loomcard.api.dag_hint import DagStage, write_dag
+from loomcard.api.stages.dag_hint import DagStage, write_dag
 from loomcard.stress.parts import SLOT, TASK_MS, TURNOVER_MS, USUAL, app, nodes, stage, workload
 from loomcard.stress.predicates import Guarantee, InTime
 from loomcard.stress.scenario import StressScenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from loomcard.api.dag_hint import HINT
+from loomcard.api.stages.dag_hint import HINT
 from loomcard.model.resource import Resource
 from loomcard.simulator.engine import Simulation
 from loomcard.simulator.invariants import InvariantError

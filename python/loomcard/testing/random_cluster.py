@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.model.objects import Ask
 from loomcard.model.resource import fits
 from loomcard.testing.cluster import BrokenPlanError, Cluster

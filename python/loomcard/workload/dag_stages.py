@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from loomcard.api.dag_hint import (
+from loomcard.api.stages.dag_hint import (
     HINT,
     Amount,
     Count,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.workload.scenario import ScenarioApplication, Stage
 
 

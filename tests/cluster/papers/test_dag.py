@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from loomcard.api.dag_hint import HINT, read_dag
+from loomcard.api.stages.dag_hint import HINT, read_dag
 from loomcard.cli.app import run
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.engine.session import replay

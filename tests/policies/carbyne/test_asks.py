@@ -6,7 +6,7 @@ import pytest
 
 from carbyne_clusters import carbyne
 from loomcard.api import registry
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.stages.marked_asks import ALTRUISTIC_ASKS, DEFAULT_ASKS, unmarked
 from loomcard.testing.cluster import Cluster
 from loomcard.testing.policy_setups import set_ups

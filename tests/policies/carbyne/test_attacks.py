@@ -15,7 +15,7 @@ import pytest
 
 from carbyne_clusters import carbyne, held, stages
 from compiled import queue, setup
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine import round as rounds
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r

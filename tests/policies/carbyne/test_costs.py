@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from carbyne_clusters import carbyne, stages
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from carbyne_clusters import carbyne
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.stages import earlier_runs
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)

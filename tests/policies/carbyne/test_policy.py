@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carbyne_clusters import carbyne
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.policies.carbyne.paper import leftover
 from loomcard.policies.carbyne.policy import Carbyne
 from loomcard.policies.carbyne.waves import Wants

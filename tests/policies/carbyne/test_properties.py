@@ -20,7 +20,7 @@ from msgspec.structs import replace as replaced
 
 from compiled import flat, queue, setup
 from loomcard import Plan
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine import round as rounds
 from loomcard.engine.session import replay
 from loomcard.model.resource import Resource

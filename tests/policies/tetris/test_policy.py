@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiled import flat, queue, setup
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.api.stages.remaining_work import part_of_cluster
 from loomcard.model.resource import fits
 from loomcard.policies.tetris.paper import alignment, competing, work_price

@@ -1,1 +1,1 @@
-"""What is known of an application's stages: work that remains, tasks, earlier runs, marked asks."""
+"""What is known of an application's stages: its hint, remaining work, tasks, earlier runs, asks."""

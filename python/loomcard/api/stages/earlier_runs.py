@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from loomcard.api.dag_hint import Dag
+from loomcard.api.stages.dag_hint import Dag
 from loomcard.api.stages.remaining_work import UNKNOWN_STAGE
 from loomcard.model.objects import Application
 

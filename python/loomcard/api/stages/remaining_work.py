@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loomcard.api.dag_hint import Dag, read_dag
 from loomcard.api.policy import saved_rows
+from loomcard.api.stages.dag_hint import Dag, read_dag
 from loomcard.api.view import ClusterView
 from loomcard.model.events import ApplicationRemoved, ContainerCompleted
 from loomcard.model.objects import Application, Ask, AskKey

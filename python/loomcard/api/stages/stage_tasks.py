@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomcard.api.dag_hint import Dag
+from loomcard.api.stages.dag_hint import Dag
 from loomcard.model.objects import Application, Ask, AskKey, Container
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loomcard.api.dag_hint import DagStage
+from loomcard.api.stages.dag_hint import DagStage
 from loomcard.workload.dag_stages import (
     FORMAT,
     DagError,

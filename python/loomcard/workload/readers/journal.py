@@ -23,7 +23,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
-from loomcard.api.dag_hint import read_dag
+from loomcard.api.stages.dag_hint import read_dag
 from loomcard.model.objects import AskKey
 from loomcard.wire import messages as r
 from loomcard.wire.decisions import granted as granted_containers

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec import field as named
 
-from loomcard.api.dag_hint import DagStage
+from loomcard.api.stages.dag_hint import DagStage
 from loomcard.workload.dag_stages import DagError
 from loomcard.workload.readers.event_log import CompressionError, log_files, plain
 

@@ -9,7 +9,7 @@ import pytest
 
 from compiled import flat
 from loomcard import ClusterView, ContainerCompleted, Plan, StageTasks, read_dag, register
-from loomcard.api.dag_hint import HINT, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.testing.cluster import Cluster
 
 SLOT = (1024, 1)

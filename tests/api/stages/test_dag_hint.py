@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from loomcard.api.dag_hint import (
+from loomcard.api.stages.dag_hint import (
     HINT,
     MOST_CHARACTERS,
     DagStage,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import flat
-from loomcard.api.dag_hint import HINT, Dag, DagStage, write_dag
+from loomcard.api.stages.dag_hint import HINT, Dag, DagStage, write_dag
 from loomcard.api.stages.remaining_work import critical_path_ms, remaining_work
 from loomcard.policies.clairvoyant import left_ms
 from loomcard.testing.cluster import Cluster
