@@ -168,6 +168,39 @@ def test_a_policy_bound_to_heartbeats_is_asked_at_each():
         assert [g.node for g in engine.round()] == [node]
 
 
+def nested(policy: str, **options) -> Cluster:
+    """Under drf at root and at root.a one leaf, root.a.x, with application 1; 4 containers."""
+    queues = (queue("root", "drf"), queue("root.a", "drf"), queue("root.a.x", policy))
+    queues[-1]["options"] = options
+    engine = Cluster(setup(*queues))
+    engine.add_node(1, 4096, 4)
+    engine.add_app(1, queue=2)
+    return engine
+
+
+def test_a_policy_bound_to_heartbeats_is_asked_at_each_two_levels_down_too():
+    """The queue between the two took nothing, and is offered a turn in the next round all the same,
+    though nothing below it has changed.
+    """
+    engine = nested("test-heartbeats")
+    engine.add_node(2, 4096, 4)
+    engine.ask(1, 2)
+    assert engine.round() == []
+    for node in (2, 1):
+        assert engine.round() == []
+        engine.send(r.NodeHeartbeat(engine.now, node))
+        assert [g.node for g in engine.round()] == [node]
+
+
+def test_a_timer_two_levels_down_brings_a_turn_to_the_queue_between():
+    """The leaf held back, and with it the queue above it was out of the order of root's policy."""
+    engine = nested("test-delay", wait_ms=50)
+    engine.ask(1, 1, hosts={"n9": 1})
+    assert engine.round() == engine.round(20) == []
+    engine.send(r.TimerFired(60, 2))
+    assert [g.node for g in engine.round(30)] == [1]
+
+
 def test_what_a_faulty_instance_took_has_room_again_in_the_same_round():
     """Shapes found to fit nowhere are looked at again once its decisions are taken back."""
     engine = under("drf", "test-broken", when="app1")

@@ -23,6 +23,7 @@ class Instance:
         self._make = make
         self.policy: Any = None  # until it is built
         self.takes_memory = self.asks_again = False
+        self.asks_below = False  # the policy of a queue below asks again
         self.fallback = FifoFallback()
         self.memory: Any = None
         self.has_memory = False

@@ -72,7 +72,7 @@ class PolicyTree:
                 )  # fmt: skip
                 instance = self.instances[queue.number] = Instance(queue, make, mirror)
                 if not build_later:
-                    instance.build()
+                    self._build(instance)
                 instance.view._turn = self._turns(instance)
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
@@ -81,6 +81,15 @@ class PolicyTree:
     def is_built(self) -> bool:
         """Whether every instance has its policy."""
         return all(instance.policy is not None for instance in self.instances.values())
+
+    def _build(self, instance: Instance) -> None:
+        """Those above may get nothing from it now and something in the next round, as it itself."""
+        instance.build()
+        above = instance.queue.parent
+        while above is not None and instance.asks_again:
+            if above.number in self.instances:
+                self.instances[above.number].asks_below = True
+            above = above.parent
 
     def save(self, faults: list[Fault]) -> dict[str, Any]:
         """The durable parts, by instance; of one that cannot say its own there is a fault."""
@@ -166,8 +175,7 @@ class PolicyTree:
         self._pending.exhausted.clear()
         for instance in self.instances.values():
             instance.exhausted, instance.plan = False, None
-            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
-                watcher[instance.queue] = None  # one that held back is asked again
+            self.mirror.state.asks_again(instance.queue)
         self._call(root, allowance)
         return True
 
@@ -184,11 +192,10 @@ class PolicyTree:
         if due is not None:
             view._unread.append([due])
             self.timers.put(instance.queue.number, None)
-            for watcher in instance.queue.parent.watchers if instance.queue.parent else ():
-                watcher[instance.queue] = None  # one that held back is asked again
+            self.mirror.state.asks_again(instance.queue)
         if instance.policy is None and not instance.fallback.is_serving(view.now_ms):
             try:
-                instance.build()
+                self._build(instance)
             except BaseException as error:
                 if error_text.is_interrupt(error):
                     raise
@@ -323,9 +330,13 @@ class PolicyTree:
         state, allowance = self.mirror.state, instance.view._allowance
         assert allowance is not None
         exhausted = self._pending.exhausted
-        if instance.asks_again or all(
-            shape in exhausted or state.fit_indexes.of(*shape).first() is None
-            for shape in state.shapes
+        if (
+            instance.asks_again
+            or instance.asks_below
+            or all(
+                shape in exhausted or state.fit_indexes.of(*shape).first() is None
+                for shape in state.shapes
+            )
         ):
             return NO_FIT
         for ask in instance.view.asks:

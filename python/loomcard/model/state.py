@@ -320,6 +320,10 @@ class ClusterState:
         """Something that decides what the application may have changed."""
         self._mark(app, app.queue)
 
+    def asks_again(self, queue: Queue) -> None:
+        """Who held back there wants a turn, though nothing in it has changed."""
+        self._mark(queue, queue.parent)
+
     def _mark(self, member: Member, queue: Queue | None) -> None:
         while queue is not None:
             for watcher in queue.watchers:
