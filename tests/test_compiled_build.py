@@ -1,10 +1,12 @@
 """The compiled build decides what the sources decide."""
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,31 @@ def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path
         files.append(tmp_path / f"{policy}-tree.yml")
         files[-1].write_text(TREE.format(policy=policy))
     assert_same("hdrf-fig9", [str(file) for file in files], compiled, tmp_path)
+
+
+def unseen(source: str) -> list[str]:
+    """Class attributes that compiled code would not see where a subclass in Python sets another
+    value: it reads the slot of the class that was compiled, unless they are class variables.
+    """
+    return [
+        f"{each.name}.{ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line)}"
+        for each in ast.walk(ast.parse(source))
+        if isinstance(each, ast.ClassDef)
+        and any("allow_interpreted_subclasses" in ast.unparse(d) for d in each.decorator_list)
+        for line in each.body
+        if isinstance(line, ast.Assign)
+        or (isinstance(line, ast.AnnAssign) and "ClassVar" not in ast.unparse(line.annotation))
+    ]
+
+
+def test_what_a_subclass_may_set_is_a_class_variable() -> None:
+    """`one_at_a_time = True` of a level in Python holds in the compiled walk, too."""
+    opened = "@mypyc_attr(allow_interpreted_subclasses=True)\nclass A:\n"
+    assert unseen(opened + "    a = 1") == ["A.a"]
+    assert unseen(opened + "    a: ClassVar[int] = 1") == []
+    hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    modules = hatch["targets"]["wheel"]["hooks"]["mypyc"]["include"]
+    assert [found for name in modules for found in unseen((ROOT / name[1:]).read_text())] == []
 
 
 @pytest.mark.cluster

@@ -1,4 +1,6 @@
-"""Which index ``fill`` keeps the members in, and what a policy keeps from call to call."""
+"""Which index ``fill`` keeps the members in, what a policy keeps from call to call, and what
+a level of ``fill_tree`` is asked when.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loomcard import ClusterView, Plan, fill
+from loomcard import Application, ClusterView, Level, Plan, Queue, fill, fill_tree
 from loomcard.testing import Cluster
 
 
@@ -188,3 +190,59 @@ def test_what_was_cached_is_dropped_when_the_policy_has_raised() -> None:
     cluster.round()
     assert len(MADE) == 2
     assert len(queue.watchers) == watchers
+
+
+class Abreast(Level):
+    """Who holds more than the one that asks and holds fewest waits for that one."""
+
+    def forbids(self, app: Application) -> str | None:
+        asking = [each for each in self.queue.applications.values() if each.pending_count > 0]
+        fewest = min(len(each.containers) for each in asking)
+        return "AHEAD" if len(app.containers) > fewest else None
+
+
+class AbreastAsked(Abreast):
+    """The same, and asked again."""
+
+    ask_again = True
+
+
+@dataclass(frozen=True)
+class InStep:
+    """Applications by submission, each of one level of the queue."""
+
+    again: bool = False
+    walks_tree = True
+
+    def decide(self, view: ClusterView) -> Plan:
+        return fill_tree(Plan(view), self.level)
+
+    def level(self, queue: Queue) -> Level:
+        kind = AbreastAsked if self.again else Abreast
+        return (kind if queue.leaf else Level)(queue, lambda member: member.submitted_ms)
+
+
+def asked_of_two(again: bool) -> Cluster:
+    """Two applications that each want three of six containers, under that policy."""
+    cluster = Cluster(InStep(again), nodes=[(6144, 6)], queues={"a": {}})
+    for app in (1, 2):
+        cluster.add_app(app, queue="root.a")
+        cluster.ask(app, 3, (1024, 1))
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("again", "granted"), [(False, [1, 2, 2]), (True, [1, 2, 1, 2, 1, 2])], ids=["once", "again"]
+)
+def test_who_waits_for_another_is_asked_again_where_the_level_says_so(
+    again: bool, granted: list[int]
+) -> None:
+    """Else its reason stands for the call, though the others have caught up with it."""
+    assert [each.app for each in asked_of_two(again).round()] == granted
+
+
+def test_a_reason_stands_for_its_call_alone() -> None:
+    """In the next round everybody is asked again."""
+    cluster = asked_of_two(again=False)
+    cluster.round()
+    assert [each.app for each in cluster.round()] == [1, 1, 2]

@@ -60,26 +60,12 @@ def guarantee(view: ClusterView, queue: Queue) -> Resource:
 class UserLevel(Level):
     """A leaf queue in which a user who holds more than the user limit waits."""
 
+    ask_again = True  # the user limit rises as others are served
+
     def __init__(self, view: ClusterView, queue: Queue, policy: PlainCapacity) -> None:
         super().__init__(queue, lambda app: (-app.priority, app.submitted_ms))
         self.view = view
         self.policy = policy
-        self.waiting: list[Any] = []  # for the user limit, which may rise as others are served
-
-    def update(self, view: ClusterView) -> None:
-        self.restore(self.waiting)
-        self.waiting = []
-        super().update(view)
-
-    def served(self, order: Any, member: Any) -> None:
-        super().served(order, member)
-        self.restore(self.waiting)
-        self.waiting = []
-
-    def set_aside(self) -> None:
-        taken = self.take_top()
-        app = taken[0][1][4]
-        (self.waiting if self.forbids(app) else self.aside).extend(taken)
 
     def forbids(self, app: Application) -> Reason | None:
         required = next(ask.size for ask in app.asks if ask.count > 0)

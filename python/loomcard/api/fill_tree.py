@@ -9,7 +9,7 @@ that changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
 
@@ -24,8 +24,10 @@ from loomcard.api.fill import (
     take_turn,
 )
 from loomcard.api.hold import HOLD_AFTER_MS, HoldRules, serve_holds, want_room
+from loomcard.api.lazy_heap import Entry
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
+from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Application, Ask, Member
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
@@ -38,14 +40,25 @@ class Level(MemberIndex):
 
     ``order`` gives a member's sort key from the member and the cluster's capacity alone; ties go by
     submission, then number. Guarantees are the policy's to honour.
+
+    Who is first in the order and gets nothing, because of ``forbids``, ``limit_of`` or want of
+    room, is passed over for the rest of the call; ``ask_again`` is for the first of these.
     """
 
-    one_at_a_time = False
+    one_at_a_time: ClassVar[bool] = False
     """A child queue that demands alone gets one container a turn nevertheless."""
+
+    ask_again: ClassVar[bool] = False
+    """In a leaf queue: whether those to whom ``forbids`` gave a reason are asked about again after
+    each container that is granted there. Set it where ``forbids`` looks at what others of the queue
+    hold: without it who had to wait for them waits for the next call. It costs a look at each of
+    those a container.
+    """
 
     def __init__(self, queue: Queue, order: Order) -> None:
         super().__init__(queue, guarantees_first=False)
         self.order = order
+        self._refused: list[tuple[Shape | None, Entry]] = []  # by forbids, until it is asked again
 
     def update(self, view: ClusterView) -> None:
         """Re-key what changed since the last call; a level with state of its own looks first."""
@@ -53,12 +66,30 @@ class Level(MemberIndex):
             self.refresh(view.capacity_version, self.order)
 
     def forbids(self, app: Application) -> Reason | str | None:  # noqa: ARG002 - a level may
-        """Why the policy itself gives ``app`` nothing now; None if it may have a container."""
+        """Why the policy itself gives ``app`` nothing now; None if it may have a container.
+
+        Asked before each container that ``app`` would get, and before room is held for it. After a
+        reason it is not asked again in this call, unless ``ask_again`` is set. That is right where
+        it looks at ``app`` alone, which holds no less later in the call.
+        """
         return None
 
     def limit_of(self, member: Member) -> Resource | None:  # noqa: ARG002 - as above
-        """The amounts that a member may be given now; None: no bound."""
+        """The amounts that a member, an application or a child queue with a policy of its own, may
+        be given now; None: no bound. Asked before each container, after ``forbids``.
+        """
         return None
+
+    def _pass_over(self, *, refused: bool) -> None:
+        if refused and self.ask_again:
+            self._refused += self.take_top()
+        else:
+            self.set_aside()
+
+    def _take_back(self) -> None:
+        if self._refused:
+            self.restore(self._refused)
+            self._refused = []
 
 
 Levels = dict[Queue, Level]
@@ -103,6 +134,7 @@ def fill_tree(
     while not plan.spent and _serve_one(plan, levels, root, full, alone=True):
         pass
     for level in levels.values():
+        level._take_back()
         level.put_back()
         if level.queue.leaf and level.unreported and not plan.spent:
             report_waiting(plan, level.unreported)
@@ -125,8 +157,10 @@ def _serve_one(
         member: Any = level.top(full)
         if member is None:
             return False
+        refused = None
         if level.queue.leaf:
-            got = _serve_application(plan, level, member, full)
+            refused = level.forbids(member)
+            got = _serve_application(plan, level, member, full, refused)
         elif member.policy is not None:
             count = ALL if alone and not level.one_at_a_time else 1
             got = take_turn(plan, level, member, count, level.limit_of(member))
@@ -134,14 +168,16 @@ def _serve_one(
             got = _serve_one(plan, levels, levels[member], full, alone=alone)
         if got:
             level.served(level.order, member)
+            level._take_back()
             return True
         if member in level.entries:
-            level.set_aside()
+            level._pass_over(refused=refused is not None)
     return False
 
 
-def _serve_application(plan: Plan, level: Level, app: Application, full: ExhaustedShapes) -> bool:
-    reason = level.forbids(app)
+def _serve_application(
+    plan: Plan, level: Level, app: Application, full: ExhaustedShapes, reason: Reason | str | None
+) -> bool:
     if reason is None:
         return serve_application(plan, app, full, level.limit_of(app))
     for ask in app.asks:  # this reason, even where a limit applies too
