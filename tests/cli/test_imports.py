@@ -29,7 +29,8 @@ def test_nothing_heavy_is_imported(source: str) -> None:
     assert HEAVY & set(json.loads(done.stderr)) == set()
 
 
-REFUSED = {"jinja2", "py4j", "requests", "loomcard.bridge", "loomcard.simulator", *EXTRAS}
+REFUSED = {"jinja2", "py4j", "requests", "loomcard.bridge", "loomcard.engine", "loomcard.simulator"}
+REFUSED |= {"loomcard.workload.loading", *EXTRAS}
 """What no help imports: what an installation may lack, and what takes long."""
 
 HELP_OF_ALL = """

@@ -18,9 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from loomcard.cluster.hadoop_property_names import KnownNames, property_names
-from loomcard.config import FindingsError, canonical_json, compile_setup
 from loomcard.config.shipped import shipped
-from loomcard.config.source import SourceError, resolve
 
 LOOMCARD_SCHEDULER = "org.loomcard.yarn.LoomcardScheduler"
 CAPACITY_SCHEDULER = (
@@ -301,6 +299,10 @@ def compiled_policy(policy: str | Path, policy_path: Sequence[str] = ()) -> dict
 
     Raises RenderError and FindingsError as `render` does.
     """
+    # When something is compiled: a command's help needs none of the engine.
+    from loomcard.config import FindingsError, canonical_json, compile_setup
+    from loomcard.config.source import SourceError, resolve
+
     try:
         source = resolve(policy)
     except SourceError as error:

@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from loomcard.cluster.hadoop_config import RenderError
-from loomcard.config import compile_setup
 
 _MILLION = 1_000_000
 
@@ -69,6 +68,8 @@ def stock_queues(
 
 def setup_of_queues(paths: Sequence[str]) -> dict[str, Any]:
     """A compiled configuration that has just these leaf queues, all alike."""
+    from loomcard.config import compile_setup
+
     root: dict[str, Any] = {"version": 1, "kind": "policy", "policy": "fair"}
     for path in sorted(set(paths)):
         at = root

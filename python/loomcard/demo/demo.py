@@ -12,8 +12,6 @@ from loomcard.cluster.embedded import LocalCluster, LocalSettings, clear
 from loomcard.cluster.example_jobs import Program, example
 from loomcard.cluster.rm_client import Document
 from loomcard.cluster.submit import Client, Submission
-from loomcard.config.source import resolve
-from loomcard.engine.session import replay
 
 STOCK = "stock:capacity"
 POLICIES = ("fifo", "drf", STOCK)
@@ -89,6 +87,10 @@ def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
 
     A job that fails is part of the result, by its state.
     """
+    # When it runs: the help of `loomcard demo` needs none of the engine.
+    from loomcard.config.source import resolve
+    from loomcard.engine.session import replay
+
     clear(run_dir)
     run_dir.mkdir(parents=True)
     inputs = _write_inputs(run_dir / "input", sizes)

@@ -1,9 +1,14 @@
-"""``loomcard policy``: list the policies, check a configuration, print its schema, apply it."""
+"""``loomcard policy``: list the policies, check a configuration, print its schema, apply it.
+
+What checks and compiles is imported when it is asked for: help needs none of it.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from getpass import getuser
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,11 +20,12 @@ from loomcard.cli.policy.facts import of_resource_manager, of_workload
 from loomcard.cli.policy.history import history, rollback
 from loomcard.cluster.embedded import default_url
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
-from loomcard.config import Finding, FindingsError, compile_setup
-from loomcard.config.catalog import Option, catalog
-from loomcard.config.fit import ClusterFacts, misfits
 from loomcard.config.rules import POLICY
-from loomcard.config.source import SourceError, resolve
+
+if TYPE_CHECKING:
+    from loomcard.config.catalog import Option
+    from loomcard.config.fit import ClusterFacts
+    from loomcard.validation import Finding
 
 BAD_INPUT = 2
 FAILED = 1
@@ -53,6 +59,8 @@ MISFIT = (
 @policy.command("list")
 def list_policies(as_json: Json = False) -> None:
     """List every policy that a configuration can name, with its options and their defaults."""
+    from loomcard.config.catalog import catalog
+
     entries = catalog()
     if as_json:
         print_json(
@@ -147,6 +155,8 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
+    from loomcard.config.source import resolve
+
     client = _client(rm, user)
     found = _check(file, None)["findings"] if local_check else []
     unknown_here = any(map(_names_no_policy, _errors(found)))
@@ -240,6 +250,10 @@ def _client(rm: str | None, user: str | None) -> ResourceManagerClient:
 def _check(
     file: str, policy_path: list[Path] | None, facts: ClusterFacts | None = None
 ) -> dict[str, Any]:
+    from loomcard.config import Finding, FindingsError, compile_setup
+    from loomcard.config.fit import misfits
+    from loomcard.config.source import SourceError, resolve
+
     found: Sequence[Finding] = ()
     setup: dict[str, Any] = {"hash": None, "queues": []}
     try:
@@ -286,6 +300,8 @@ def _show_findings(file: str, findings: list[dict[str, Any]], *, err: bool = Fal
 
 def _is_policy(given: str) -> bool:
     """Whether a policy was named and no file: then there is no text with lines."""
+    from loomcard.config.source import SourceError, resolve
+
     try:
         return resolve(given, known=False).file is None
     except SourceError as error:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from loomcard.cluster.rm_client import Document, ResourceManagerClient
 from loomcard.config.fit import ClusterFacts
-from loomcard.workload.loading import find, load
 
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 
 
 def of_workload(named: str) -> ClusterFacts:
     """The cluster of a workload's file, or of one that ships. Raises FindingsError."""
+    from loomcard.workload.loading import find, load  # and with it every generator
+
     file: Path = find(named)
     scenario = load(file, seed=1)
     types, nodes = scenario.resource_types, scenario.nodes

@@ -18,7 +18,6 @@ from loomcard.workload.dag_stages import (
     stages_of,
     tez_priorities,
 )
-from loomcard.workload.readers.spark import executor_stages, read_event_log, task_stages
 
 dag = typer.Typer(
     name="dag",
@@ -102,6 +101,9 @@ def spark(
     if (event_log is None) == (not stage):
         raise DagError("expected either --event-log or --stage", "give one of the two")
     if event_log is not None:
+        # With it come the readers of every trace.
+        from loomcard.workload.readers.spark import executor_stages, read_event_log, task_stages
+
         run = read_event_log(event_log)
         _print(executor_stages(run) if by is By.EXECUTORS else task_stages(run), form)
         return

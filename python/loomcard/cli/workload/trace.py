@@ -1,4 +1,7 @@
-"""``loomcard trace``: what is inside a workload or a trace, and a trace as a workload file."""
+"""``loomcard trace``: what is inside a workload or a trace, and a trace as a workload file.
+
+What reads them is imported when a command is called: help needs none of it.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +13,6 @@ from rich.text import Text
 
 from loomcard.cli.output import Json, console, print_json
 from loomcard.workload.ascii_plot import bar, columns, duration
-from loomcard.workload.inspection import QUANTILES, inspected
-from loomcard.workload.open_any import opened
-from loomcard.workload.write_yaml import written
 
 trace = typer.Typer(name="trace", help="Look into workloads and traces.", no_args_is_help=True)
 
@@ -35,6 +35,9 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of the random values.")]
 @trace.command()
 def inspect(file: File, format: Format = None, seed: Seed = 1, as_json: Json = False) -> None:  # noqa: A002
     """Show how many applications and tasks are inside, when they come and how long they run."""
+    from loomcard.workload.inspection import inspected
+    from loomcard.workload.open_any import opened
+
     kind, scenario = opened(file, seed=seed, format=format)
     figures = {"file": str(file), "format": kind, **inspected(scenario)}
     if as_json:
@@ -58,6 +61,9 @@ def convert(
     seed: Seed = 1,
 ) -> None:
     """Write a workload or trace as a workload file with all random values sampled."""
+    from loomcard.workload.open_any import opened
+    from loomcard.workload.write_yaml import written
+
     kind, scenario = opened(file, seed=seed, format=format)
     text = written(scenario)
     out.write_text(text, encoding="utf-8")
@@ -115,6 +121,8 @@ def _graphs(f: dict[str, Any]) -> Table:
 
 
 def _quantiles(f: dict[str, Any]) -> Table:
+    from loomcard.workload.inspection import QUANTILES
+
     table = Table(title="gaps between submissions, times of tasks, tasks of an application")
     table.add_column("")
     names = ["mean", *(f"p{100 * q:g}" for q in QUANTILES)]
