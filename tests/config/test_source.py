@@ -1,7 +1,9 @@
 """A command's word for a policy configuration: a file, a policy, or an example."""
 
+import os
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -9,6 +11,7 @@ from loomcard.api import registry
 from loomcard.api.registry import built_in
 from loomcard.config import compile_setup, source
 from loomcard.config.source import SourceError, examples, resolve
+from loomcard.validation import text
 
 ROOT = Path(__file__).parents[2]
 TEXT = "version: 1\npolicy: fifo\n"
@@ -89,3 +92,33 @@ def test_a_name_that_is_unknown_here_may_be_sent() -> None:
     """For a ResourceManager that has the policy."""
     assert resolve("theirs", known=False).text == "version: 1\nkind: policy\npolicy: theirs\n"
     assert source.resolve("my.py:Mine").text.endswith("policy: my.py:Mine\n")
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    """As a shell's <(...) is; also when its writer opens it after us."""
+    pipe = tmp_path / "made.yml"
+    os.mkfifo(pipe)
+    for size in (1, 200_000):  # more than a pipe holds at once
+        made = TEXT + "#" * size
+        writer = Thread(target=pipe.write_text, args=[made])
+        writer.start()
+        assert resolve(pipe).text == made
+        writer.join()
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_without_a_writer_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be waited for without end."""
+    monkeypatch.setattr(text, "_WRITER_S", 0.1)
+    os.mkfifo(tmp_path / "mute.yml")
+    with pytest.raises(SourceError, match=r"^cannot be read: nobody writes to this pipe$"):
+        resolve(tmp_path / "mute.yml")
+
+
+def test_no_more_is_read_than_a_configuration_may_have(tmp_path: Path) -> None:
+    """Such as of a device, which never ends."""
+    (tmp_path / "endless.yml").symlink_to("/dev/zero")
+    with pytest.raises(SourceError, match=r"^cannot be read: more than 4000000 bytes, too much"):
+        resolve(tmp_path / "endless.yml")

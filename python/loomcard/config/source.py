@@ -17,6 +17,7 @@ import yaml
 from loomcard.api import registry
 from loomcard.config import rules
 from loomcard.config.shipped import PlaceError, shipped
+from loomcard.validation.text import text_of
 
 _ENDINGS: Final = (".yml", ".yaml")
 
@@ -99,7 +100,7 @@ def _file(given: str | Path, beside: Path) -> Path:
 
 def _read(file: Path) -> Source:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = text_of(file)
     except FileNotFoundError as error:
         hint = "check the path"
         if file.stem in registry.known_names():
