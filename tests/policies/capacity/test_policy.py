@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiled import flat, queue, setup
 from loomcard.policies.capacity.policy import CapacityScheduler
-from loomcard.policies.capacity.yarn import used_capacity_order, user_limit
+from loomcard.policies.capacity.yarn import LimitRule, used_capacity_order, user_limit
 from loomcard.testing.cluster import Cluster
 
 
@@ -101,9 +101,10 @@ def test_a_queue_too_small_for_a_container_gets_on_all_the_same():
     """A tenth of a container is guaranteed: the limit counts from one container, as YARN's does,
     so that a factor of 2 lets a user have two, and the one by which the denial comes late.
     """
-    assert user_limit(1, 10, 0, 10, 10, 1, 100, 1.0) == 10
-    assert user_limit(1, 10, 5, 15, 15, 1, 100, 1.0) == 10
-    assert user_limit(0, 10, 5, 15, 15, 1, 100, 1.0) == 15
+    rule = LimitRule(minimum_percent=100, factor=1.0)
+    assert user_limit(1, 10, 0, 10, 10, 1, rule) == 10
+    assert user_limit(1, 10, 5, 15, 15, 1, rule) == 10
+    assert user_limit(0, 10, 5, 15, 15, 1, rule) == 15
     engine = two(1, 99, {"user_limit_factor": 2.0})
     engine.add_app(1)
     engine.ask(1, 9)
@@ -188,7 +189,8 @@ def test_the_less_of_its_guarantee_a_queue_uses_the_sooner_it_is_served(used, mo
 @given(st.floats(0, 2), st.integers(1, 9), st.integers(1, 100), st.floats(0.1, 9))
 def test_the_user_limit_lies_between_its_floor_and_its_ceiling(used, users, percent, factor):
     """At least the minimum percent, at least an equal part of what is used, at most the factor."""
-    limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, percent, factor)
+    rule = LimitRule(percent, factor)
+    limit = user_limit(1.0, 0.1, used, used + 0.1, used + 0.1, users, rule)
     assert limit <= factor
     assert limit == factor or limit >= max(percent / 100, (used + 0.1) / users)
 

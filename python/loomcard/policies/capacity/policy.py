@@ -22,7 +22,12 @@ from loomcard import (
     share,
 )
 from loomcard.policies.capacity.user_limit import UserLimitedLevel
-from loomcard.policies.capacity.yarn import by_memory, by_submission, used_capacity_order
+from loomcard.policies.capacity.yarn import (
+    LimitRule,
+    by_memory,
+    by_submission,
+    used_capacity_order,
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class CapacityScheduler:
         order = by_submission if self.ordering == "fifo" else by_memory
         return UserLimitedLevel(
             queue, order, guarantees.of, partial(self.magnitude, guarantees),
-            self.minimum_user_limit_percent, self.user_limit_factor,
+            LimitRule(self.minimum_user_limit_percent, self.user_limit_factor),
         )  # fmt: skip
 
     def magnitude(self, guarantees: Guarantees, amounts: Sequence[int]) -> float:

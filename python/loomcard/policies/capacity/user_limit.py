@@ -23,7 +23,7 @@ from loomcard import (
     add_all,
     subtract_all,
 )
-from loomcard.policies.capacity.yarn import user_limit
+from loomcard.policies.capacity.yarn import LimitRule, user_limit
 
 Magnitude = Callable[[Sequence[int]], float]
 
@@ -41,12 +41,12 @@ class UserLimitedLevel(Level):
 
     def __init__(
         self, queue: Queue, order: Order, promised: Mapping[Queue, Resource], magnitude: Magnitude,
-        minimum_percent: float, factor: float,
+        rule: LimitRule,
     ) -> None:  # fmt: skip
         super().__init__(queue, order)
         self._promised = promised
         self._magnitude = magnitude
-        self._rule = (minimum_percent, factor)
+        self._rule = rule
         self._forget()
 
     def _forget(self) -> None:
@@ -99,7 +99,7 @@ class UserLimitedLevel(Level):
             size(self._promised[self.queue]), size(required), size(self.queue.used),
             size(list(map(add, self.queue.used, required))),
             size(list(map(add, self._active_used, required))),
-            max(1, len(self._asking)), *self._rule,
+            max(1, len(self._asking)), self._rule,
         )  # fmt: skip
 
     def _let_go(self) -> None:

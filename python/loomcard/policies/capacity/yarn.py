@@ -4,6 +4,8 @@ they stand.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from loomcard import Application
 
 
@@ -26,20 +28,28 @@ def by_memory(app: Application) -> int:
     return app.used[0]
 
 
+class LimitRule(NamedTuple):
+    """What bounds the limit of a queue's users: from below this part of what the queue uses, from
+    above this multiple of its capacity; ``factor`` -1: no ceiling.
+    """
+
+    minimum_percent: float
+    factor: float
+
+
 def user_limit(
     capacity: float, required: float, used: float, used_next: float, active_next: float,
-    active_users: int, minimum_percent: float, factor: float,
+    active_users: int, rule: LimitRule,
 ) -> float:  # fmt: skip
     """How much each active user may hold (YARN's UsersManager.computeUserLimit).
 
-    min(max(active_next / active_users, current * minimum_percent / 100), least * factor), where
-    least = capacity, so that a queue too small for one container gets on, and
+    min(max(active_next / active_users, current * rule.minimum_percent / 100), least * rule.factor),
+    where least = max(capacity, required), so that a queue too small for one container gets on, and
     current is ``least`` while the queue's use is less, else ``used_next``. ``required``: the
     container to come; ``used_next`` and ``active_next``: what the queue, and its active users
-    (those with an outstanding ask), would use with it. ``factor`` -1, or a queue of capacity 0: no
-    ceiling.
+    (those with an outstanding ask), would use with it. A queue of capacity 0 has no ceiling.
     """
     least = max(capacity, required)
     current = least if used < least else used_next
-    limit = max(active_next / active_users, current * minimum_percent / 100)
-    return limit if factor == -1 or capacity == 0 else min(limit, least * factor)
+    limit = max(active_next / active_users, current * rule.minimum_percent / 100)
+    return limit if rule.factor == -1 or capacity == 0 else min(limit, least * rule.factor)
