@@ -18,7 +18,7 @@ from loomcard.cluster.example_jobs import example
 from loomcard.cluster.job_profiles import profile_definitions
 from loomcard.cluster.submit import Client
 from loomcard.engine.session import replay
-from loomcard.policies.coupling import unit
+from loomcard.policies.coupling.paper import unit
 from loomcard.policies.coupling.reclaim import REASON
 from loomcard.policies.coupling.serve import COUPLED
 from loomcard.wire import messages as r

@@ -119,7 +119,7 @@ def test_who_waits_in_vain_again_and_again_has_fewer_turns(count):
     made.ask(9, 2, SLOT, REDUCE)
     found: list[int] = []
     while not found and made.memory().beats < 400:
-        waiting, node = made.memory().waiting, made.memory().beats % 4 + 1
+        waiting, node = made.memory().waiting[0], made.memory().beats % 4 + 1
         others_turn = waiting.candidate is not None and waiting.candidate.endswith("_0009")
         if waiting.wait == (2 if others_turn else 16):
             finish(made, 8, node=node)
@@ -325,14 +325,14 @@ def test_nothing_is_left_of_jobs_that_ended():
     made.end_app(62)
     beat(made, 1, 2)
     memory = made.memory()
-    assert (memory.jobs, memory.excluded, memory.waiting.candidate) == ({}, {}, None)
+    assert (memory.jobs, memory.excluded, memory.waiting[0].candidate) == ({}, {}, None)
     view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
     found = view.cache("jobs", lambda: None)
     known = ("by_id", "eligible", "without_map", "entries", "shapes")
     for name in (*known, "_running", "_stated", "_bytes"):
         assert not getattr(found, name), name
     places = view.cache("places", lambda: None)
-    assert places._inputs == {}
+    assert not any(any(row) for sums in found._early._held.values() for row in sums)
     assert len(places.rooms._of) <= 64
 
 
@@ -340,7 +340,7 @@ def test_who_ends_while_a_wait_of_four_rounds_is_over_leaves_nothing():
     made = coupling(2, 2, hold_after_ms=0)
     exhausted(made, 1)
     made.ask(1, 1, LARGE, REDUCE)
-    while made.memory().waiting.wait < 8:
+    while made.memory().waiting[0].wait < 8:
         beat(made, 1)
     made.end_app(1)
     beat(made, 1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from coupled import MAP, REDUCE, SLOT
-from loomcard.policies.coupling import unit
 from loomcard.policies.coupling.jobs import MAP_PRIORITIES
+from loomcard.policies.coupling.paper import unit
 from loomcard.policies.coupling.policy import Coupling
 from loomcard.testing import PolicyMachine
 from loomcard.testing.policy_setups import compiled
@@ -117,7 +117,7 @@ class Life(PolicyMachine):
     def a_node_beats(self, pick: int, refuse: bool, late: bool) -> None:
         """One heartbeat; a reduce may be refused, or the whole plan may come too late."""
         made, node = self.cluster, nth(self.cluster.nodes, pick)
-        waiting = made.memory().waiting if self.governs() else None
+        waiting = made.memory().waiting[0] if self.governs() else None
         before = None if waiting is None or self.undone else (waiting.candidate, waiting.wait)
         rounds = None if before is None else list(made.memory().figures.by_round)
         made.send(r.NodeHeartbeat(made.now, node))
@@ -166,7 +166,7 @@ class Life(PolicyMachine):
         counted in its round, and nobody waits; a candidate that was just chosen has not waited.
         """
         (candidate, wait), n, memory = before, len(self.cluster.nodes), self.cluster.memory()
-        after = memory.waiting
+        after = memory.waiting[0]
         if launched:
             rounds[wait // n] += 1
             assert (after.candidate, after.wait) == (None, 0)
@@ -179,7 +179,7 @@ class Life(PolicyMachine):
 
     def next_round(self, candidate: str, wait: int, n: int, launched: bool) -> None:
         """After a refusal the job goes on in the next round, whose first heartbeat is over."""
-        after, number = self.cluster.memory().waiting, wait // n + 1
+        after, number = self.cluster.memory().waiting[0], wait // n + 1
         if n == len(self.cluster.nodes) and after.candidate == candidate and not launched:
             next_wait = number * n + 2 if number < 4 else wait + 2
             assert after.wait == next_wait or self.skipped(after.wait, wait, n)
@@ -223,7 +223,7 @@ class Life(PolicyMachine):
     def nobody_waits_longer_than_four_rounds(self) -> None:
         """Of as many nodes as there ever were; at the next heartbeat who has gives up."""
         if hasattr(self, "honest") and self.governs():
-            waiting = self.cluster.memory().waiting
+            waiting = self.cluster.memory().waiting[0]
             assert 0 <= waiting.wait <= 4 * max(1, self.node_number)
             assert waiting.candidate is not None or waiting.wait == 0
 

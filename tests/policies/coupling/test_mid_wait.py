@@ -24,9 +24,9 @@ def waiting_for_node_3() -> Cluster:
     finish(made, 1, 4)
     made.ask(1, 2, SLOT, REDUCE)
     beat(made, 1)
-    assert made.memory().waiting.wait == 0
+    assert made.memory().waiting[0].wait == 0
     beat(made, 1)
-    assert made.memory().waiting.wait == 1
+    assert made.memory().waiting[0].wait == 1
     return made
 
 
@@ -58,7 +58,7 @@ def test_a_restart_in_mid_wait():
     made.round(2_000)
     made.snapshot()
     beat(made, 1)
-    assert made.memory().waiting.wait == 0
+    assert made.memory().waiting[0].wait == 0
     assert beat(made, 2) == []
     assert reduces(beat(made, 3)) == [1]
 

@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from loomcard import draw
-from loomcard.policies.coupling import (
+from loomcard.policies.coupling.paper import (
+    LARGEST_THRESHOLD,
     Tasks,
     beta,
     cost,
@@ -18,7 +19,6 @@ from loomcard.policies.coupling import (
     ranked,
     unit,
 )
-from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
 
 counts = st.integers(0, 500)
 thresholds = st.floats(0.1, LARGEST_THRESHOLD)

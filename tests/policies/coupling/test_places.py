@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from coupled import REDUCE, SLOT, beat, coupling, job, state
 from loomcard import Topology
-from loomcard.policies.coupling import beta, cost, probability
 from loomcard.policies.coupling.options import Options
+from loomcard.policies.coupling.paper import beta, cost, probability
 from loomcard.policies.coupling.places import Places
 
 DATA = st.dictionaries(st.sampled_from([f"n{i}" for i in range(1, 9)]), st.integers(1, 50))

@@ -283,7 +283,7 @@ def test_a_refused_reduce_goes_on_in_the_next_round():
     assert beat(made, 1) == []
     made.refuse = lambda _: None
     made.round()
-    waiting = made.memory().waiting
+    waiting = made.memory().waiting[0]
     assert (waiting.candidate is not None, waiting.wait) == (True, 4)
     assert [*beat(made, 2), *beat(made, 3)] != []
 

@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loomcard.policies.coupling import unit
+from loomcard.policies.coupling.paper import unit
 from loomcard.simulator import Simulation
 from scenarios import app, compiled, run, scenario, stage
 

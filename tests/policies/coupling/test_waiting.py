@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from loomcard.policies.coupling import Waiting, attempted, cost, on_heartbeat, ranked
+from loomcard.policies.coupling.paper import Waiting, attempted, cost, on_heartbeat, ranked
 
 
 class Jobs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
 from loomcard import Ask, Node, Plan, Shape, draw, fits
 from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce
-from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat
+from loomcard.policies.coupling.paper import Lists, Waiting, mismatch, on_heartbeat, takes
 from loomcard.policies.coupling.places import Places
 
 
@@ -18,32 +19,32 @@ class Candidates:
         self.plan, self.view = plan, plan.view
         self.jobs, self.places, self.memory = jobs, places, memory
         self.options = jobs.options
-        self._waiting = memory.waiting  # the candidate that Algorithm 2 looks at
+        self._waiting = memory.waiting[0]  # the candidate that Algorithm 2 looks at
         self._here: Node  # and the node that beats
 
-    def allowed(self, node: Node) -> list[Waiting[str]]:
+    def allowed(self, node: Node, counts: bool) -> list[Waiting[str]]:
         """The candidates that may start a reduce on the node, who waits longest first. At most one
-        new candidate is chosen.
+        new candidate is chosen; none where the heartbeat does not count, since it has before.
         """
         memory, n = self.memory, self.view.node_count
         self._here = node
-        memory.beats += 1
-        chosen, allowed = False, []
+        memory.beats += counts
+        chosen, allowed = not counts, []
         full = not any(
             fits(size, node.room) for size, label in self.jobs.reduce_shapes if node.takes(label)
         )
         for waiting in memory.candidates(self.options.candidates(n)):
             job_id, last = waiting.candidate, waiting.wait >= 4 * n
-            if job_id is None and chosen:
+            if (job_id is None and chosen) or not (counts or waiting.wait):
                 continue
             if full and job_id in self.jobs.eligible and not last:
-                waiting.wait += 1  # as Algorithm 2 does where nothing may be launched
+                waiting.wait += counts  # as Algorithm 2 does where nothing may be launched
                 continue
             self._waiting = waiting
-            if on_heartbeat(waiting, node, n, self):
+            if (on_heartbeat if counts else takes)(waiting, node, n, self):
                 allowed.append(waiting)
             chosen = chosen or not waiting.wait
-            if last and waiting.candidate is None and job_id in self.jobs.eligible:
+            if last and counts and waiting.candidate is None and job_id in self.jobs.eligible:
                 memory.figures.gave_up += 1
                 rounds = self.options.give_up_rounds
                 memory.let_others_first(job_id, rounds * n, self._in_vain(job_id))
@@ -69,27 +70,26 @@ class Candidates:
         found: list[str] = []
         beats, excluded = self.memory.beats, self.memory.excluded
         able: dict[Shape, bool] = {}
-        waiting = {each.candidate for each in (self.memory.waiting, *self.memory.more)}
+        waiting = Counter(each.candidate for each in self.memory.waiting)
         for job_id, job in self.jobs.eligible.items():
-            lag = self._lag(job) if job_id in waiting else job.mismatch
+            lag = self._lag(job, waiting[job_id]) if job_id in waiting else job.mismatch
             gave_up = job_id in excluded and excluded[job_id][1] > beats
             if lag <= 0 or (best is not None and (not gave_up, True, lag) < best):
                 continue
             rank = (not gave_up, any(self._able(ask, able) for ask in job.reduces), lag)
             if best is not None and rank < best:
                 continue
-            if all(self.plan.limited(ask) is not None for ask in job.reduces):
+            may = (ask for ask in job.reduces if self.plan.limited(ask) is None)
+            if all(self.jobs.maps_first(job, ask) for ask in may):
                 continue
             if rank != best:
                 best, found = rank, []
             found.append(job_id)
         return max(found, key=lambda each: draw(self.options.seed, each, beats), default=None)
 
-    def _lag(self, job: Job) -> float:
-        """The job's mismatch, as if a reduce had been launched for each candidate that it is."""
+    def _lag(self, job: Job, more: int) -> float:
+        """The job's mismatch, as if so many ``more`` of its reduces had been launched."""
         assert job.tasks is not None  # it is eligible
-        every = (self.memory.waiting, *self.memory.more)
-        more = sum(each.candidate == job.app.id for each in every)
         launched, pending = job.tasks.launched_reduces, job.tasks.pending_reduces
         tasks = replace(job.tasks, launched_reduces=launched + more, pending_reduces=pending - more)
         return mismatch(tasks, self.options.threshold)

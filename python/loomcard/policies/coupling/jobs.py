@@ -18,14 +18,19 @@ from loomcard import (
     Container,
     ContainerAdded,
     ContainerCompleted,
+    ContainerResized,
     ContainerStarted,
     Event,
     NodeRemoved,
     Refused,
+    Resource,
     Shape,
+    add_all,
     read_dag,
     share,
+    subtract_all,
 )
+from loomcard.policies.coupling.early import EarlyReduces, Held, Move
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Tasks, Waiting, mismatch
 
@@ -75,11 +80,14 @@ class Figures:
 class Memory:
     """Plain data; applications by their id."""
 
-    waiting: Waiting[str] = field(default_factory=Waiting)
-    more: list[Waiting[str]] = field(default_factory=list)
-    """Of further candidates, on large clusters."""
+    waiting: list[Waiting[str]] = field(default_factory=lambda: [Waiting()])
+    """Algorithm 2's state, of each candidate."""
     beats: int = 0
     """Heartbeats so far."""
+    version: int = -1
+    """Of the view, in the last round."""
+    beating: list[int] = field(default_factory=list)
+    """The nodes whose heartbeats came in it; each stage of a round looks at them."""
     excluded: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Who gave up: how often without success since a reduce of it started, and till so many
     heartbeats were seen others go first.
@@ -88,10 +96,10 @@ class Memory:
     figures: Figures = field(default_factory=Figures)
 
     def candidates(self, count: int) -> list[Waiting[str]]:
-        """Algorithm 2's state of each of ``count`` candidates, at least one."""
-        if len(self.more) != count - 1:
-            self.more = [*self.more, *(Waiting() for _ in range(count))][: count - 1]
-        return [self.waiting, *self.more]
+        """There are so many from now on, at least one."""
+        if len(self.waiting) != count:
+            self.waiting = [*self.waiting, *(Waiting() for _ in range(count))][:count]
+        return self.waiting
 
     def let_others_first(self, job_id: str, heartbeats: int, vainly: bool) -> None:
         """For so many heartbeats; where it waited ``vainly``, for others could have been served,
@@ -120,6 +128,10 @@ class Job:
     tasks: Tasks | None = None
     """None: it is not of type MAPREDUCE."""
     mismatch: float = 0.0
+    inputs: dict[AskKey, int] = field(default_factory=dict)
+    """How many nodes have input of a map ask, where that was counted."""
+    held: Held = ()
+    """By its maps and its early reduces, as they were when this was found."""
 
 
 def is_map(key: AskKey) -> bool:
@@ -129,11 +141,8 @@ def is_map(key: AskKey) -> bool:
 
 def is_reduce(container: Container) -> bool:
     """A running reduce of a MapReduce job."""
-    return (
-        container.ask_key.priority == REDUCE_PRIORITY
-        and container.application.type == "MAPREDUCE"
-        and not container.is_am
-    )
+    priority, kind = container.ask_key.priority, container.application.type
+    return priority == REDUCE_PRIORITY and kind == "MAPREDUCE" and not container.is_am
 
 
 class Jobs:
@@ -153,7 +162,8 @@ class Jobs:
         self.reduce_shapes: dict[Shape, int] = {}
         """The same of reduces."""
         self._changed = view.watch(view.queue)
-        self._running: dict[str, list[int]] = {}  # maps, reduces, all, memory of reduces
+        self._running: dict[str, Held] = {}  # maps, reduces and others
+        self._early = EarlyReduces(view, options.early_share)
         self._stated: dict[str, tuple[int, int]] = {}
         self._bytes: dict[str, dict[str, float]] = {}
         self._capacity_version = -1
@@ -161,6 +171,7 @@ class Jobs:
 
     def note(self, memory: Memory, changes: Iterable[Event]) -> None:
         """Count what has ended."""
+        self._early.begin()
         if memory is not self._memory:  # another one, after a plan that came too late
             self._memory = memory
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
@@ -174,17 +185,16 @@ class Jobs:
             elif isinstance(change, ContainerStarted):
                 if is_reduce(change.container):
                     memory.excluded.pop(change.container.application.id, None)
-            elif isinstance(change, ContainerAdded):
+            elif isinstance(change, ContainerAdded | ContainerResized):
                 self._running.pop(change.container.application.id, None)
             elif isinstance(change, Refused) and change.ask is not None:
                 self._running.pop(change.ask.application.id, None)
 
     def _completed(self, memory: Memory, change: ContainerCompleted) -> None:
         container, app = change.container, change.container.application
-        self._count(app.id, container.ask_key, container.size[0], -1, container.is_am)
-        if app.type != "MAPREDUCE" or container.is_am:
-            return
-        if change.kind != "completed" or change.exit_status != 0:
+        self._count(app.id, container.ask_key, container.size, subtract_all, container.is_am)
+        well = change.kind == "completed" and change.exit_status == 0
+        if app.type != "MAPREDUCE" or container.is_am or not well:
             return
         job = memory.jobs.setdefault(app.id, JobMemory())
         if is_map(container.ask_key):
@@ -208,18 +218,15 @@ class Jobs:
             each.pop(job_id, None)
         self._drop(job_id)
 
-    def _count(self, job_id: str, key: AskKey, size: int, change: int, is_am: bool) -> None:
-        """One container of so much memory more or less of a MapReduce job."""
-        counts = self._running.get(job_id)
-        if counts is not None:
-            counts[0] += change * (not is_am and is_map(key))
-            counts[1] += change * (not is_am and key.priority == REDUCE_PRIORITY)
-            counts[2] += change
-            counts[3] += change * size * (not is_am and key.priority == REDUCE_PRIORITY)
+    def _count(self, job_id: str, key: AskKey, size: Resource, move: Move, is_am: bool) -> None:
+        """One container more or less of a MapReduce job."""
+        if job_id in self._running:
+            kind = 2 if is_am else 0 if is_map(key) else 1 if key.priority == REDUCE_PRIORITY else 2
+            move([self._running[job_id][kind]], (1, *size))
 
     def granted(self, ask: Ask) -> None:
         """A container was granted; the application changes at the next ``update``."""
-        self._count(ask.application.id, ask.key, ask.size[0], 1, ask.is_am)
+        self._count(ask.application.id, ask.key, ask.size, add_all, ask.is_am)
 
     def update(self, memory: Memory) -> list[Job]:
         """Look at the applications that changed; returns those that ask for something."""
@@ -237,19 +244,23 @@ class Jobs:
 
     def _drop(self, job_id: str) -> None:
         job = self.by_id.pop(job_id, None)
-        self.eligible.pop(job_id, None)
-        self.without_map.pop(job_id, None)
-        self.entries.pop(job_id, None)
+        known: tuple[dict[str, Any], ...] = (self.eligible, self.without_map, self.entries)
+        for each in known:
+            each.pop(job_id, None)
         if job is not None:
             tally(self.shapes, job.shapes, -1)
             tally(self.reduce_shapes, job.reduce_shapes, -1)
+            self._early.move(job.app.user, job.held, subtract_all)
 
     def _look(self, app: Application, memory: Memory) -> Job:
         job, options = Job(app), self.options
         if app.type == "MAPREDUCE":
             job.tasks = self._tasks(app, memory)
             job.mismatch = mismatch(job.tasks, options.threshold)
-            if job.tasks.pending_maps and not self._running[app.id][0]:
+            maps, reduces, _ = self._running[app.id]
+            job.held = [*maps], [each * (job.tasks.pending_maps > 0) for each in reduces]
+            self._early.move(app.user, job.held, add_all)
+            if job.tasks.pending_maps and not maps[0]:
                 self.without_map[app.id] = job
             else:
                 memory.jobs[app.id].stuck_ms = None
@@ -278,6 +289,10 @@ class Jobs:
         tally(self.reduce_shapes, job.reduce_shapes, 1)
         return job
 
+    def maps_first(self, job: Job, ask: Ask) -> bool:
+        """Whether the reduce waits for maps, of its job or of all."""
+        return job.mismatch <= 0 or self._early.beyond(ask, maps_of(job))
+
     def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
         """Where it stands in fair order, with so much ``more`` memory than it has."""
         held = app.used[0] + more
@@ -286,24 +301,24 @@ class Jobs:
         else:
             used = float(held)
         if self.options.fairness == "maps" and app.id in self._running:
-            used -= self._running[app.id][3]
+            used -= self._running[app.id][1][1]
         return used / app.weight, app.submitted_ms, app.number, app.id
 
     def _tasks(self, app: Application, memory: Memory) -> Tasks:
         running = self._running.get(app.id)
-        if running is None or running[2] != len(app.containers):
-            running = self._running[app.id] = [0, 0, 0, 0]
+        if running is None or sum(row[0] for row in running) != len(app.containers):
+            running = self._running[app.id] = tuple([0, *self.view.zero] for _ in range(3))
             for each in app.containers:
-                self._count(app.id, each.ask_key, each.size[0], 1, each.is_am)
+                self._count(app.id, each.ask_key, each.size, add_all, each.is_am)
         own = memory.jobs.setdefault(app.id, JobMemory())
         stated_maps, reduces = self._stated_of(app)
         asks = [ask for ask in app.asks if not ask.is_am]
         pending = sum(ask.count for ask in asks if is_map(ask.key))
-        finished, open_maps = sum(own.finished.values()), pending + running[0]
+        finished, open_maps = sum(own.finished.values()), pending + running[0][0]
         own.maps = max(own.maps, finished + open_maps)
         maps = max(stated_maps, open_maps) if stated_maps else own.maps
         waiting = sum(ask.count for ask in asks if ask.priority == REDUCE_PRIORITY)
-        launched = own.reduces + running[1]
+        launched = own.reduces + running[1][0]
         return Tasks(maps, reduces, min(finished, maps - open_maps), pending, launched, waiting)
 
     def _stated_of(self, app: Application) -> tuple[int, int]:
@@ -330,6 +345,11 @@ class Jobs:
         known = [amount for amount in each.values() if amount > 0]
         usual = sum(known) / len(known) if known else 1.0
         return {host: count * each.get(host, usual) for host, count in finished.items()}
+
+
+def maps_of(job: Job) -> list[Ask]:
+    """Its outstanding asks for maps, however they are served."""
+    return [ask for ask in (*job.maps, *job.others) if is_map(ask.key) and not ask.is_am]
 
 
 def tally(counts: dict[Shape, int], shapes: Iterable[Shape], change: int) -> None:

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Literal, get_args
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from loomcard import HOLD_AFTER_MS
 from loomcard.policies.coupling.paper import LARGEST_THRESHOLD
-
-ReduceRule = Literal["coupled", "greedy"]
-MapRule = Literal["peek", "delay", "any"]
-UnknownReduces = Literal["hold", "launch"]
-ListRule = Literal["open", "all"]
-Fairness = Literal["maps", "memory", "dominant"]
-CHOICES = {
-    "reduces": get_args(ReduceRule), "maps": get_args(MapRule), "fairness": get_args(Fairness),
-    "unknown_reduces": get_args(UnknownReduces), "lists": get_args(ListRule),
-}  # fmt: skip
-LEAST = {
-    "kept_nodes": 1, "peeked_nodes": 0, "delay_node_ms": 0, "delay_rack_ms": 0,
-    "give_up_rounds": 0, "nodes_per_candidate": 0, "hold_after_ms": 0, "reclaim_after_ms": 0,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,17 +25,18 @@ class Options:
     beta_least: float = 0.1
     beta_fixed: float = 0.0
     seed: int = 1
-    reduces: ReduceRule = "coupled"
-    maps: MapRule = "peek"
+    reduces: Literal["coupled", "greedy"] = "coupled"
+    maps: Literal["peek", "delay", "any"] = "peek"
     delay_node_ms: int = 15_000
     delay_rack_ms: int = 15_000
     distances: dict[str, dict[str, float]] = field(default_factory=dict)
-    fairness: Fairness = "maps"
-    unknown_reduces: UnknownReduces = "hold"
+    fairness: Literal["maps", "memory", "dominant"] = "maps"
+    unknown_reduces: Literal["hold", "launch"] = "hold"
     give_up_rounds: int = 4
-    lists: ListRule = "open"
+    lists: Literal["open", "all"] = "open"
     nodes_per_candidate: int = 100
     hold_after_ms: int = HOLD_AFTER_MS
+    early_share: float = 0.5
     reclaim_after_ms: int = 300_000
 
     def candidates(self, nodes: int) -> int:
@@ -62,14 +49,13 @@ class Options:
                 f"threshold is above 0 and at most {LARGEST_THRESHOLD:.3f}: beyond it a job with"
                 " maps left could go before one without"
             )
-        for name in ("alpha_rack_reduce", "alpha_rack", "alpha_remote", "beta_least", "beta_fixed"):
-            if not 0 <= getattr(self, name) <= 1:
+        for name, kind in get_type_hints(Options).items():
+            value, least = getattr(self, name), int(name == "kept_nodes")
+            if kind is float and name != "threshold" and not 0 <= value <= 1:
                 raise ValueError(f"{name} lies between 0 and 1")
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
+            if kind is int and name != "seed" and value < least:
                 raise ValueError(f"{name} is at least {least}")
+            if get_origin(kind) is Literal and value not in get_args(kind):
+                raise ValueError(f"{name} is one of {', '.join(get_args(kind))}")
         if any(not 0 <= hops < inf for row in self.distances.values() for hops in row.values()):
             raise ValueError("distances: hops are finite and at least 0")
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is one of {', '.join(known)}")

@@ -112,12 +112,17 @@ def on_heartbeat(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
         state.candidate, state.wait = jobs.select(), 0
         return False
     state.wait += 1
-    number = state.round(n)
-    if number == 5:
+    if state.round(n) == 5:
         state.reset()
-    elif number < 4:
-        return v in jobs.lists(state.candidate)[number - 1] and not jobs.runs(state.candidate, v)
-    return number == 4
+    return takes(state, v, n, jobs)
+
+
+def takes(state: Waiting[J], v: V, n: int, jobs: Reduces[J, V]) -> bool:
+    """Whether the candidate waits for ``v``, one of ``n`` nodes, in the round that it is in."""
+    job, number = state.candidate, state.round(n)
+    if job is None or not jobs.may(job):
+        return False
+    return number > 3 or (v in jobs.lists(job)[number - 1] and not jobs.runs(job, v))
 
 
 def attempted(state: Waiting[J], n: int, launched: bool) -> None:

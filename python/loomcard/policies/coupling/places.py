@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import filterfalse, islice
 
-from loomcard import Application, Ask, ClusterView, LazyOrder, Node, RoomIndex, Topology, draw, pick
+from loomcard import Ask, AskKey, ClusterView, LazyOrder, Node, RoomIndex, Topology, draw, pick
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import Lists, cost, ranked
 
@@ -62,7 +62,6 @@ class Places:
         self.view, self.options = view, options
         self.rooms, self.topology = RoomIndex(view), Topology(options.distances)
         self._costs: dict[str, Costs] = {}
-        self._inputs: dict[str, tuple[tuple[object, ...], int]] = {}
 
     def lists(
         self, ask: Ask, data: Data, version: int, salt: str,
@@ -95,13 +94,15 @@ class Places:
         """The rack of a host's first node; "" where it has none now."""
         return next((node.rack for node in self.nodes(self.view.hosts.get(host, ()))), "")
 
-    def peeked(self, ask: Ask, node: Node, salt: str) -> tuple[int, int, int]:
+    def peeked(
+        self, ask: Ask, node: Node, salt: str, inputs: dict[AskKey, int]
+    ) -> tuple[int, int, int]:
         """K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` of them drawn by
-        ``salt``.
+        ``salt``. ``inputs``: the nodes with input of each ask of the job, as far as counted.
         """
         able, view, k = self.rooms.of((ask.size, ask.label)), self.view, self.options.peeked_nodes
         if not 0 < k < view.node_count:
-            return self._with_input(ask), len(able) - (node.number in able), view.node_count
+            return self._with_input(ask, inputs), len(able) - (node.number in able), view.node_count
         left, k1, k2 = list(view.nodes), 0, 0
         for i in range(k):
             at = i + pick(self.options.seed, salt, i, len(left) - i)
@@ -110,18 +111,11 @@ class Places:
             k2 += left[i] is not node and left[i].number in able
         return k1, k2, k
 
-    def _with_input(self, ask: Ask) -> int:
-        """How many nodes have input of the ask's maps."""
-        hosts, app = self.view.hosts, ask.application.id
-        key = (ask.key, len(ask.hosts), self.view.capacity_version)
-        if self._inputs.get(app, ((), 0))[0] != key:
-            count = sum(len(hosts.get(host, ())) for host, wanted in ask.hosts.items() if wanted)
-            self._inputs[app] = key, count
-        return self._inputs[app][1]
-
-    def forget(self, app: Application) -> None:
-        """The application has ended, or its asks have changed."""
-        self._inputs.pop(app.id, None)
+    def _with_input(self, ask: Ask, inputs: dict[AskKey, int]) -> int:
+        if ask.key not in inputs:
+            there = (self.view.hosts.get(host, ()) for host, wanted in ask.hosts.items() if wanted)
+            inputs[ask.key] = sum(map(len, there))
+        return inputs[ask.key]
 
 
 def suits(ask: Ask, node: Node) -> bool:

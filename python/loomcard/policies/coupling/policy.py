@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from loomcard import (
-    ApplicationRemoved,
-    AskChanged,
     ClusterView,
     NodeHeartbeat,
     Plan,
     Refused,
     saved_rows,
-)
+)  # fmt: skip
 from loomcard.policies.coupling.jobs import JobMemory, Jobs, Memory
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import attempted
@@ -36,12 +34,8 @@ class Coupling(Options):
         """What had finished; who waits is chosen again."""
         jobs = saved_rows((saved or {}).get("jobs", {}), view)
         known = {each.name for each in fields(JobMemory)}
-        return Memory(
-            jobs={
-                job_id: JobMemory(**{name: facts[name] for name in facts if name in known})
-                for job_id, facts in jobs.items()
-            }
-        )
+        rows = {job_id: {n: row[n] for n in row if n in known} for job_id, row in jobs.items()}
+        return Memory(jobs={job_id: JobMemory(**row) for job_id, row in rows.items()})
 
     def save(self, memory: Memory) -> dict[str, Any]:
         """How far jobs are, for the ResourceManager does not tell it again."""
@@ -58,14 +52,14 @@ class Coupling(Options):
         jobs.note(memory, changes)
         serving = Serving(plan, jobs, places, memory)
         for change in changes:
-            if isinstance(change, NodeHeartbeat) and view.node(change.node.number) is change.node:
-                serving.visits.append(Visit(change.node, len(view.zero)))
-            elif isinstance(change, AskChanged):
-                places.forget(change.ask.application)
-            elif isinstance(change, ApplicationRemoved):
-                places.forget(change.application)
-            elif isinstance(change, Refused):
+            if isinstance(change, Refused):
                 self.refused(change, memory, view)
+        beats = [each.node.number for each in changes if isinstance(each, NodeHeartbeat)]
+        if first := memory.version != view.version:
+            memory.version, memory.beating = view.version, beats
+        for node in filter(None, map(view.node, memory.beating)):
+            if not view.lending or view.offers(node, ""):
+                serving.visits.append(Visit(node, first, [*view.zero]))
         plan.go_on = serving.run
         serving.run()
         if self.reclaim_after_ms:
@@ -82,8 +76,7 @@ class Coupling(Options):
         if not isinstance(tag, list) or tag[:1] != [REDUCE] or change.ask is None:
             return
         app = change.ask.application
-        every = (memory.waiting, *memory.more)
-        waiting = next((each for each in every if each.candidate is None), None)
+        waiting = next((each for each in memory.waiting if each.candidate is None), None)
         if waiting is not None:
             waiting.candidate, waiting.wait = app.id, tag[1]
             attempted(waiting, max(1, view.node_count), launched=False)

@@ -7,15 +7,10 @@ again whose node was lost, and then wait for this map for ever.
 from __future__ import annotations
 
 from loomcard import Ask, Container, Plan, fits
-from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_map, is_reduce
+from loomcard.policies.coupling.jobs import Job, Jobs, Memory, is_reduce, maps_of
 from loomcard.policies.coupling.places import suits
 
 REASON = "MAP_BEFORE_REDUCE"
-
-
-def maps_of(job: Job) -> list[Ask]:
-    """Its outstanding asks for maps, however they are served."""
-    return [ask for ask in (*job.maps, *job.others) if is_map(ask.key) and not ask.is_am]
 
 
 def reclaim(plan: Plan, jobs: Jobs, memory: Memory, after_ms: int) -> None:

@@ -50,7 +50,7 @@ class CouplingState:
 
 def state_of(jobs: Jobs, memory: Memory, nodes: int) -> CouplingState:
     """The state after what was granted."""
-    every, figures = (memory.waiting, *memory.more), memory.figures
+    every, figures = memory.waiting, memory.figures
     waiting = max(every, key=lambda each: each.wait)
     candidates = sum(each.candidate is not None for each in every)
     ordered = sorted(jobs.by_id.values(), key=lambda job: (job.app.submitted_ms, job.app.number))

@@ -5,6 +5,7 @@ on the nodes as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from loomcard import (
@@ -20,18 +21,11 @@ from loomcard import (
     no_room,
     serve_holds,
     want_first,
-)
+)  # fmt: skip
 from loomcard.policies.coupling.candidates import Candidates
-from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory
-from loomcard.policies.coupling.paper import (
-    Waiting,
-    attempted,
-    beta,
-    peek,
-    probability,
-)
+from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory, maps_of
+from loomcard.policies.coupling.paper import Waiting, attempted, beta, peek, probability
 from loomcard.policies.coupling.places import Places
-from loomcard.policies.coupling.reclaim import maps_of
 
 COUPLED = "MAPS_FIRST"
 """The reason of a reduce that waits till more maps have finished."""
@@ -44,18 +38,17 @@ REDUCE = "reduce"
 Entry = tuple[float, int, int, str]
 
 
+@dataclass(slots=True)
 class Visit:
     """What has been done at one heartbeat so far."""
 
-    __slots__ = ("allowed", "draws", "heap", "more", "node", "reserved")
-
-    def __init__(self, node: Node, width: int) -> None:
-        self.node = node
-        self.allowed: list[Waiting[str]] | None = None  # candidates whose reduce may start here
-        self.heap: list[Entry] | None = None
-        self.more: dict[str, int] = {}  # memory of the maps that were chosen and not launched
-        self.reserved = [0] * width  # their room
-        self.draws = 0
+    node: Node
+    counts: bool  # in the first stage of a round
+    reserved: list[int]  # the room of the maps that were chosen and not launched
+    more: dict[str, int] = field(default_factory=dict)  # their memory
+    allowed: list[Waiting[str]] | None = None  # candidates whose reduce may start here
+    heap: list[Entry] | None = None
+    draws: int = 0
 
 
 class MapsFirst(HoldRules):
@@ -67,7 +60,8 @@ class MapsFirst(HoldRules):
     def forbids(self, ask: Ask) -> str | None:
         """The reason of a reduce that waits for its maps."""
         job = self._jobs.by_id.get(ask.application.id)
-        return COUPLED if job is not None and ask in job.reduces and job.mismatch <= 0 else None
+        waits = job is not None and ask in job.reduces and self._jobs.maps_first(job, ask)
+        return COUPLED if waits else None
 
 
 class Serving:
@@ -114,7 +108,7 @@ class Serving:
         """Maps and a reduce at one node, in fair order; False: the turn ended before that."""
         node = visit.node
         if visit.allowed is None:
-            visit.allowed = self._candidates.allowed(node)
+            visit.allowed = self._candidates.allowed(node, visit.counts)
         while visit.allowed:
             waiting = visit.allowed[0]
             job = self.jobs.eligible.get(waiting.candidate or "")
@@ -141,7 +135,8 @@ class Serving:
         """The first of the job's reduces that may go to the node now; None if a map needs it."""
         if self._needs_for_map(job, node):
             return None
-        return next((ask for ask in job.reduces if self.plan.why_not(ask, node) is None), None)
+        open_ = (a for a in job.reduces if self.plan.why_not(a, node) is None)
+        return next((ask for ask in open_ if not self.jobs.maps_first(job, ask)), None)
 
     def _needs_for_map(self, job: Job, node: Node) -> bool:
         """Whether none of the job's maps runs, and one could have the room: without it its reduces
@@ -221,7 +216,7 @@ class Serving:
             own.p = 1.0
             return True
         salt = f"{job.app.id}/{node.id}/{visit.draws}/{self.view.now_ms}"
-        pm, nm = peek(*self.places.peeked(ask, node, salt), self.view.node_count)
+        pm, nm = peek(*self.places.peeked(ask, node, salt, job.inputs), self.view.node_count)
         alpha = options.alpha_remote
         if reach == 1:
             near = self._candidates.runs(job.app.id, node)
@@ -243,27 +238,21 @@ class Serving:
 
     def _serve(self, ask: Ask) -> bool:
         """One container, wherever it fits."""
-        plan = self.plan
-        if self.view.first_fit(ask.size, ask.label) is None and not ask.holds:
+        plan, some = self.plan, self.view.first_fit(ask.size, ask.label) is not None or ask.holds
+        if not some or ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
             return False
-        if ask.count <= 0 or plan.limited(ask) is not None or not plan.allows(ask):
-            return False
-        node = plan.place(ask)
-        if node is None:
-            return False
-        self._grant(ask, node)
-        return True
+        if (node := plan.place(ask)) is not None:
+            self._grant(ask, node)
+        return node is not None
 
     def _others(self) -> None:
         """What is neither map nor reduce is served at once, in fair order."""
-        full = ExhaustedShapes(self.view)
-        heap = []
-        for job_id, entry in self.jobs.entries.items():
-            if any((ask.size, ask.label) not in full for ask in self.jobs.by_id[job_id].others):
-                heap.append(entry)
+        full, by_id = ExhaustedShapes(self.view), self.jobs.by_id
+        left = ((entry, by_id[job_id].others) for job_id, entry in self.jobs.entries.items())
+        heap = [e for e, others in left if any((a.size, a.label) not in full for a in others)]
         heapify(heap)
         while heap and not self.plan.spent and not full.everything():
-            job = self.jobs.by_id[heappop(heap)[3]]
+            job = by_id[heappop(heap)[3]]
             for ask in job.others:
                 shape = (ask.size, ask.label)
                 if shape in full:
@@ -278,16 +267,15 @@ class Serving:
     def _asks_of(self, shape: Shape) -> Iterable[Ask]:
         """The asks of a shape for which room may be held."""
         for job in self.jobs.by_id.values():
-            ready = job.reduces if job.mismatch > 0 else []
+            ready = [ask for ask in job.reduces if not self.jobs.maps_first(job, ask)]
             yield from (a for a in (*job.others, *job.maps, *ready) if (a.size, a.label) == shape)
 
     def _report_reasons(self) -> None:
         """Why asks wait: of new ones at once, of all as often as the policy reports."""
         due = self.plan.report_due
         for job in self.jobs.by_id.values() if due else self._changed.values():
-            if self.jobs.by_id.get(job.app.id) is not job:
-                continue
-            for ask in (*job.others, *job.maps, *job.reduces):
+            known = self.jobs.by_id.get(job.app.id) is job
+            for ask in (*job.others, *job.maps, *job.reduces) if known else ():
                 if ask.count > 0 and (due or ask.reported_reason is None):
                     reason = self.plan.limited(ask) or self._reason(job, ask)
                     if reason != ask.reported_reason:
@@ -295,7 +283,7 @@ class Serving:
         self._changed.clear()
 
     def _reason(self, job: Job, ask: Ask) -> Reason | str:
-        if ask in job.reduces and job.mismatch <= 0:
+        if ask in job.reduces and self.jobs.maps_first(job, ask):
             return COUPLED
         if self.view.first_fit(ask.size, ask.label) is None:
             return no_room(self.view, ask)

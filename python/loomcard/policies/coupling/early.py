@@ -1,0 +1,67 @@
+"""What early reduces may hold, those of jobs of which maps wait: on YARN they stand in the room of
+these maps, and may wait for them for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from loomcard import EVERYBODY, Ask, ClusterView, Resource, headroom_by_user
+
+Held = tuple[list[int], ...]
+"""What containers hold: each row how many they are, then the amounts of each resource type."""
+Move = Callable[[list[list[int]], Sequence[int]], None]
+"""``add_all`` or ``subtract_all``."""
+
+
+class EarlyReduces:
+    """What maps hold, and what early reduces hold: of all users, and of each if users are limited.
+
+    ``part``: of what these two hold and what is left the reduces may have so much; 1: all.
+    """
+
+    def __init__(self, view: ClusterView, part: float) -> None:
+        self._view, self._part = view, part
+        self._held: dict[str, Held] = {}
+        self._free: dict[str, Resource] = {}  # by label, as it was when the round began
+
+    def begin(self) -> None:
+        """A round begins."""
+        self._free.clear()
+
+    def move(self, user: str, held: Held, move: Move) -> None:
+        """A job's maps, and its early reduces, hold so much more or less."""
+        for sums in self._sums(user):
+            for total, amounts in zip(sums, held, strict=False):  # () of another type
+                move([total], amounts)
+
+    def beyond(self, ask: Ask, maps: Sequence[Ask]) -> bool:
+        """With one more of the ask early reduces would hold more than their part of something that
+        the ``maps`` need, which wait.
+        """
+        if self._part >= 1 or not maps:
+            return False
+        view, user = self._view, ask.application.user
+        rooms = headroom_by_user(view.queue, self._free_of(ask.label))
+        room = rooms.get(user) or rooms.get(EVERYBODY, view.zero)
+        needed = [any(column) for column in zip(*(each.size for each in maps), strict=True)]
+        return any(
+            needs and early + more > self._part * (held + early + left)
+            for (_, *of_maps), (_, *of_reduces) in self._sums(user)
+            for needs, held, early, more, left in zip(
+                needed, of_maps, of_reduces, ask.size, room, strict=True
+            )
+        )
+
+    def _sums(self, user: str) -> Iterator[Held]:
+        zero = self._view.zero
+        for each in (EVERYBODY, user)[: 1 + (self._view.queue.user_limit is not None)]:
+            yield self._held.setdefault(each, ([0, *zero], [0, *zero]))
+
+    def _free_of(self, label: str) -> Resource:
+        partitions = self._view.partitions
+        if label in partitions and len(partitions) == 1:
+            return Resource(self._view.free)
+        if label not in self._free:
+            self._free[label] = partitions[label].free if label in partitions else self._view.zero
+        return self._free[label]

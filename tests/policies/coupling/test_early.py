@@ -1,0 +1,95 @@
+"""Reduces whose job has maps that wait hold a part of the room at most, so that maps always run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiled import flat
+from coupled import MAP, REDUCE, SLOT, beat
+from loomcard.testing.cluster import Cluster
+from scenarios import app, run, scenario, stage
+
+
+def most_reduces(made: Cluster, more: tuple[int, ...] = (), reduce: tuple[int, ...] = ()) -> int:
+    """A job of 100 maps, of which 80 have finished, has earned its four reduces. Of the others one
+    ends in each round: so many reduces ran at most while maps waited. ``more``: of a map's size.
+    """
+    made.add_app(1, type="MAPREDUCE", tags=["maps=100", "reduces=4"])
+    made.ask(1, 80, (*SLOT, *more), MAP)
+    while any(ask.count for ask in made.asks.values()) or made.containers:
+        beat(made, *made.nodes)
+        for number in made.containers:
+            made.complete(number)
+    made.ask(1, 20, (*SLOT, *more), MAP)
+    made.ask(1, 4, reduce or SLOT, REDUCE)
+    most = 0
+    while waiting_maps(made):
+        beat(made, *made.nodes)
+        kinds = [each.ask[1] for each in made.containers.values()]
+        most = max(most, kinds.count(REDUCE)) if waiting_maps(made) else most
+        made.complete(min(n for n, each in made.containers.items() if each.ask[1] == MAP))
+    return most
+
+
+def waiting_maps(made: Cluster) -> bool:
+    return any(ask.priority == MAP and ask.count for ask in made.asks.values())
+
+
+def cluster(nodes: int, slots: int, keys: dict[str, Any] | None = None, **options: Any) -> Cluster:
+    """Nodes of so many slots; ``keys``: of the queue."""
+    compiled = flat("coupling", hold_after_ms=0, **options)
+    compiled["queues"][1] |= keys or {}
+    made = Cluster(compiled)
+    for number in range(1, nodes + 1):
+        made.add_node(number, 1024 * slots, slots)
+    return made
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 3)])
+def test_early_reduces_hold_their_part_at_most(share: float, most: int) -> None:
+    """Of four slots; the fourth is kept where none of the job's maps would run else."""
+    assert most_reduces(cluster(1, 4, early_share=share)) == most
+
+
+@pytest.mark.parametrize("keys", [{"maximum": {"ppm": 500_000}}, {"user_limit_ppm": 500_000}])
+def test_a_limit_counts_as_if_there_were_no_room_beyond_it(keys: dict[str, Any]) -> None:
+    """Half of eight slots."""
+    assert most_reduces(cluster(1, 8, keys)) == 2
+
+
+def test_room_behind_another_label_does_not_count() -> None:
+    made = cluster(1, 4)
+    made.add_node(9, 1024 * 90, 90, label="gpu")
+    assert most_reduces(made) == 2
+
+
+def test_what_maps_do_not_need_is_the_reduces_own() -> None:
+    """Slots of two kinds, as in the paper: six of one, and two that reduces alone take."""
+    made = Cluster(
+        flat("coupling", hold_after_ms=0), resource_types=("memory_mb", "vcores", "slots")
+    )
+    made.add_node(1, 1024 * 6, 6, 2)
+    assert most_reduces(made, (0,), (*SLOT, 1)) == 2
+
+
+@pytest.mark.parametrize(("share", "stuck"), [(0.5, False), (1, True)])
+def test_a_crowd_of_jobs_does_not_wait_for_itself(share: float, stuck: bool) -> None:
+    """Sixteen jobs with AMs come to 24 slots, and ask for all their tasks at once. By the paper's
+    rule, which is for slots of two kinds, reduces hold all that AMs leave, and wait for maps that
+    have no room, till some are taken back.
+    """
+    jobs = [
+        app(
+            f"j{i}", stage([5_000] * 12, id="map"),
+            stage([5_000] * 4, 2, id="reduce", size=(2048, 1), priority=10, after=[0]), am=SLOT,
+            kind="mapreduce", slowstart=0.0, reduce_asks="all", tags=["maps=12", "reduces=4"],
+        )
+        for i in range(16)
+    ]  # fmt: skip
+    wanted = scenario(*jobs, nodes=3, slots=8, heartbeat_ms=1000, am_heartbeat_ms=1000)
+    ours = f"policy: coupling, options: {{early_share: {share}}}, am_share: 100%"
+    record = run(wanted, f"version: 1\npolicy: fifo\nqueues: {{default: {{{ours}}}}}\n")
+    assert {each.state for each in record.applications} == {"SUCCEEDED"}
+    assert any(row.kind == "preempted" for row in record.containers) == stuck
