@@ -200,6 +200,18 @@ def test_a_damaged_manifest_is_named_too(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+@pytest.mark.parametrize("found", [2, None, "1"])
+def test_a_folder_of_another_version_is_refused(tmp_path: Path, found: object) -> None:
+    """Its results are not looked at: they may be other ones, or seem to fit."""
+    write_run(tmp_path, [record()], manifest({}) | {"format": found})
+    for results in ("{}", "[]"):
+        (tmp_path / "results.json").write_text(results)
+        with pytest.raises(
+            ResultError, match=rf"manifest\.json: expected format 1, found {found!r}"
+        ):
+            read_run(tmp_path)
+
+
 def test_damaged_containers_are_named_when_they_are_wanted(tmp_path: Path) -> None:
     """Half a file, and one with a column of something else."""
     write_run(tmp_path, [record()], manifest({}))

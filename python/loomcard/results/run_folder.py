@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 
 from loomcard.results.containers import TYPES, container_frame
+from loomcard.results.manifest import FORMAT
 from loomcard.results.metrics import facts
 from loomcard.results.policy_series import STATE_TYPES, state_frame
 from loomcard.results.record import RunRecord
@@ -84,10 +85,21 @@ def read_run(folder: Path) -> Results:
             f"{folder}: holds no {RESULTS} (name a folder that `loomcard simulate --out` or"
             " `loomcard run` has written)"
         )
+    # The manifest first: where another version wrote the folder, its results need not fit either.
+    made = _read_manifest(folder / MANIFEST)
     runs = read_json(file, check_runs)
-    manifest = folder / MANIFEST
-    made = read_json(manifest, check_manifest) if manifest.exists() else {}
     return Results(folder, runs, application_frame(runs), made)
+
+
+def _read_manifest(file: Path) -> dict[str, Any]:
+    made: dict[str, Any] = read_json(file, check_manifest) if file.exists() else {}
+    found = made.get("format", FORMAT)
+    if found != FORMAT:
+        raise ResultError(
+            f"{file}: expected format {FORMAT}, found {found!r}: another version of Loomcard wrote"
+            " it (use that version, or run it again)"
+        )
+    return made
 
 
 def application_frame(runs: Sequence[dict[str, Any]]) -> pl.DataFrame:
