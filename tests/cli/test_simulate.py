@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from loomcard.cli.app import run
+from loomcard.cli.runs import simulation
 
 KEYS = {"policy", "seed", "makespan_ms", "jain", "utilization", "applications"}
 
@@ -44,6 +45,24 @@ def test_a_full_disk_loses_no_figures(tmp_path, capsys, monkeypatch):
     assert "makespan" in printed.out
     file = tmp_path / "containers.parquet"
     assert printed.err == f"error: {file}: No space left on device (free some space)\n"
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(tmp_path, capsys, monkeypatch):
+    """No hour of simulation goes before the error."""
+    monkeypatch.setattr(simulation, "simulate_all", lambda *_: pytest.fail("it was simulated"))
+    file = tmp_path / "file"
+    file.write_text("")
+    simulate = ["simulate", "demo", "--policy", "fifo", "--out"]
+    assert run([*simulate, str(file / "results")]) == 2
+    assert (
+        capsys.readouterr().err == f"error: {file / 'results'}: Not a directory (check the path)\n"
+    )
+    folder = tmp_path / "read-only"
+    folder.mkdir()
+    # The tests may be root's, who may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK or path != folder)
+    assert run([*simulate, str(folder)]) == 2
+    assert capsys.readouterr().err == f"error: {folder}: Permission denied (check the path)\n"
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_processes(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """What ``loomcard simulate`` runs and prints."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +57,7 @@ def run_simulation(
     about = manifest(inputs, command=command_line(), seeds=[seed])
     if out is not None:
         _refuse_other_results(out, about)
+        _refuse_unwritable(out)
     with _bars([run.policy for run in runs], len(scenario.applications)) as notify:
         records = simulate_all(scenario, runs, processes or os.cpu_count() or 1, notify)
     for record in records:
@@ -80,6 +82,13 @@ def _refuse_other_results(out: Path, about: dict[str, Any]) -> None:
     before = read_json(out / MANIFEST)
     if any(before.get(key) != about[key] for key in ("inputs", "seeds", "engine")):
         raise InputError([f"{out}: holds the results of another run (name another, or remove it)"])
+
+
+def _refuse_unwritable(out: Path) -> None:
+    """Said before the runs, which may take an hour. Raises OSError, which names the path."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
 
 
 def only_ours(chosen: Sequence[Choice]) -> None:
