@@ -54,9 +54,9 @@ class Candidates:
         """No node could take a reduce of the job now, while another job's would find one."""
         known: dict[Shape, bool] = {}
         eligible = self.jobs.eligible
-        if any(self._able(ask, known) for ask in eligible[job_id].reduces):
-            return False
-        return any(self._able(ask, known) for job in eligible.values() for ask in job.reduces)
+        own = any(self._able(ask, known) for ask in eligible[job_id].reduces)
+        asks = (ask for job in eligible.values() for ask in job.reduces)
+        return not own and any(self._able(ask, known) for ask in asks)
 
     def may(self, job_id: str) -> bool:
         """See ``Reduces``."""

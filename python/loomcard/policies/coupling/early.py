@@ -23,11 +23,8 @@ class EarlyReduces:
     def __init__(self, view: ClusterView, part: float) -> None:
         self._view, self._part = view, part
         self._held: dict[str, Held] = {}
-        self._free: dict[str, Resource] = {}  # by label, as it was when the round began
-
-    def begin(self) -> None:
-        """A round begins."""
-        self._free.clear()
+        self.free: dict[str, Resource] = {}
+        """By label, as it was first asked for since a new round cleared this."""
 
     def move(self, user: str, held: Held, move: Move) -> None:
         """A job's maps, and its early reduces, hold so much more or less."""
@@ -62,6 +59,6 @@ class EarlyReduces:
         partitions = self._view.partitions
         if label in partitions and len(partitions) == 1:
             return Resource(self._view.free)
-        if label not in self._free:
-            self._free[label] = partitions[label].free if label in partitions else self._view.zero
-        return self._free[label]
+        if label not in self.free:
+            self.free[label] = partitions[label].free if label in partitions else self._view.zero
+        return self.free[label]

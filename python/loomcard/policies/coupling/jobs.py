@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json import loads
-from typing import Any
+from typing import Any, TypeVar
 
 from loomcard import (
+    EVERYBODY,
     Application,
     ApplicationRemoved,
     Ask,
@@ -41,6 +42,11 @@ MOST_DOUBLED = 8
 """So often is the time doubled in which others go before a job that gave up."""
 OUTPUT_HINT = "loomcard.map_output_bytes"
 """JSON, host to bytes: what one finished map leaves on a node of that host."""
+
+
+Demand = tuple[Resource, str, str]
+"""Size, node label and user of an ask."""
+S = TypeVar("S")
 
 
 @dataclass(slots=True)
@@ -121,7 +127,7 @@ class Job:
     """Outstanding asks for reduces that wait for their maps and a place."""
     others: list[Ask] = field(default_factory=list)
     """Outstanding asks that are served at once, in fair order."""
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[Demand] = field(default_factory=list)
     """Of the maps and the others, as they were when this was found."""
     reduce_shapes: list[Shape] = field(default_factory=list)
     """Of the reduces."""
@@ -157,7 +163,7 @@ class Jobs:
         """Those that ask for maps and run none."""
         self.entries: dict[str, tuple[float, int, int, str]] = {}
         """Those that ask for maps or others: used by weight, submission, number, id."""
-        self.shapes: dict[Shape, int] = {}
+        self.shapes: dict[Demand, int] = {}
         """The shapes of these asks, and how many ask for each."""
         self.reduce_shapes: dict[Shape, int] = {}
         """The same of reduces."""
@@ -171,7 +177,7 @@ class Jobs:
 
     def note(self, memory: Memory, changes: Iterable[Event]) -> None:
         """Count what has ended."""
-        self._early.begin()
+        self._early.free.clear()
         if memory is not self._memory:  # another one, after a plan that came too late
             self._memory = memory
             self._changed.update(dict.fromkeys(self.view.queue.applications.values()))
@@ -264,26 +270,21 @@ class Jobs:
                 self.without_map[app.id] = job
             else:
                 memory.jobs[app.id].stuck_ms = None
-        coupled = options.reduces == "coupled" and job.tasks is not None
-        if job.tasks is not None and not job.tasks.reduces and options.unknown_reduces == "launch":
-            coupled = False
+        known = job.tasks is not None and (job.tasks.reduces or options.unknown_reduces == "hold")
         for ask in app.asks:
-            if ask.count <= 0:
-                continue
-            if job.tasks is None or ask.is_am:
-                job.others.append(ask)
-            elif is_map(ask.key) and options.maps != "any":
-                job.maps.append(ask)
-            elif ask.priority == REDUCE_PRIORITY and coupled:
-                job.reduces.append(ask)
-            else:
-                job.others.append(ask)
+            kind = job.others
+            if job.tasks is not None and not ask.is_am:
+                if is_map(ask.key) and options.maps != "any":
+                    kind = job.maps
+                elif ask.priority == REDUCE_PRIORITY and options.reduces == "coupled" and known:
+                    kind = job.reduces
+            kind += [ask] * (ask.count > 0)
         self.by_id[app.id] = job
         if job.reduces and job.mismatch > 0:
             self.eligible[app.id] = job
         if job.maps or job.others:
             self.entries[app.id] = self.entry(app)
-            job.shapes = [(ask.size, ask.label) for ask in (*job.maps, *job.others)]
+            job.shapes = [demand_of(ask) for ask in (*job.maps, *job.others)]
             tally(self.shapes, job.shapes, 1)
         job.reduce_shapes = [(ask.size, ask.label) for ask in job.reduces]
         tally(self.reduce_shapes, job.reduce_shapes, 1)
@@ -295,11 +296,9 @@ class Jobs:
 
     def entry(self, app: Application, more: int = 0) -> tuple[float, int, int, str]:
         """Where it stands in fair order, with so much ``more`` memory than it has."""
-        held = app.used[0] + more
+        used = float(app.used[0] + more)
         if self.options.fairness == "dominant":
-            used = share([held, *app.used[1:]], self.view.cluster_capacity)
-        else:
-            used = float(held)
+            used = share([app.used[0] + more, *app.used[1:]], self.view.cluster_capacity)
         if self.options.fairness == "maps" and app.id in self._running:
             used -= self._running[app.id][1][1]
         return used / app.weight, app.submitted_ms, app.number, app.id
@@ -352,7 +351,14 @@ def maps_of(job: Job) -> list[Ask]:
     return [ask for ask in (*job.maps, *job.others) if is_map(ask.key) and not ask.is_am]
 
 
-def tally(counts: dict[Shape, int], shapes: Iterable[Shape], change: int) -> None:
+def demand_of(ask: Ask) -> Demand:
+    """What limits look at; users count where they are limited."""
+    app = ask.application
+    user = EVERYBODY if app.queue.user_limit is None else app.user
+    return ask.size, ask.label, user
+
+
+def tally(counts: dict[S, int], shapes: Iterable[S], change: int) -> None:
     """Count so many more of each shape; what is 0 is left out."""
     for shape in shapes:
         counts[shape] = counts.get(shape, 0) + change

@@ -45,10 +45,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= LARGEST_THRESHOLD:
-            raise ValueError(
-                f"threshold is above 0 and at most {LARGEST_THRESHOLD:.3f}: beyond it a job with"
-                " maps left could go before one without"
-            )
+            raise ValueError(f"threshold is above 0 and at most {LARGEST_THRESHOLD:.3f}")
         for name, kind in get_type_hints(Options).items():
             value, least = getattr(self, name), int(name == "kept_nodes")
             if kind is float and name != "threshold" and not 0 <= value <= 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import filterfalse, islice
 
 from loomcard import Ask, AskKey, ClusterView, LazyOrder, Node, RoomIndex, Topology, draw, pick
@@ -12,6 +12,7 @@ from loomcard.policies.coupling.paper import Lists, cost, ranked
 
 Data = Callable[[], Mapping[str, float]]
 """w(u), the intermediate data of a job by host."""
+Inputs = dict[AskKey, int]
 FEW = 256
 """So few nodes with room are ranked by themselves."""
 COSTS_KEPT = 64
@@ -25,7 +26,8 @@ class Costs:
     """
 
     def __init__(self, places: Places, key: object, data: Mapping[str, float], salt: str) -> None:
-        self.key, self._places, self._data, self._salt = key, places, data, salt
+        self.key, self._places, self._data = key, places, data
+        self.tie = cache(lambda node: draw(places.options.seed, f"{salt}/{node.id}", 0))
         where = {(host, places.rack_of(host)): amount for host, amount in data.items()}
         self._where, hops = where, Topology.HOPS
         self._by_rack = dict.fromkeys(places.view.racks, hops["remote"] * sum(data.values()))
@@ -38,10 +40,6 @@ class Costs:
         if self._places.options.distances:
             return cost(self._where, self._places.topology.hop, (node.host, node.rack))
         return self._by_rack[node.rack] - Topology.HOPS["rack"] * self._data.get(node.host, 0.0)
-
-    def tie(self, node: Node) -> float:
-        """A draw among nodes that cost the same."""
-        return draw(self._places.options.seed, f"{self._salt}/{node.id}", 0)
 
     @cached_property
     def every(self) -> LazyOrder[Node]:
@@ -94,9 +92,7 @@ class Places:
         """The rack of a host's first node; "" where it has none now."""
         return next((node.rack for node in self.nodes(self.view.hosts.get(host, ()))), "")
 
-    def peeked(
-        self, ask: Ask, node: Node, salt: str, inputs: dict[AskKey, int]
-    ) -> tuple[int, int, int]:
+    def peeked(self, ask: Ask, node: Node, salt: str, inputs: Inputs) -> tuple[int, int, int]:
         """K1, K2 and K of ``peek``: of all nodes, or of ``peeked_nodes`` of them drawn by
         ``salt``. ``inputs``: the nodes with input of each ask of the job, as far as counted.
         """
@@ -111,7 +107,7 @@ class Places:
             k2 += left[i] is not node and left[i].number in able
         return k1, k2, k
 
-    def _with_input(self, ask: Ask, inputs: dict[AskKey, int]) -> int:
+    def _with_input(self, ask: Ask, inputs: Inputs) -> int:
         if ask.key not in inputs:
             there = (self.view.hosts.get(host, ()) for host, wanted in ask.hosts.items() if wanted)
             inputs[ask.key] = sum(map(len, there))

@@ -23,7 +23,7 @@ from loomcard import (
     want_first,
 )  # fmt: skip
 from loomcard.policies.coupling.candidates import Candidates
-from loomcard.policies.coupling.jobs import Job, JobMemory, Jobs, Memory, maps_of
+from loomcard.policies.coupling.jobs import Demand, Job, JobMemory, Jobs, Memory, demand_of, maps_of
 from loomcard.policies.coupling.paper import Waiting, attempted, beta, peek, probability
 from loomcard.policies.coupling.places import Places
 
@@ -74,6 +74,7 @@ class Serving:
         self.visits: list[Visit] = []
         self._next = 0
         self._changed: dict[str, Job] = {}
+        self._limited: set[Demand] = set()
         self._candidates = Candidates(plan, jobs, places, memory)
 
     def run(self) -> None:
@@ -155,12 +156,11 @@ class Serving:
         """
         node, plan = visit.node, self.plan
         if visit.heap is None:
-            shapes = self.jobs.shapes
-            if not any(fits(size, node.room) for size, label in shapes if node.takes(label)):
+            if not self._open(node):
                 return True
             visit.heap = list(self.jobs.entries.values())
             heapify(visit.heap)
-        while visit.heap and (before is None or visit.heap[0] < before):
+        while visit.heap and (before is None or visit.heap[0] < before) and self._open(node):
             if plan.spent:
                 return False
             job = self.jobs.by_id.get(visit.heap[0][3])
@@ -171,6 +171,19 @@ class Serving:
                     more = visit.more.get(app_id, 0)
                     heappush(visit.heap, self.jobs.entry(job.app, more))
         return True
+
+    def _open(self, node: Node) -> bool:
+        """A map, or one of the others, may have room there."""
+        left = (each for each in self.jobs.shapes if each not in self._limited)
+        return any(fits(size, node.room) and node.takes(label) for size, label, _ in left)
+
+    def _forbidden(self, ask: Ask, node: Node) -> bool:
+        """A map may not go to the node; a limit that it meets holds till the round is over."""
+        limit = demand_of(ask) in self._limited
+        why = Reason.QUEUE_MAX if limit else self.plan.why_not(ask, node)
+        if why in (Reason.QUEUE_MAX, Reason.USER_LIMIT):
+            self._limited.add(demand_of(ask))
+        return why is not None
 
     def _candidate(self, visit: Visit, job: Job) -> bool:
         """One container of the job: one of the others, wherever it fits, or a map on the node at
@@ -184,7 +197,7 @@ class Serving:
             left = [room - held for room, held in zip(left, visit.reserved, strict=True)]
         best: tuple[int, Ask] | None = None
         for ask in job.maps:
-            if not fits(ask.size, left) or self.plan.why_not(ask, node) is not None:
+            if not fits(ask.size, left) or self._forbidden(ask, node):
                 continue
             reach = ask.reach(node)
             if reach is not None and self.plan.allows(ask) and (best is None or reach < best[0]):
@@ -229,8 +242,7 @@ class Serving:
     def _waited(self, own: JobMemory, reach: int) -> bool:
         """Delay scheduling: whether the job has waited long enough for a node as far as that."""
         now_ms, options = self.view.now_ms, self.options
-        if own.local_ms is None:
-            own.local_ms = now_ms
+        own.local_ms = now_ms if own.local_ms is None else own.local_ms
         waits = (0, options.delay_node_ms, options.delay_node_ms + options.delay_rack_ms)
         return now_ms - own.local_ms >= waits[reach]
 
