@@ -64,6 +64,19 @@ def test_a_job_is_a_candidate_as_often_as_its_maps_have_earned_reduces(finished:
     assert state(made)["candidates"] == found
 
 
+def test_one_is_chosen_at_a_heartbeat():
+    """Three may wait, and three reduces are asked for."""
+    made = coupling(1, 1, nodes_per_candidate=1)
+    exhausted(made, 1)
+    made.add_node(9, 0, 0)
+    made.ask(1, 3, SLOT, REDUCE)
+    found = []
+    for _ in range(3):
+        beat(made, 9)
+        found.append(state(made)["candidates"])
+    assert found == [1, 2, 3]
+
+
 def test_a_job_is_no_candidate_for_more_reduces_than_it_asks_for():
     made = coupling(1, 1, 1, nodes_per_candidate=1)
     exhausted(made, 1)

@@ -4,8 +4,10 @@ are guaranteed of a label. A heartbeat counts once, and in each stage its node m
 
 from __future__ import annotations
 
+import pytest
+
 from compiled import flat, queue, setup
-from coupled import MAP, REDUCE, SLOT, beat, exhausted, job
+from coupled import MAP, REDUCE, SLOT, beat, exhausted, finish, job
 from loomcard.testing.cluster import Cluster
 
 
@@ -15,7 +17,7 @@ def lent() -> Cluster:
     made.add_node(1, *SLOT)
     made.add_node(2, 4096, 4, label="x", shared=True)
     made.add_app(9)
-    made.ask(9, 1, hosts={"n1": 1}, racks={"/r": 1}, relax=False)
+    made.ask(9, 1, SLOT, 1, hosts={"n1": 1}, racks={"/r": 1}, relax=False)
     made.round()
     return made
 
@@ -35,18 +37,36 @@ def test_a_reduce_takes_what_is_lent() -> None:
     assert beat(made, 2) == [(1, REDUCE, 2)]
 
 
-def test_a_heartbeat_counts_once_in_all_stages() -> None:
-    """The job waits for node 2 in its first round, and node 1 beats: it has no room."""
+def waits_for_node_2() -> Cluster:
+    """Nodes 3 to 6 lend too; all output of the job is on node 2, and it asks for a reduce."""
     made = lent()
-    exhausted(made, 1)
-    made.ask(1, 1, (2048, 1), REDUCE)
-    beat(made, 1)
+    job(made, 1, 1, 1)
+    beat(made, 2)
+    finish(made, 1)
+    for node in range(3, 7):
+        made.add_node(node, 4096, 4, label="x", shared=True)
+    made.ask(1, 1, SLOT, REDUCE)
+    return made
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_a_heartbeat_counts_once_in_all_stages(others: int) -> None:
+    """Of a node with room, and of one that others fill."""
+    made = waits_for_node_2()
+    made.ask(9, others, hosts={"n3": others}, racks={"/r": others}, relax=False, label="x")
+    made.round()
     seen = []
-    for _ in range(2):
+    for _ in range(3):
         before = made.memory().beats
-        beat(made, 1)
+        beat(made, 3)
         seen.append((made.memory().waiting[0].wait, made.memory().beats - before))
-    assert seen == [(1, 1), (2, 1)]
+    assert seen == [(0, 1), (1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("node", [2, 3, 4, 5, 6])
+def test_who_is_chosen_at_a_heartbeat_waits_for_another(node: int) -> None:
+    """In the later stages too, whichever of its lists has the node."""
+    assert beat(waits_for_node_2(), node) == []
 
 
 def test_no_heartbeat_no_map() -> None:
