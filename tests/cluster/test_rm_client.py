@@ -107,6 +107,13 @@ def test_what_the_scheduler_says_is_not_asked_again(rm: ResourceManager) -> None
     assert (error.value.hint, error.value.status, len(rm.calls)) == ("wait", 503, 1)
 
 
+def test_what_the_scheduler_says_is_one_line(rm: ResourceManager) -> None:
+    """It may quote what a policy raised, of any number of lines."""
+    rm.broken, rm.body = [500], b'{"message": "the policy raised: a\\n  b\\n", "hint": "wait"}'
+    with pytest.raises(RestError, match=r"^the policy raised: a b$"):
+        ResourceManagerClient(rm.url, pauses_s=SOON).policy()
+
+
 def test_a_change_is_sent_once(rm: ResourceManager) -> None:
     """No answer does not mean that nothing was done."""
     rm.broken = [502, 502]

@@ -349,7 +349,7 @@ def _read(answer: requests.Response, path: str) -> Document:
         return body
     remote = body.get("RemoteException", body)
     remote = remote if isinstance(remote, dict) else {}
-    said = str(remote.get("message") or answer.reason)
+    said = " ".join(str(remote.get("message") or answer.reason).split())  # a policy may raise lines
     hint = str(remote.get("hint") or f"HTTP {answer.status_code} from {path}")
     if answer.status_code == 404 and not remote:
         hint += f"; is {where} the whole address of a ResourceManager, as in http://HOST:8088?"
