@@ -154,6 +154,13 @@ def test_what_is_no_answer_stops_the_run_too(policy, said):
         run(scenario(app("j", stage([1]))), policy)
 
 
+def test_a_policy_that_grants_what_does_not_fit_is_stopped_with_a_remedy(monkeypatch):
+    monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_AT_A_TIME", 10)
+    with pytest.raises(PolicyFaultError, match=r"11 rounds at \d+ ms .*NODE_FULL") as error:
+        run(scenario(app("j", stage([1] * 50))), "test-grants-unasked")
+    assert "plan.why_not" in error.value.hint
+
+
 def test_a_policy_that_wakes_itself_for_nothing_is_given_up(monkeypatch):
     monkeypatch.setattr("loomcard.simulator.engine.ROUNDS_WITHOUT_PROGRESS", 1000)
     record = run(scenario(app("j", stage([10]))), "test-needs-rounds")
@@ -283,6 +290,18 @@ class Nothing:
         plan = Plan(view)
         for ask in plan.pending():
             plan.allocate(ask, view.nodes[0], 0)
+        return plan
+
+
+@register("test-grants-unasked")
+@dataclass(frozen=True)
+class GrantsUnasked:
+    """Grants the first ask a hundred times, without a look at what the node has left."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in [*plan.pending()][:1] * 100:
+            plan.grant(ask, view.nodes[0])
         return plan
 
 

@@ -148,7 +148,8 @@ class Simulation:
             if rounds > ROUNDS_AT_A_TIME:
                 raise PolicyFaultError(
                     f"{rounds} rounds at {self.clock.now} ms without an end; "
-                    f"refused so far: {self.rm.refusals}"
+                    f"refused so far: {self.rm.refusals}",
+                    "see that the policy grants only where plan.why_not is None, as fill does",
                 )
 
     def _round(self) -> None:
