@@ -233,9 +233,11 @@ public final class PolicyRounds {
       overdueFallback.served();
     }
     String fault = note(plan.faults, policyConfig);
-    // A plan as large as a plan may be: the policy was stopped, and has more to give. And a queue
-    // whose policy raised is served by another one from the next round on.
-    more = plan.containers() >= config.roundMaxContainers || fault != null && !afterFault;
+    // A plan as large as a plan may be: the policy was stopped, and has more to give, unless all of
+    // it was refused. And a queue whose policy raised is served by another one from the next round
+    // on.
+    boolean stopped = plan.containers() >= config.roundMaxContainers && report.granted > 0;
+    more = stopped || fault != null && !afterFault;
     afterFault = fault != null;
     wakeUps.update(plan.timers);
     saved.putAll(plan.saved);

@@ -132,6 +132,24 @@ public class PolicyRoundsTest {
     pass(10);
   }
 
+  /** A plan as large as a plan may be is followed by another at once only where it granted. */
+  @Test
+  public void aFullPlanThatIsRefusedIsFollowedByItsPauseToo() throws Exception {
+    conf.setInt(BridgeConfig.ROUND_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_HARD_DEADLINE_MS, 600_000);
+    conf.setInt(BridgeConfig.ROUND_MAX_CONTAINERS, 1);
+    make();
+    scheduler.ask(3);
+    rounds.run(new Answering(ONE, 0), applied);
+    assertEquals(1, scheduler.running("policy"));
+    assertTrue("more may come", rounds.isWanted());
+    scheduler.refuseAll(true);
+    rounds.run(new Answering(ONE, 0), applied);
+    pass(10);
+    rounds.run(new Answering(ONE, 0), applied);
+    pass(20);
+  }
+
   /** No round is wanted for so long, and then one is. */
   private void pass(int pauseMs) {
     assertEquals(pauseMs, rounds.toNextWakeUpMs(FOR_EVER_MS));
