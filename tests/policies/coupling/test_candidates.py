@@ -108,6 +108,32 @@ def test_a_refused_one_waits_on_in_a_place_of_its_own():
     assert state(made)["candidates"] == 2
 
 
+def test_who_gives_up_though_a_node_could_take_it_lets_others_go_first_for_the_usual_time_alone():
+    """Node 2 has room and never beats, node 1 has none."""
+    made = coupling(1, 4)
+    for app in (1, 2):
+        job(made, app, 1, 1)
+        beat(made, 2)
+        finish(made, app)
+        made.ask(app, 1, SLOT, REDUCE)
+    made.add_app(9)
+    made.ask(9, 1, hosts={"n1": 1}, racks={"/a": 1}, relax=False)
+    while not made.memory().excluded:
+        beat(made, 1)
+    assert [often for often, _ in made.memory().excluded.values()] == [0]
+
+
+def test_of_reduces_of_two_sizes_the_one_that_fits_is_placed():
+    """The first fits on no node, the second at once on the node of the job's output."""
+    made = coupling(1, 4)
+    job(made, 1, 1, 2)
+    beat(made, 2)
+    finish(made, 1)
+    made.ask(1, 1, (99_999, 1), REDUCE, request_id=1)
+    made.ask(1, 1, SLOT, REDUCE, request_id=2)
+    assert [len(reduces(beat(made, 2))) for _ in range(2)] == [0, 1]
+
+
 def test_contract():
     check_contract(SEVERAL)
 

@@ -74,6 +74,24 @@ def test_what_maps_do_not_need_is_the_reduces_own() -> None:
     assert most_reduces(made, (0,), (*SLOT, 1)) == 2
 
 
+def test_whose_reduce_must_wait_for_maps_keeps_nobody_from_waiting_for_a_place() -> None:
+    """Of four slots early reduces may have two. Job 1 is further ahead and asks for three."""
+    made = cluster(1, 4)
+    jobs = ((1, (3072, 1), 2), (2, SLOT, 4))  # of four maps, and so many that wait
+    for number, _, more in jobs:
+        made.add_app(number, type="MAPREDUCE", tags=[f"maps={4 + more}", "reduces=1"])
+        made.ask(number, 4, SLOT, MAP)
+        while len(made.containers) < 4:
+            beat(made, 1)
+        for each in made.containers:
+            made.complete(each)
+    for number, size, more in jobs:
+        made.ask(number, 1, size, REDUCE)
+        made.ask(number, more, SLOT, MAP)
+    beat(made, 1)
+    assert made.memory().waiting[0].candidate.endswith("_0002")
+
+
 @pytest.mark.parametrize(("share", "stuck"), [(0.5, False), (1, True)])
 def test_a_crowd_of_jobs_does_not_wait_for_itself(share: float, stuck: bool) -> None:
     """Sixteen jobs with AMs come to 24 slots, and ask for all their tasks at once. By the paper's

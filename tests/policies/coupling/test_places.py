@@ -40,6 +40,9 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     assert set(ranked) <= set(able)
     assert len(ranked) == min(kept, len(able))
     assert [prices[n] for n in ranked] == sorted(prices[n] for n in able)[: len(ranked)]
+    for upto in (1, 2):  # the others are those of all
+        some = places.lists(reduce, lambda: data, 1, "salt", upto=upto)
+        assert some[:upto] == found[:upto]
 
 
 @pytest.mark.parametrize(("node", "alpha"), [(3, 0.8), (5, 0.7), (2, 1.0)])

@@ -44,7 +44,7 @@ class Candidates:
             if (on_heartbeat if counts else takes)(waiting, node, n, self):
                 allowed.append(waiting)
             chosen = chosen or not waiting.wait
-            if last and counts and waiting.candidate is None and job_id in self.jobs.eligible:
+            if last and waiting.candidate is None and job_id in self.jobs.eligible:
                 memory.figures.gave_up += 1
                 rounds = self.options.give_up_rounds
                 memory.let_others_first(job_id, rounds * n, self._in_vain(job_id))
@@ -105,17 +105,17 @@ class Candidates:
 
     def lists(self, job_id: str) -> Lists[Node]:
         """See ``Reduces``; ties are drawn once for each time that the job is chosen."""
-        job, chosen = self.jobs.eligible[job_id], self.memory.beats - self._waiting.wait
-        version = self.memory.jobs[job_id].version
+        job, waiting, n = self.jobs.eligible[job_id], self._waiting, self.view.node_count
+        own, chosen = self.memory.jobs[job_id], self.memory.beats - waiting.wait
         ask = next((ask for ask in job.reduces if self._able(ask, {})), job.reduces[0])
         if self._here.number not in self.places.rooms.of((ask.size, ask.label)):
             return [], [], []  # it is in none of them
         data = partial(self.jobs.data, job.app, self.memory)
         salt, spread = f"{job_id}/{chosen}", self.options.lists == "open"
         used = partial(self.runs, job_id) if spread else lambda _: False
-        lists = self.places.lists(ask, data, version, salt, used)
+        lists = self.places.lists(ask, data, own.version, salt, used, waiting.round(n))
         if spread and not lists[0]:  # a reduce of the job runs wherever there is room
-            self._waiting.wait = max(self._waiting.wait, 3 * self.view.node_count)
+            waiting.wait = 3 * n
         return lists
 
     def runs(self, job_id: str, v: Node) -> bool:

@@ -63,17 +63,17 @@ class Places:
 
     def lists(
         self, ask: Ask, data: Data, version: int, salt: str,
-        used: Callable[[Node], bool] = lambda _: False,
+        used: Callable[[Node], bool] = lambda _: False, upto: int = 3,
     ) -> Lists[Node]:  # fmt: skip
         """L1, L2 and L3 of a reduce among the nodes with room that are not ``used``, ties drawn
-        by ``salt``. ``version`` changes with the ``data``.
+        by ``salt``. ``version`` changes with the ``data``. Those beyond list ``upto`` are left out.
         """
         able, kept = self.rooms.of((ask.size, ask.label)), self.options.kept_nodes
         costs = self._costs_of(data, version, salt)
         few = ((costs.of(n), [n]) for n in self.nodes(able))
         every = LazyOrder(few, costs.tie) if len(able) <= FEW else costs.every
         rows = (r for r in every if r[2].number in able and suits(ask, r[2]) and not used(r[2]))
-        return ranked(islice(rows, kept), kept)
+        return ranked(islice(rows, min(kept, (1, 3, kept)[upto - 1])), kept)
 
     def _costs_of(self, data: Data, version: int, salt: str) -> Costs:
         key, found = (version, self.view.capacity_version), self._costs.pop(salt, None)
