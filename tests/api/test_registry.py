@@ -336,3 +336,8 @@ def test_a_disk_that_takes_no_copy_stops_nobody(tmp_path):
     """The policy runs; only a later process will need the file as it was."""
     (tmp_path / "copies").write_text("in the way")
     assert find("counted.py:Counted", **applied(tmp_path, counted(tmp_path, "x"))).word == "x"
+
+
+def test_a_name_of_any_length_is_one_short_line() -> None:
+    with pytest.raises(PolicyNotFoundError, match=r"^there is no policy 'a{97}\.\.\.'$"):
+        find("a" * 100_000)

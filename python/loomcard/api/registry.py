@@ -180,7 +180,7 @@ def find(
     near = get_close_matches(name, names, n=3)
     known = ", ".join(near or sorted(names))
     raise PolicyNotFoundError(
-        f"there is no policy {name!r}",
+        f"there is no policy {name if len(name) <= 100 else name[:97] + '...'!r}",
         f"{'did you mean' if near else 'known are'}: {known}; or name path/to/file.py:Class",
     )
 
