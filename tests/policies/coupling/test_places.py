@@ -2,12 +2,15 @@
 that of its place.
 """
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coupled import REDUCE, SLOT, beat, coupling, job, state
 from loomcard import Topology
+from loomcard.policies.coupling import places as places_module
 from loomcard.policies.coupling.options import Options
 from loomcard.policies.coupling.paper import beta, cost, probability
 from loomcard.policies.coupling.places import Places
@@ -32,6 +35,8 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     places = Places(view, Options(kept_nodes=kept))
     reduce = next(a for a in view.asks if a.priority == REDUCE)
     found = places.lists(reduce, lambda: data, 1, "salt")
+    with patch.object(places_module, "FEW", 0):  # as on a large cluster
+        assert places.lists(reduce, lambda: data, 1, "salt") == found
     hop, where = Topology({}).hop, {n.number: (n.host, n.rack) for n in view.nodes}
     held = {(host, where[int(host[1:])][1]): amount for host, amount in data.items()}
     prices = {number: cost(held, hop, place) for number, place in where.items()}
@@ -43,6 +48,41 @@ def test_lists_are_the_cheapest_by_equation_1(data, slots, kept):
     for upto in (1, 2):  # the others are those of all
         some = places.lists(reduce, lambda: data, 1, "salt", upto=upto)
         assert some[:upto] == found[:upto]
+
+
+@pytest.mark.parametrize("few", [256, 0])
+def test_what_is_kept_of_costs_follows_data_and_nodes(few):
+    """While a job waits more maps finish, and a node joins on a host that has output of them."""
+    made = coupling(1, 1, 1)
+    job(made, 1, 1, 1)
+    made.ask(1, 1, SLOT, REDUCE)
+    beat(made)
+    view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
+    places = Places(view, Options(kept_nodes=1))
+    reduce = next(a for a in view.asks if a.priority == REDUCE)
+
+    def nearest(data, version):
+        return places.lists(reduce, lambda: data, version, "salt")[0][0].host
+
+    with patch.object(places_module, "FEW", few):
+        assert nearest({"n1": 1}, 1) == "n1"
+        assert nearest({"n1": 1, "n2": 2, "n9": 9}, 2) == "n2"
+        made.add_node(9, *SLOT, rack="/c")
+        made.round()
+        assert nearest({"n1": 1, "n2": 2, "n9": 9}, 2) == "n9"
+
+
+def test_equal_costs_are_drawn_anew_for_each_candidate():
+    """Else all would wait for one node."""
+    made = coupling(*(1,) * 20)
+    job(made, 1, 1, 1)
+    made.ask(1, 1, SLOT, REDUCE)
+    beat(made)
+    view = next(i.view for i in made.session.tree.instances.values() if i.queue.path != "root")
+    reduce = next(a for a in view.asks if a.priority == REDUCE)
+    places = Places(view, Options())
+    firsts = [places.lists(reduce, dict, 0, f"job/{n}")[0][0].number for n in range(10)]
+    assert len(set(firsts)) > 3
 
 
 @pytest.mark.parametrize(("node", "alpha"), [(3, 0.8), (5, 0.7), (2, 1.0)])
