@@ -4,6 +4,7 @@ reduces of its own job hold all of it.
 
 import pytest
 
+from compiled import flat
 from coupled import MAP, REDUCE, SLOT, beat, coupling, finish, job
 from loomcard.testing.cluster import Cluster
 
@@ -57,6 +58,27 @@ def test_no_reduce_is_taken_where_a_map_has_room_or_runs() -> None:
     for _ in range(3):
         made.round(AFTER_MS)
     assert len(running(made, REDUCE)) == 3
+
+
+def test_a_map_that_a_limit_keeps_out_has_no_room_either() -> None:
+    """The queue may have half of the node, which its reduces hold; the other half is free."""
+    compiled = flat("coupling", reclaim_after_ms=AFTER_MS)
+    compiled["queues"][1]["maximum"] = {"ppm": 500_000}
+    made = Cluster(compiled)
+    made.add_node(1, 4096, 4)
+    job(made, 1, 2, 2)
+    beat(made, 1)
+    finish(made, 1, 2)
+    made.ask(1, 2, SLOT, REDUCE)
+    for _ in range(10):
+        beat(made, 1)
+    assert len(running(made, REDUCE)) == 2
+    made.ask(1, 1, SLOT, FAILED_MAP)
+    made.round()
+    made.round(AFTER_MS + 10)
+    for _ in range(2):
+        beat(made, 1)
+    assert (len(running(made, REDUCE)), len(running(made, FAILED_MAP))) == (1, 1)
 
 
 def test_nothing_is_taken_for_ever_or_where_it_would_not_help() -> None:
