@@ -28,7 +28,7 @@ from loomcard.api.hold import (
 )
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.orders import LazyOrder, by_priority
-from loomcard.api.pending_plan import AT_ONCE_MS
+from loomcard.api.pending_plan import AT_ONCE_MS, RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.plan_checks import PlanError
 from loomcard.api.policy import ENDED_KEPT, Policy, saved_rows
@@ -103,6 +103,7 @@ __all__ = [
     "NO_FIT",
     "PLAN_API",
     "RESERVED",
+    "RULE_MS",
     "SHAPES_KEPT",
     "SHARE",
     "UNKNOWN_STAGE",

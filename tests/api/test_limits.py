@@ -32,7 +32,7 @@ def test_a_maximum_holds_even_on_an_idle_cluster(bound, most):
     engine.ask(1, 8)
     plan = engine.exchange()
     assert sum(d.count for d in plan.decisions) == most
-    assert plan.waits == [(1, 20, 0, "QUEUE_MAX")]
+    assert plan.waits == [(1, 20, 0, "QUEUE_MAX", None)]
 
 
 def test_a_users_limit_leaves_room_for_another_user():
@@ -56,7 +56,7 @@ def test_the_am_share_bounds_masters_but_lets_the_first_in():
         engine.ask(app, 1, priority=0, is_am=True)
     plan = engine.exchange()
     assert [d.attempt for d in plan.decisions] == [1]
-    assert plan.waits == [(2, 0, 0, "AM_LIMIT")]
+    assert plan.waits == [(2, 0, 0, "AM_LIMIT", None)]
 
 
 @pytest.mark.parametrize("policy", ["fifo", "drf"])

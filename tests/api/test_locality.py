@@ -55,7 +55,7 @@ def test_a_strict_ask_that_waits_says_locality():
     """A strict ask whose host is full waits with LOCALITY though other nodes are free."""
     engine = cluster()
     engine.ask(1, 3, hosts={"n3": 3}, relax=False)
-    assert engine.exchange().waits == [(1, 20, 0, "LOCALITY")]
+    assert engine.exchange().waits == [(1, 20, 0, "LOCALITY", None)]
 
 
 def test_blacklisted_hosts_and_racks_are_left_out():
@@ -65,7 +65,7 @@ def test_blacklisted_hosts_and_racks_are_left_out():
     engine.ask(1, 3)
     plan = engine.exchange()
     assert [(d.node, d.count) for d in plan.decisions] == [(3, 2)]
-    assert plan.waits == [(1, 20, 0, "BLACKLISTED")]
+    assert plan.waits == [(1, 20, 0, "BLACKLISTED", None)]
 
 
 def test_nodes_of_one_host_are_distinguished_by_their_names():

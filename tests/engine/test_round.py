@@ -46,7 +46,7 @@ def test_a_reason_for_waiting_is_reported_for_what_waits_only():
     other = under("drf", "fifo")
     other.ask(1, 3)
     other.ask(2, 2)
-    assert other.exchange().waits == [(1, 20, 0, "NODE_FULL")]
+    assert other.exchange().waits == [(1, 20, 0, "NODE_FULL", None)]
 
 
 def test_what_one_queue_cannot_use_goes_to_the_other():

@@ -36,7 +36,7 @@ def test_an_ask_that_fits_nowhere_blocks_nobody():
         engine.ask(app, 2, size)
     plan = engine.exchange()
     assert [(d.attempt, d.count) for d in plan.decisions] == [(2, 2)]
-    assert (1, 20, 0, "NODE_FULL") in plan.waits
+    assert (1, 20, 0, "NODE_FULL", None) in plan.waits
 
 
 def test_am_containers_go_before_tasks_and_lower_priorities_first():

@@ -6,6 +6,7 @@ import pytest
 
 import scenarios
 from compiled import flat, queue, setup
+from loomcard import RULE_MS
 from loomcard.policies.strict import hard_share
 from loomcard.testing.cluster import Cluster
 
@@ -129,7 +130,7 @@ def test_the_reason_for_waiting_is_the_share():
     engine = Cluster(flat("strict"))
     engine.add_node(1, 8192, 8)
     greedy(engine, (20, (1024, 1)), (1, (1024, 1)))
-    assert engine.exchange().waits == [(1, 20, 0, "SHARE")]
+    assert engine.exchange().waits == [(1, 20, 0, "SHARE", engine.now + RULE_MS)]
 
 
 def test_headroom_is_what_the_share_leaves():

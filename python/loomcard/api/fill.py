@@ -16,8 +16,9 @@ from mypy_extensions import mypyc_attr
 from loomcard.api.hold import HOLD_AFTER_MS, no_room, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry, LazyHeap
 from loomcard.api.order_identity import bound_values, described, identity_of
+from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
-from loomcard.api.view import WITHHELD, ClusterView, members_of
+from loomcard.api.view import WITHHELD, ClusterView, asks_below, members_of
 from loomcard.model.fit_index import SHAPES_KEPT, Shape
 from loomcard.model.objects import Application, Ask, Member
 from loomcard.model.queue import Queue
@@ -331,7 +332,7 @@ def serve_application(
             continue
         shape = (ask.size, ask.label)
         if shape in reserved:
-            plan.wait(ask, RESERVED)
+            plan.wait(ask, RESERVED, plan.view.now_ms + RULE_MS)
             continue
         if shape in full:
             plan.wait(ask, no_room(plan.view, ask))
@@ -343,7 +344,7 @@ def serve_application(
         if not plan.allows(ask):
             continue
         if most is not None and not fits(ask.size, most):
-            plan.wait(ask, SHARE)
+            plan.wait(ask, SHARE, plan.view.now_ms + RULE_MS)
             continue
         node = plan.place(ask)
         if node is not None:
@@ -392,6 +393,8 @@ def take_turn(
     taken = plan.turn(child, count, limit)
     if taken.count:
         return True
+    if limit is not None and not any(fits(ask.size, limit) for ask in asks_below(child)):
+        plan.wait(child, SHARE, plan.view.now_ms + RULE_MS)
     index.stale.pop(child, None)
     if taken.stopped == WITHHELD:
         del index.entries[child]

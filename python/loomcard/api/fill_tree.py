@@ -25,6 +25,7 @@ from loomcard.api.fill import (
 )
 from loomcard.api.hold import HOLD_AFTER_MS, HoldRules, serve_holds, want_room
 from loomcard.api.lazy_heap import Entry
+from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
@@ -180,7 +181,6 @@ def _serve_application(
 ) -> bool:
     if reason is None:
         return serve_application(plan, app, full, level.limit_of(app))
-    for ask in app.asks:  # this reason, even where a limit applies too
-        if ask.count > 0:
-            plan.wait(ask, reason)
+    # This reason, even where a limit applies too.
+    plan.wait(app, reason, plan.view.now_ms + RULE_MS)
     return False

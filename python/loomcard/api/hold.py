@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy_extensions import mypyc_attr
 
+from loomcard.api.pending_plan import RULE_MS
 from loomcard.api.plan import Plan
 from loomcard.api.view import ClusterView
 from loomcard.model.fit_index import Shape
@@ -78,10 +79,11 @@ def serve_holds(
             continue
         if hold.node.hold is not hold:
             continue  # ended when its ask was served on another node
-        reason = plan.limited(ask) or rules.forbids(ask)
+        limit = plan.limited(ask)
+        reason = limit or rules.forbids(ask)
         if reason is not None:
             plan.release_hold(ask)
-            plan.wait(ask, reason)
+            plan.wait(ask, reason, None if limit else view.now_ms + RULE_MS)
         elif not plan.allows(ask):
             continue
         elif plan.why_not(ask, hold.node) is None and rules.takes(hold.node):

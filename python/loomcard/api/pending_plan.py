@@ -8,12 +8,19 @@ from typing import Any
 
 from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Ask, Container, Node
+from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.state import ClusterState
 from loomcard.wire.messages import Allocate, Amounts, Decision, Keep, PlanReply, Preempt, Release
 
 AT_ONCE_MS = 1
 """As ``hold_after_ms``: room is held for the first in line as soon as it fits nowhere."""
+
+
+RULE_MS = 60_000
+"""For how long at a time the shared loops, and Loomcard's policies, say that a rule of the policy
+keeps an ask waiting.
+"""
 
 
 class Grant:
@@ -65,6 +72,7 @@ class PendingPlan:
         self.steps: list[Step] = []
         self.wakes: dict[int, int | None] = {}
         self.waits: dict[Ask, str] = {}
+        self.queue_waits: dict[Queue, str] = {}
         self.reports: dict[str, tuple[int, dict[str, Any]]] = {}  # by queue: who, what
         self.reporters: set[int] = set()  # instances
         self.headroom: dict[int, Amounts] = {}
@@ -121,11 +129,28 @@ class PendingPlan:
             self._passed[after_ms] = found
         return found
 
-    def wait(self, ask: Ask, reason: Reason | str) -> None:
-        """Say why an ask gets nothing; reported only when the reason has changed."""
-        if ask.reported_reason != reason and not (self.reasons_reported and ask.reported_reason):
-            ask.reported_reason = str(reason)
-            self.waits[ask] = ask.reported_reason
+    def wait(self, ask: Ask, reason: Reason | str, until_ms: int | None = None) -> None:
+        """Say why an ask gets nothing; reported only when the reason has changed, or a rule keeps
+        it waiting and that was not reported.
+        """
+        rules = self.state.rule_waits
+        if ask.reported_reason == reason:
+            if until_ms is None or rules.until_ms(ask) > self.now_ms:
+                return
+        elif self.reasons_reported and ask.reported_reason:
+            return
+        ask.reported_reason = self.waits[ask] = str(reason)
+        if until_ms is None:
+            rules.drop(ask)
+        else:
+            rules.put(ask, until_ms)
+
+    def wait_below(self, queue: Queue, reason: Reason | str, until_ms: int) -> None:
+        """Say that a rule keeps all asks below a queue waiting; as ``wait``."""
+        rules = self.state.rule_waits
+        if rules.until_ms(queue) <= self.now_ms:
+            rules.put(queue, until_ms)
+            self.queue_waits[queue] = str(reason)
 
     def report(self, path: str, report: dict[str, Any], instance: int) -> None:
         """Show a report for a queue; the last one of a round counts."""
@@ -175,15 +200,17 @@ class PendingPlan:
 
     def reply(self, round_number: int) -> PlanReply:
         """The plan of the round, but for what instances saved."""
+        until_ms = self.state.rule_waits.until_ms
         return PlanReply(
             round_number,
             self.decisions(),
             sorted(self.wakes.items()),
-            sorted((*ask.key, reason) for ask, reason in self.waits.items()),
+            sorted((*ask.key, reason, until_ms(ask) or None) for ask, reason in self.waits.items()),
             {path: report for path, (_, report) in self.reports.items()},
             {},
             self.faults,
             sorted(self.headroom.items()),
+            sorted((q.number, reason, until_ms(q)) for q, reason in self.queue_waits.items()),
         )
 
 

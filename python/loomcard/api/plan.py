@@ -125,9 +125,32 @@ class Plan:
 
     # What is reported
 
-    def wait(self, ask: Ask, reason: Reason | str) -> None:
-        """Say why ``ask`` gets nothing now: a reason code, or a policy's own word in capitals."""
-        self._pending.wait(ask, reason if type(reason) is Reason else word(reason, "wait"))
+    def wait(
+        self, waiting: Ask | Member, reason: Reason | str, until_ms: int | None = None
+    ) -> None:
+        """Say why an ask gets nothing now, or every ask of an application or below a queue: a
+        reason code, or a policy's own word in capitals.
+
+        ``until_ms``: a rule of the policy keeps it waiting until then at the latest, although it
+        might fit; the policy is called again then, and may say so again. Without it, the engine
+        takes an ask that could be served, and gets nothing for ``loomcard.progress.deadline-ms``,
+        for the policy's failure, and serves its queue first in, first out. A queue needs it.
+
+        Raises PlanError where ``until_ms`` is not in the future.
+        """
+        reason = reason if type(reason) is Reason else word(reason, "wait")
+        if until_ms is not None and whole(until_ms, "wait, until_ms") <= self.view.now_ms:
+            raise PlanError(f"wait until {until_ms} at {self.view.now_ms}: not in the future")
+        if isinstance(waiting, Ask):
+            self._pending.wait(waiting, reason, until_ms)
+        elif isinstance(waiting, Application):
+            for ask in waiting.asks:
+                if ask.count > 0:
+                    self._pending.wait(ask, reason, until_ms)
+        elif until_ms is None:
+            raise PlanError(f"wait for {waiting.path}: a queue needs until_ms")
+        else:
+            self._pending.wait_below(waiting, reason, until_ms)
 
     def report(self, queue: Queue, state: object) -> None:
         """Show ``state`` for a queue on the pages, in ``loomcard status`` and in run folders: an

@@ -19,3 +19,12 @@ def fault_text(fault: dict[str, Any], when: str) -> str:
         f"{queue}: its policy {policy} raised {raised} at {when} ({where}traceback in the"
         f" ResourceManager's log and in `loomcard status --json`). {serves}"
     )
+
+
+def stall_text(stall: dict[str, Any], until: str) -> str:
+    """One of ``bridge.stalled`` as text: what waited, and who serves the queue ``until`` when."""
+    return (
+        f"{stall['queue']}: its policy left an ask waiting: {stall['message']}. Its queue is served"
+        f" first in, first out until {until}, then the policy is tried again"
+        f" (stalled {stall['times']} times in a row)."
+    )

@@ -73,6 +73,7 @@ def _review(pending: PendingPlan, ask: Ask, hold: Hold) -> None:
 
 def _hold(pending: PendingPlan, ask: Ask, node: Node) -> None:
     pending.hold(ask, node, None, pending.wants[ask])
+    pending.state.touched(ask.application)  # its policy gives it up if a rule forbids the ask now
     pending.wait(ask, where_held(ask))
 
 

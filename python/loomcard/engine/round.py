@@ -28,8 +28,7 @@ from loomcard.engine.instance import Instance
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.place_hold import place_hold
 from loomcard.engine.timers import Timers
-from loomcard.model.holds import Holds
-from loomcard.model.objects import Ask
+from loomcard.model.objects import Ask, AskKey
 from loomcard.model.partitions import Stage
 from loomcard.model.placement import place
 from loomcard.model.queue import Queue
@@ -123,6 +122,7 @@ class PolicyTree:
         mirror = self.mirror
         self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
         self._shares = None
+        self._end_rule_waits()
         holds, ended = mirror.state.holds, mirror.state.holds.ended
         for instance in self.instances.values():
             self._prepare(instance, pending)
@@ -140,10 +140,21 @@ class PolicyTree:
         self.mirror.state.enter(Stage.OVER)
         if pending.wants:
             place_hold(pending)
-        if holds or holds.ended != ended:
-            _wake_for(holds, pending, given_back=holds.ended != ended)
+        _wake_for(mirror.state, pending, given_back=holds.ended != ended)
         pending.wakes = self.timers.take_over(pending.wakes)
         return pending
+
+    def _end_rule_waits(self) -> None:
+        """What a rule kept waiting until now is looked at again, as if it had changed."""
+        state = self.mirror.state
+        for key in state.rule_waits.take_over(self.mirror.now_ms):
+            if key[0] < 0:
+                state.asks_again(state.queues[key[1]])
+            elif (attempt := state.attempts.get(key[0])) is not None:
+                ask = attempt.asks.get(AskKey(*key))
+                if ask is not None:
+                    ask.reported_reason = None
+                    state.touched(attempt.application)
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
         """The root's policy decides; and again while guarantees on labels hold something back that
@@ -351,12 +362,15 @@ def could_lend(state: ClusterState) -> bool:
     return any(fit_indexes.lent(size, shared).first() for size, label in state.shapes if not label)
 
 
-def _wake_for(holds: Holds, pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back during a round is for a next round, and so is that of a hold whose
-    time is over: of the root, which is called in every one.
+def _wake_for(state: ClusterState, pending: PendingPlan, *, given_back: bool) -> None:
+    """Room that was given back during a round is for a next round, and so are that of a hold and an
+    ask that a rule keeps waiting, once their time is over: of the root, which is called in every
+    one.
     """
-    wanted = [hold.until_ms for hold in holds if hold.until_ms is not None]
+    wanted = [hold.until_ms for hold in state.holds if hold.until_ms is not None]
     wanted += [pending.now_ms + 1] if given_back else []
+    rule_ms = state.rule_waits.next_ms()
+    wanted += [] if rule_ms is None else [rule_ms]
     known = pending.wakes.get(0)
     if wanted:
         pending.wakes[0] = min(wanted) if known is None else min(known, *wanted)

@@ -35,6 +35,7 @@ def dump(mirror: Mirror) -> dict[str, Any]:
             for ask in attempt.ordered
             if ask.reported_reason
         ],
+        "rules": state.rule_waits.rows(),
         "since": [
             [*ask.key, ask.since_ms]
             for attempt in state.attempts.values()
@@ -107,6 +108,7 @@ def load(mirror: Mirror, dumped: dict[str, Any]) -> None:
 def _waiting(mirror: Mirror, dumped: dict[str, Any]) -> None:
     """Since when asks wait, how long tasks ran and what is held: older journals say nothing."""
     state, waits = mirror.state, mirror.state.shape_waits
+    state.rule_waits.restore(dumped.get("rules", ()))
     for *key, since_ms in dumped.get("since", ()):
         state.attempts[key[0]].asks[AskKey(*key)].since_ms = since_ms
     for size, label, served_ms in dumped.get("lines", ()):

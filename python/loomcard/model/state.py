@@ -21,6 +21,7 @@ from loomcard.model.partitions import Partitions, Stage
 from loomcard.model.queue import Queue
 from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, add_all, fits, room_for, subtract_all
+from loomcard.model.rule_waits import RuleWaits
 from loomcard.model.shape_waits import ShapeWaits
 
 
@@ -48,6 +49,7 @@ class ClusterState:
         self.shapes: dict[Shape, int] = {}  # of how many outstanding asks each is the shape
         self.labelled: dict[str, dict[Ask, None]] = {}  # outstanding ones, by label
         self.shape_waits = ShapeWaits()
+        self.rule_waits = RuleWaits()
         self.fit_indexes = FitIndexes(self.nodes)
         self.holds = Holds(self)
         self.partitions = Partitions()  # by node label

@@ -13,6 +13,7 @@ from typing import Any
 from loomcard import (
     EVERYBODY,
     HOLD_AFTER_MS,
+    RULE_MS,
     Amounts,
     Application,
     ApplicationAdded,
@@ -32,6 +33,9 @@ from loomcard import (
     serve_holds,
     want_room,
 )
+
+SLOTS = "SLOTS"
+"""The reason of an ask that waits because no node that has room for it has a slot free."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Slots:
                 level.set_aside()
         level.put_back()
         if not plan.spent:
+            if not free.numbers and view.queue.pending_count:
+                plan.wait(view.queue, SLOTS, view.now_ms + RULE_MS)
             report_waiting(plan, level.unreported)
             want_room(plan, level, self.hold_after_ms, free)
         return plan, report_headroom(plan, reported, free.room(view.cluster_capacity))
@@ -193,6 +199,9 @@ def _serve(plan: Plan, app: Application, free: FreeSlots, full: ExhaustedShapes)
                 return True
             if not ask.attempt.blacklist and ask.suits_all:
                 full.add(shape)
+            if plan.place(ask) is not None:
+                plan.wait(ask, SLOTS, plan.view.now_ms + RULE_MS)
+                continue
             reason = no_room(plan.view, ask)
         plan.wait(ask, reason)
     return False

@@ -318,7 +318,7 @@ class Cluster:
         assert isinstance(plan, r.PlanReply)
         self.saved.update(plan.saved)
         self.reports.update({path: values_of(report) for path, report in plan.reports.items()})
-        self.reasons |= {(*key,): reason for *key, reason in plan.waits}  # type: ignore[misc]
+        self.reasons |= {(*key,): reason for *key, reason, _ in plan.waits}  # type: ignore[misc]
         self.reasons = {key: why for key, why in self.reasons.items() if key in self.asks}
         return plan
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-SCHEMA = 2
+SCHEMA = 3
 
 Amounts = tuple[int, ...]
 """A resource vector on the wire: integers in the order of the handshake's ``resource_types``."""
@@ -341,11 +341,12 @@ class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):
     round: int
     decisions: list[Decision] = []
     timers: list[tuple[int, int | None]] = []
-    waits: list[tuple[int, int, int, str]] = []
+    waits: list[tuple[int, int, int, str, int | None]] = []
     reports: dict[str, Any] = {}
     saved: dict[str, Any] = {}
     faults: list[tuple[int, str, str]] = []
     headroom: list[tuple[int, Amounts]] = []
+    queue_waits: list[tuple[int, str, int]] = []
     resync: str | None = None
 
 

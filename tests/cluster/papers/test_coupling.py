@@ -73,7 +73,7 @@ def test_reduces_are_held_till_maps_have_earned_them(
     rows = [row for report in reports for row in report["jobs"]]
     assert max(row["finished_maps"] for row in rows) == MAPS
     assert {row["reduces"] for row in rows} == {REDUCES}
-    reasons = {reason for _, plan in played for *_, reason in plan.waits}
+    reasons = {reason for _, plan in played for *_, reason, _ in plan.waits}
     assert COUPLED in reasons, "no reduce was ever held"
     for row in rows:
         if row["pending_maps"] > 0 and row["launched_reduces"]:

@@ -29,7 +29,7 @@ from loomcard.cluster.client_conf import folder_of, write_client_conf
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.example_jobs import Program, ProgramError, program
-from loomcard.cluster.faults import fault_text
+from loomcard.cluster.faults import fault_text, stall_text
 from loomcard.cluster.job_profiles import profile_definitions
 from loomcard.cluster.limits import (
     HEADINGS,
@@ -279,6 +279,8 @@ def _print_scheduler(out: Console, scheduler: dict[str, Any]) -> None:
     out.print(said)
     for fault in bridge.get("faults", ()):
         out.print(printable(fault_text(fault, moment(fault["at_ms"]))))
+    for stall in bridge.get("stalled", ()):
+        out.print(printable(stall_text(stall, moment(stall["until_ms"]))))
     journal = bridge.get("journal") or {}
     if journal.get("trouble"):
         out.print(
@@ -339,7 +341,14 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
 
 
 def _reasons(waiting_: dict[str, Any]) -> str:
-    return ", ".join(sorted({ask["reason"] or "?" for ask in waiting_["asks"]}))
+    return ", ".join(sorted({_reason(ask) for ask in waiting_["asks"]}))
+
+
+def _reason(ask: dict[str, Any]) -> str:
+    """Why an ask waits; where a rule of the policy's keeps it waiting, until when."""
+    until_ms = ask.get("until_ms")
+    rule = f" (the policy's rule, until {moment(until_ms)})" if until_ms else ""
+    return f"{ask['reason'] or '?'}{rule}"
 
 
 def _seconds(milliseconds: int | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from loomcard import (
+    RULE_MS,
     SHARE,
     Application,
     Ask,
@@ -163,13 +164,13 @@ class Serving:
     def _lend_one(self, ask: Ask, rooms: dict[str, list[float]], guard: Guard | None) -> bool:
         room = rooms.get(ask.label)
         if room is not None and not holds(ask.size, room):
-            self.plan.wait(ask, SHARE)
+            self.plan.wait(ask, SHARE, self.view.now_ms + RULE_MS)
             return False
         job = self.jobs.by_app[ask.application]
         if guard is not None and job.latest_ms(ask) <= self.view.now_ms:
             guard = None  # its room is in what is planned: only its own early tasks keep it waiting
         if guard is not None and not guard.allows(job, ask):
-            self.plan.wait(ask, LOAN)
+            self.plan.wait(ask, LOAN, self.view.now_ms + RULE_MS)
             return False
         if not self._grant(ask):
             return False

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from loomcard import (
+    RULE_MS,
     Ask,
     ExhaustedShapes,
     HoldRules,
@@ -290,8 +291,8 @@ class Serving:
             for ask in (*job.others, *job.maps, *job.reduces) if known else ():
                 if ask.count > 0 and (due or ask.reported_reason is None):
                     reason = self.plan.limited(ask) or self._reason(job, ask)
-                    if reason != ask.reported_reason:
-                        self.plan.wait(ask, reason)
+                    rule = reason in (COUPLED, PLACE, PEEK)
+                    self.plan.wait(ask, reason, self.view.now_ms + RULE_MS if rule else None)
         self._changed.clear()
 
     def _reason(self, job: Job, ask: Ask) -> Reason | str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loomcard import (
     EVERYBODY,
     RESERVED,
+    RULE_MS,
     Amounts,
     Application,
     Ask,
@@ -192,9 +193,11 @@ def _report_reasons(plan: Plan, queue: CategoryQueue) -> None:
         if isinstance(member, Application) and member in queue.entries:
             for ask in member.asks:
                 if ask.count > 0 and ask.reported_reason is None:
-                    closed = (ask.size, ask.label) in queue.closed
-                    held = kept if closed else no_room(plan.view, ask)
-                    plan.wait(ask, plan.limited(ask) or held)
+                    limit = plan.limited(ask)
+                    if limit is None and (ask.size, ask.label) in queue.closed:
+                        plan.wait(ask, kept, plan.view.now_ms + RULE_MS)
+                    else:
+                        plan.wait(ask, limit or no_room(plan.view, ask))
     queue.unreported.clear()
 
 

@@ -154,7 +154,8 @@ class Pools:
             self.category_of[app] = now = UNKNOWN if starts(app) else job.kind
             self._charge(app, job, am)
             self._wait(app, am if am and alone and self._waits(app, job, am) else None)
-            if now == before and not asked and not self._moves(app, now):
+            said = all(ask.reported_reason for ask in app.asks)
+            if now == before and not asked and said and not self._moves(app, now):
                 return
             self.queues[now].stale[app] = None
         if before is not None:

@@ -13,6 +13,7 @@ from typing import Any
 from loomcard import (
     HOLDS,
     NOTHING,
+    RULE_MS,
     WITHHELD,
     Application,
     Ask,
@@ -83,7 +84,7 @@ class TaskPlacer:
             if reason is None:
                 return True
             if reason:
-                self.plan.wait(ask, reason)
+                self._wait(ask, reason)
         return False
 
     def _tried(self, ask: Ask, fitting: frozenset[Shape]) -> Reason | str | None:
@@ -108,6 +109,10 @@ class TaskPlacer:
         if self.plan.view.first_fit(ask.size, ask.label) is None:
             return no_room(self.plan.view, ask)
         return HEADROOM
+
+    def _wait(self, ask: Ask, reason: Reason | str) -> None:
+        until_ms = self.plan.view.now_ms + RULE_MS if reason == HEADROOM else None
+        self.plan.wait(ask, reason, until_ms)
 
     def _turn(self, leaf: paper.Node, queue: Queue) -> bool:
         """A queue with a policy of its own decides for one container."""
@@ -162,7 +167,7 @@ class TaskPlacer:
         for app in self.trees.unreported:
             for ask in app.asks:
                 if ask.count > 0 and ask.reported_reason is None:
-                    self.plan.wait(ask, self.plan.limited(ask) or self._why_full(ask))
+                    self._wait(ask, self.plan.limited(ask) or self._why_full(ask))
         self.trees.unreported.clear()
 
 

@@ -36,6 +36,7 @@ import org.loomcard.yarn.commit.ContainerResizes;
 import org.loomcard.yarn.commit.FifoFallback;
 import org.loomcard.yarn.commit.LockedSchedulerState;
 import org.loomcard.yarn.commit.PlanCommitter;
+import org.loomcard.yarn.commit.Progress;
 import org.loomcard.yarn.hadoop.DelegatingScheduler;
 import org.loomcard.yarn.metrics.ShimMetrics;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
@@ -103,7 +104,9 @@ public class LoomcardScheduler extends DelegatingScheduler<LoomcardAttempt, Loom
     resizes = new ContainerResizes(cluster, committer, writeLock, System::nanoTime);
     FifoFallback fallback = new FifoFallback(cluster, committer, minimumAllocation, writeLock,
         System::nanoTime);
-    schedulerState = new LockedSchedulerState(cluster, tree, committer, fallback, resizes,
+    Progress progress = new Progress(cluster, committer, minimumAllocation, writeLock,
+        System::nanoTime, config);
+    schedulerState = new LockedSchedulerState(cluster, tree, committer, fallback, progress, resizes,
         writeLock, this::isReady);
     rounds = createRounds(schedulerState, config, clock);
     service = new BridgeService(rounds, metrics);

@@ -146,7 +146,7 @@ final class SchedulerStatus implements StatusSource {
 
   @Override
   public WaitingStatus waiting(int limit) {
-    return new WaitingAsks(context, attempts(), limit).with(bridge().waits);
+    return new WaitingAsks(context, attempts(), limit).with(bridge().waits, startedAtMs());
   }
 
   @Override

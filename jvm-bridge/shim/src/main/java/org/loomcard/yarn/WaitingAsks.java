@@ -13,6 +13,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingApplication.WaitingAsk;
@@ -65,21 +66,17 @@ final class WaitingAsks {
     }
   }
 
-  /** Counts and the first asks, with the policy's reasons for them. */
-  WaitingStatus with(Iterable<PlanMessage.Wait> waits) {
-    Map<Integer, Map<String, String>> reasons = new HashMap<>();
-    first.keySet().forEach(attempt -> reasons.put(attempt.number(), new HashMap<>()));
-    for (PlanMessage.Wait wait : waits) {
-      Map<String, String> ofAttempt = reasons.get(wait.attempt);
-      if (ofAttempt != null) {
-        ofAttempt.put(wait.priority + " " + wait.allocationRequestId, wait.reason);
-      }
-    }
+  /**
+   * Counts and the first asks, with the policy's reasons for them.
+   *
+   * @param startedAtMs the zero of the engine's clock, in milliseconds since 1970
+   */
+  WaitingStatus with(WaitReasons waits, long startedAtMs) {
     List<WaitingApplication> shown = new ArrayList<>();
     first.forEach((attempt, keys) -> {
       List<WaitingAsk> reported = new ArrayList<>();
       for (SchedulerRequestKey key : keys) {
-        reported.add(ask(attempt, key, reasons.get(attempt.number())));
+        reported.add(ask(attempt, key, waits, startedAtMs));
       }
       ApplicationId id = attempt.application().id();
       shown.add(new WaitingApplication(id.toString(), name(id), attempt.application().user(),
@@ -89,13 +86,22 @@ final class WaitingAsks {
   }
 
   private static WaitingAsk ask(LoomcardAttempt attempt, SchedulerRequestKey key,
-      Map<String, String> reasons) {
+      WaitReasons waits, long startedAtMs) {
     int priority = key.getPriority().getPriority();
+    long id = key.getAllocationRequestId();
+    String reason = waits.reason(attempt.number(), priority, id);
+    long untilMs = waits.untilMs(attempt.number(), priority, id);
+    for (LoomcardQueue queue = attempt.loomcardQueue(); queue != null; queue = queue.parent()) {
+      PlanMessage.QueueWait wait = waits.of(queue.number());
+      if (wait != null && wait.untilMs > untilMs) {
+        reason = wait.reason;
+        untilMs = wait.untilMs;
+      }
+    }
     Map<String, Long> size = SchedulerStatus.named(Amounts.of(
         attempt.getPendingAsk(key, ResourceRequest.ANY).getPerAllocationResource()));
-    return new WaitingAsk(priority, key.getAllocationRequestId(),
-        attempt.getOutstandingAsksCount(key), size,
-        reasons.get(priority + " " + key.getAllocationRequestId()));
+    return new WaitingAsk(priority, id, attempt.getOutstandingAsksCount(key), size, reason,
+        untilMs < 0 ? null : (Long) (startedAtMs + untilMs));
   }
 
   private String name(ApplicationId id) {

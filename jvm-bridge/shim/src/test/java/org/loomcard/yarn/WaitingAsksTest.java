@@ -14,6 +14,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.junit.Test;
+import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.loomcard.yarn.status.WaitingApplication;
 import org.loomcard.yarn.status.WaitingStatus;
@@ -47,7 +48,7 @@ public class WaitingAsksTest extends SchedulerTestBase {
     List<LoomcardAttempt> attempts = Arrays.asList(ask(one, first, 2), ask(other, second, 3));
     for (int limit : new int[] {0, 10, KEYS + 5}) {
       WaitingStatus waiting = new WaitingAsks(rm.getRMContext(), attempts, limit)
-          .with(Collections.<PlanMessage.Wait>emptyList());
+          .with(new WaitReasons(), 0);
       assertEquals(2, waiting.applications);
       assertEquals(2 * KEYS, waiting.asks);
       assertEquals(5 * KEYS, waiting.containers);
@@ -58,13 +59,18 @@ public class WaitingAsksTest extends SchedulerTestBase {
       assertEquals(limit, listed);
     }
     int number = attempts.get(0).number();
-    WaitingStatus waiting = new WaitingAsks(rm.getRMContext(), attempts, 2).with(Arrays.asList(
-        new PlanMessage.Wait(number, 2, -1, "NODE_FULL"), new PlanMessage.Wait(99, 1, -1, "NONE"),
-        new PlanMessage.Wait(attempts.get(1).number(), 1, -1, "USER_LIMIT")));
+    WaitReasons reasons = new WaitReasons();
+    reasons.update(Arrays.asList(
+        new PlanMessage.Wait(number, 2, -1, "NODE_FULL", 5000L),
+        new PlanMessage.Wait(99, 1, -1, "NONE", null),
+        new PlanMessage.Wait(attempts.get(1).number(), 1, -1, "USER_LIMIT", null)),
+        Collections.<PlanMessage.QueueWait>emptyList());
+    WaitingStatus waiting = new WaitingAsks(rm.getRMContext(), attempts, 2).with(reasons, 1_000);
     WaitingApplication shown = waiting.listed.get(0);
     assertEquals(1, waiting.listed.size());
     assertEquals("root.default", shown.queue);
     assertEquals(Arrays.asList(null, "NODE_FULL"),
         Arrays.asList(shown.asks.get(0).reason, shown.asks.get(1).reason));
+    assertEquals(Long.valueOf(6000), shown.asks.get(1).untilMs);
   }
 }

@@ -37,7 +37,7 @@ final class BridgeMode {
   /** This process decides. */
   void up(String description) {
     process = description;
-    if (state != BridgeStatus.State.UP) {
+    if (!isUp()) {
       set(BridgeStatus.State.UP);
     }
     if (recoveredMs == BridgeStatus.NOT_RECOVERED) {
@@ -54,7 +54,7 @@ final class BridgeMode {
 
   /** The process has not answered for {@code deadlineMs}. */
   synchronized void overdue(long deadlineMs) {
-    if (state == BridgeStatus.State.UP) {
+    if (isUp()) {
       set(BridgeStatus.State.OVERDUE);
       LOG.warn("The policy process has not answered for {} ms; the FIFO in Java schedules until it "
           + "does", deadlineMs);
@@ -66,6 +66,18 @@ final class BridgeMode {
     if (state == BridgeStatus.State.OVERDUE) {
       set(BridgeStatus.State.UP);
     }
+  }
+
+  /** Whether the fallback serves a queue that the policy left waiting. */
+  synchronized void stalled(boolean any) {
+    if (isUp() && any != (state == BridgeStatus.State.STALLED)) {
+      set(any ? BridgeStatus.State.STALLED : BridgeStatus.State.UP);
+    }
+  }
+
+  /** Whether the policy decides, of some queues at least. */
+  private boolean isUp() {
+    return state == BridgeStatus.State.UP || state == BridgeStatus.State.STALLED;
   }
 
   /** Why the fallback serves. */

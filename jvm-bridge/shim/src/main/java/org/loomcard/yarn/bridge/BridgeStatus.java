@@ -5,7 +5,8 @@ import java.util.Map;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.PolicyFault;
-import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.rounds.QueueStall;
+import org.loomcard.yarn.rounds.WaitReasons;
 
 /** The bridge at one moment, immutable, for pages, REST and tests. */
 public final class BridgeStatus {
@@ -15,6 +16,8 @@ public final class BridgeStatus {
     STARTING,
     /** The policy. */
     UP,
+    /** The policy, but for queues to which it gave nothing although it could: there the FIFO. */
+    STALLED,
     /** The FIFO in Java, since the policy process has not answered in time; it still may. */
     OVERDUE,
     /** The FIFO in Java, until the policy process is back. */
@@ -39,14 +42,16 @@ public final class BridgeStatus {
   public final String process;
   /** Of the latest plan that had any: JSON texts by queue path. */
   public final Map<String, String> reports;
-  /** Of the latest plan. */
-  public final List<PlanMessage.Wait> waits;
+  /** Why asks wait, as the policy states it; goes on changing. */
+  public final WaitReasons waits;
   /** What policies raised since this configuration or process began, the last of each queue. */
   public final List<PolicyFault> faults;
+  /** Queues to which the policy gave nothing, the last time of each. */
+  public final List<QueueStall> stalls;
 
   BridgeStatus(State state, long sinceMs, AppliedConfig applied, BridgeCounters counters,
       String lastFailure, long recoveredMs, String process, Map<String, String> reports,
-          List<PlanMessage.Wait> waits, List<PolicyFault> faults) {
+      WaitReasons waits, List<PolicyFault> faults, List<QueueStall> stalls) {
     this.state = state;
     this.sinceMs = sinceMs;
     this.applied = applied;
@@ -57,5 +62,6 @@ public final class BridgeStatus {
     this.reports = reports;
     this.waits = waits;
     this.faults = faults;
+    this.stalls = stalls;
   }
 }

@@ -49,6 +49,7 @@ final class RoundLoop implements Runnable {
   private final Supervisor supervisor;
   private final SwapPreparation swaps;
   private final PolicyRounds rounds;
+  private final StalledQueues stalled;
   private final SwapExecution swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
   private final RoundBarrier barrier = new RoundBarrier();
@@ -76,6 +77,8 @@ final class RoundLoop implements Runnable {
     this.swaps = new SwapPreparation(supervisor, watchdog, new DryRun(config, scheduler, watchdog,
         handshake.resourceTypes()), this::applied, throttle::signal);
     this.rounds = new PolicyRounds(config, clock, scheduler, watchdog, overdueFallback, counters);
+    this.stalled = new StalledQueues(config, scheduler, counters, rounds.reasons(), reason -> {
+    });
     this.swapping =
         new SwapExecution(new SwapTrial(scheduler, store, rounds, supervisor, throttle::signal),
         supervisor, counters, new SwapHooks());
@@ -121,7 +124,8 @@ final class RoundLoop implements Runnable {
         : mode.lastFailure();
     long recoveredMs = failure.isEmpty() ? BridgeStatus.NOT_RECOVERED : mode.recoveredMs();
     return new BridgeStatus(mode.state(), mode.sinceMs(), applied, counters, failure,
-        recoveredMs, mode.process(), rounds.reports(), rounds.waits(), rounds.faults());
+        recoveredMs, mode.process(), rounds.reports(), rounds.reasons(), rounds.faults(),
+        stalled.all());
   }
 
   ConfigSwapResult swap(ConfigSwap swap) {
@@ -172,8 +176,11 @@ final class RoundLoop implements Runnable {
 
   private long waitMs() {
     if (current != null) {
-      return mayAct() && rounds.isWanted() ? 0
-          : mayAct() ? rounds.toNextWakeUpMs(IDLE_MS) : IDLE_MS;
+      if (!mayAct()) {
+        return IDLE_MS;
+      }
+      long most = scheduler.hasDemand() ? stalled.toNextMs(clock.nowMs(), IDLE_MS) : IDLE_MS;
+      return rounds.isWanted() ? 0 : rounds.toNextWakeUpMs(most);
     }
     return mode.is(BridgeStatus.State.STARTING) ? Math.max(0, graceEndMs - clock.nowMs())
         : served && !scheduler.isFallbackUnfinished() ? FALLBACK_MS : 0;
@@ -191,6 +198,10 @@ final class RoundLoop implements Runnable {
     }
     swapping.step(swaps);
     keepSaved();
+    if (current != null) {
+      stalled.step(clock.nowMs());
+      mode.stalled(stalled.isServing());
+    }
     if (current == null) {
       serveWithout();
     } else if (mayAct() && rounds.isWanted()) {
@@ -259,11 +270,13 @@ final class RoundLoop implements Runnable {
   }
 
   private void serveByFallback() {
+    stalled.clear();
     served = false;
     mode.fallback();
   }
 
   private void use(Supervisor.Started next) {
+    stalled.clear();
     current = next;
     mode.up(next.policy().describe());
   }

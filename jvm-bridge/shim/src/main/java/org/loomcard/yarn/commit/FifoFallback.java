@@ -20,6 +20,7 @@ import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
 
 /**
  * What serves the cluster while no policy process can: applications in order of arrival, asks in
@@ -36,7 +37,7 @@ public final class FifoFallback {
   public static final long BUDGET_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
   private final ClusterState cluster;
-  private final PlanCommitter committer;
+  private final Task task;
   private final Resource least;
   private final Lock writeLock;
   private final LongSupplier nanoTime;
@@ -48,14 +49,45 @@ public final class FifoFallback {
   private SchedulerRequestKey served;
   private volatile boolean unfinished;
 
+  /** Which asks a round serves, and how. Called by the thread that runs the round. */
+  interface Task {
+
+    boolean serves(LoomcardApplication application);
+
+    boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key);
+
+    /** What may be taken of a node. */
+    long[] room(LoomcardNode node);
+
+    /**
+     * Grants one container, under the write lock.
+     *
+     * @return null when it was granted, else the reason code, or {@link #ENOUGH}
+     */
+    String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node);
+
+    /** All places for the ask were looked at, or it was granted what it wants. */
+    default void looked(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    }
+  }
+
+  /** What {@link Task#grant} answers where nothing more is to be done for the ask. */
+  static final String ENOUGH = "ENOUGH";
+
+  /** Serves everybody. */
+  public FifoFallback(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
+      LongSupplier nanoTime) {
+    this(cluster, new Everybody(committer), least, writeLock, nanoTime);
+  }
+
   /**
    * @param least nodes with less room than this are passed over
    * @param writeLock the scheduler's
    */
-  public FifoFallback(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
+  FifoFallback(ClusterState cluster, Task task, Resource least, Lock writeLock,
       LongSupplier nanoTime) {
     this.cluster = cluster;
-    this.committer = committer;
+    this.task = task;
     this.least = least;
     this.writeLock = writeLock;
     this.nanoTime = nanoTime;
@@ -75,11 +107,11 @@ public final class FifoFallback {
     long begin = nanoTime.getAsLong();
     endNanos = begin + BUDGET_NANOS;
     int granted = 0;
-    FitIndex nodes = new FitIndex(cluster.nodes(), least);
+    FitIndex nodes = new FitIndex(cluster.nodes(), least, task::room);
     unfinished = false;
     if (!nodes.isEmpty()) {
       for (LoomcardApplication next : cluster.applications()) {
-        if (next.number() < application) {
+        if (next.number() < application || !task.serves(next)) {
           continue;
         }
         granted += serve(next, nodes);
@@ -121,7 +153,8 @@ public final class FifoFallback {
     int granted = 0;
     Map<Partition, ExhaustedShapes> nowhere = new HashMap<>();
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
-      if (key.getContainerToUpdate() != null || served != null && key.compareTo(served) <= 0) {
+      if (key.getContainerToUpdate() != null || served != null && key.compareTo(served) <= 0
+          || !task.serves(attempt, key)) {
         continue;
       }
       int more = serve(attempt, key, nodes, nowhere);
@@ -132,6 +165,7 @@ public final class FifoFallback {
         unfinished = true;
         return granted;
       }
+      task.looked(attempt, key);
       served = key;
     }
     return granted;
@@ -273,7 +307,7 @@ public final class FifoFallback {
           at++;
           continue;
         }
-        String refusal = committer.grantByFallback(attempt, key, place.node);
+        String refusal = task.grant(attempt, key, place.node);
         if (refusal == null) {
           place.take(size);
           granted++;
@@ -300,6 +334,35 @@ public final class FifoFallback {
         default:
           done = true;
       }
+    }
+  }
+
+  /** Serves everybody with what is free. */
+  private static final class Everybody implements Task {
+    private final PlanCommitter committer;
+
+    private Everybody(PlanCommitter committer) {
+      this.committer = committer;
+    }
+
+    @Override
+    public boolean serves(LoomcardApplication application) {
+      return true;
+    }
+
+    @Override
+    public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      return true;
+    }
+
+    @Override
+    public long[] room(LoomcardNode node) {
+      return Amounts.of(node.getUnallocatedResource());
+    }
+
+    @Override
+    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      return committer.grantByFallback(attempt, key, node);
     }
   }
 }

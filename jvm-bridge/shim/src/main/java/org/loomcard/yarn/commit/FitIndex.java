@@ -7,8 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import org.apache.hadoop.yarn.api.records.Resource;
-import org.apache.hadoop.yarn.util.resource.Resources;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.state.LoomcardNode;
 
@@ -19,13 +19,17 @@ import org.loomcard.yarn.state.LoomcardNode;
 public final class FitIndex {
   private final Map<String, Partition> partitions = new TreeMap<>();
 
-  /** @param least nodes with less room than this are left out */
-  FitIndex(Collection<LoomcardNode> nodes, Resource least) {
+  /**
+   * @param least nodes with less room than this are left out
+   * @param room what may be taken of a node
+   */
+  FitIndex(Collection<LoomcardNode> nodes, Resource least, Function<LoomcardNode, long[]> room) {
+    long[] smallest = Amounts.of(least);
     for (LoomcardNode node : nodes) {
-      Resource free = node.getUnallocatedResource();
-      if (Resources.fitsIn(least, free)) {
+      long[] free = room.apply(node);
+      if (within(smallest, free)) {
         partitions.computeIfAbsent(node.getPartition(), label -> new Partition())
-            .add(new FreeNode(node, Amounts.of(free)));
+            .add(new FreeNode(node, free));
       }
     }
   }

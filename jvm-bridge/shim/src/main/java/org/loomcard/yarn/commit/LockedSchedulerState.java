@@ -1,16 +1,21 @@
 package org.loomcard.yarn.commit;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BooleanSupplier;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
+import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.QueueTree;
 import org.loomcard.yarn.queues.ReasonCodes;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.rounds.StalledAsk;
+import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.wire.BatchWriter;
@@ -25,6 +30,7 @@ public final class LockedSchedulerState implements SchedulerState {
   private final QueueTree tree;
   private final PlanCommitter committer;
   private final FifoFallback fallback;
+  private final Progress progress;
   private final ContainerResizes resizes;
   private final Lock writeLock;
   private final BooleanSupplier ready;
@@ -36,12 +42,13 @@ public final class LockedSchedulerState implements SchedulerState {
    * @param ready whether containers may be granted yet: not in the first seconds after a recovery
    */
   public LockedSchedulerState(ClusterState cluster, QueueTree tree, PlanCommitter committer,
-      FifoFallback fallback, ContainerResizes resizes,
+      FifoFallback fallback, Progress progress, ContainerResizes resizes,
       Lock writeLock, BooleanSupplier ready) {
     this.cluster = cluster;
     this.tree = tree;
     this.committer = committer;
     this.fallback = fallback;
+    this.progress = progress;
     this.resizes = resizes;
     this.writeLock = writeLock;
     this.ready = ready;
@@ -126,6 +133,27 @@ public final class LockedSchedulerState implements SchedulerState {
   @Override
   public boolean isFallbackUnfinished() {
     return fallback.isUnfinished();
+  }
+
+  @Override
+  public List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
+    return ready.getAsBoolean() ? progress.look(nowMs, waits) : Collections.emptyList();
+  }
+
+  @Override
+  public void forgetStalled() {
+    progress.forget();
+  }
+
+  @Override
+  public int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
+    return ready.getAsBoolean() ? progress.serve(queues, nowMs, waits) : 0;
+  }
+
+  @Override
+  public long grantsByPolicy(String queue) {
+    LoomcardQueue leaf = tree.find(queue);
+    return leaf == null ? 0 : leaf.grantsByPolicy();
   }
 
   private void forgetHeadroom() {

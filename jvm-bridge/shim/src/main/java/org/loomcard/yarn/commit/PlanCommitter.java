@@ -166,6 +166,7 @@ public final class PlanCommitter {
       cluster.containerGranted(outcome.firstContainer + outcome.granted, attempt, node, container,
           grant.isAm());
       outcome.granted(container);
+      attempt.loomcardQueue().grantedByPolicy();
       metrics.countPolicyGrant();
       LOG.debug("{} granted on {}", container.getContainerId(), node.getNodeID());
     }
@@ -252,7 +253,7 @@ public final class PlanCommitter {
    * @return null when it was granted, else the reason code
    */
   String grantByFallback(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
-    if (cluster.node(node.number()) != node) {
+    if (!isLive(node)) {
       return ReasonCodes.NODE_GONE;
     }
     ContainerGrant grant = new ContainerGrant(attempt, key, node);
@@ -265,6 +266,15 @@ public final class PlanCommitter {
     attempt.reportedAsks().changed(key);
     metrics.countFallbackGrant();
     return null;
+  }
+
+  /** What {@link #grantByFallback} would answer; grants nothing. */
+  String refusal(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+    return isLive(node) ? new ContainerGrant(attempt, key, node).refusal() : ReasonCodes.NODE_GONE;
+  }
+
+  private boolean isLive(LoomcardNode node) {
+    return cluster.node(node.number()) == node;
   }
 
   /**

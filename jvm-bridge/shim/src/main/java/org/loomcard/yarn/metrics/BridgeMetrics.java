@@ -55,6 +55,8 @@ public final class BridgeMetrics implements MetricsSource {
         now.applied.version)
         .addGauge(info("Up", "1 while the policy schedules, 0 otherwise"),
             now.state == BridgeStatus.State.UP ? 1 : 0)
+        .addGauge(info("StalledQueues", "Queues that the policy left waiting, not forgotten yet"),
+            now.stalls.size())
         .addGauge(info("LastRoundMicros", "From the last batch to its plan's end"),
             counters.lastRoundMicros())
         .addGauge(info("NodeUpdateAgeMillis", "Since the last heartbeat of any node; -1: none yet"),
@@ -64,6 +66,8 @@ public final class BridgeMetrics implements MetricsSource {
             counters.roundMicros())
         .addCounter(info("Overdue", "Times the fallback served while a plan was awaited"),
             counters.overdue())
+        .addCounter(info("Stalls", "Times a queue was served because its policy gave nothing"),
+            counters.stalls())
         .addCounter(info("Rounds", "Rounds the policy was asked"), counters.rounds())
         .addCounter(info("Records", "Records sent"), counters.records())
         .addCounter(info("Late", "Plans refused whole"), counters.late())

@@ -33,6 +33,8 @@ public final class BridgeConfig {
   public static final String ROUND_HOLD_MS = "loomcard.round.hold-ms";
   public static final String ROUND_MAX_CONTAINERS = "loomcard.round.max-containers";
   public static final String ROUND_REFUSED = "loomcard.round.refused-before-snapshot";
+  public static final String PROGRESS_DEADLINE_MS = "loomcard.progress.deadline-ms";
+  public static final String PROGRESS_LONGEST_WAIT_MS = "loomcard.progress.longest-wait-ms";
   public static final String BREAKER_FAILURES = "loomcard.breaker.failures";
   public static final String RESTART_BACKOFF_MS = "loomcard.restart.backoff-ms";
   public static final String RESTART_BACKOFF_MAX_MS = "loomcard.restart.backoff-max-ms";
@@ -99,6 +101,16 @@ public final class BridgeConfig {
   /** Rounds in a row that are refused whole after which the policy gets a snapshot. */
   public final int refusedRounds;
   /**
+   * How long an ask may wait while room that it fits stays idle, before the fallback serves its
+   * queue; 0: for ever.
+   */
+  public final long progressDeadlineMs;
+  /**
+   * How long a policy may keep an application waiting by a rule of its own while that application
+   * holds nothing but its AM.
+   */
+  public final long progressLongestWaitMs;
+  /**
    * Bad rounds in a row, late or with a lost mirror, after which the fallback serves and the
    * process is started again.
    */
@@ -153,6 +165,8 @@ public final class BridgeConfig {
     roundHoldMs = number(conf, ROUND_HOLD_MS, 2, 0, 1000);
     roundMaxContainers = (int) number(conf, ROUND_MAX_CONTAINERS, 500, 1, 10_000_000);
     refusedRounds = (int) number(conf, ROUND_REFUSED, 10, 1, 1_000_000);
+    progressDeadlineMs = number(conf, PROGRESS_DEADLINE_MS, 10_000, 0, 86_400_000);
+    progressLongestWaitMs = number(conf, PROGRESS_LONGEST_WAIT_MS, 600_000, 0, 86_400_000);
     breakerFailures = (int) number(conf, BREAKER_FAILURES, 3, 1, 1000);
     restartBackoffMs = number(conf, RESTART_BACKOFF_MS, 500, 1, 3_600_000);
     restartBackoffMaxMs = number(conf, RESTART_BACKOFF_MAX_MS, 30_000, 1, 3_600_000);

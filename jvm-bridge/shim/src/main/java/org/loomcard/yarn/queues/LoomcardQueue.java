@@ -52,6 +52,8 @@ public final class LoomcardQueue implements Queue {
   /** Null likewise. */
   private volatile long[] amLimit;
 
+  /** Written under the scheduler's write lock. */
+  private volatile long grantsByPolicy;
   private volatile LabelShares labels = LabelShares.of(Collections.emptyMap());
 
   LoomcardQueue(String path, LoomcardQueue parent, int types, Configuration conf) {
@@ -152,6 +154,16 @@ public final class LoomcardQueue implements Queue {
     for (LoomcardQueue queue = this; queue != null; queue = queue.parent) {
       queue.usage.relabel(size, from, to);
     }
+  }
+
+  /** A plan placed a container here. Under the scheduler's write lock. */
+  public void grantedByPolicy() {
+    grantsByPolicy++;
+  }
+
+  /** Containers that plans placed here since the start. */
+  public long grantsByPolicy() {
+    return grantsByPolicy;
   }
 
   /** So many more, or fewer, applications of a user live, here and in all queues above. */

@@ -22,6 +22,7 @@ public final class BridgeCounters {
   volatile long preempted;
   volatile long refused;
   public volatile long overdue;
+  public volatile long stalls;
 
   public BridgeCounters() {
   }
@@ -99,6 +100,11 @@ public final class BridgeCounters {
   /** Times the fallback served while the policy process had not answered yet. */
   public long overdue() {
     return overdue;
+  }
+
+  /** Times a queue was served by the fallback because its policy left an ask waiting. */
+  public long stalls() {
+    return stalls;
   }
 
   /** The fallback granted so many. From any thread. */

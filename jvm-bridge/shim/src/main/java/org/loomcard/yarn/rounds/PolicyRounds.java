@@ -94,8 +94,9 @@ public final class PolicyRounds {
     return reports.all();
   }
 
-  public List<PlanMessage.Wait> waits() {
-    return waits.copy();
+  /** Why asks wait, as the policy states it. */
+  public WaitReasons reasons() {
+    return waits;
   }
 
   /** What policies raised under this configuration, the last of each queue. */
@@ -242,7 +243,7 @@ public final class PolicyRounds {
     wakeUps.update(plan.timers);
     saved.putAll(plan.saved);
     savedChanged |= !plan.saved.isEmpty();
-    waits.update(plan.waits);
+    waits.update(plan.waits, plan.queueWaits);
     reports.update(plan.reports);
     pauseAfter(report, late);
     return new RoundResult(slow ? "the plan came too late" : null, fault);

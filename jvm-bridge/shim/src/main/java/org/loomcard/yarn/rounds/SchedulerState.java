@@ -1,5 +1,8 @@
 package org.loomcard.yarn.rounds;
 
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.wire.BatchWriter;
@@ -88,4 +91,28 @@ public interface SchedulerState {
    * fallback is serving, and a snapshot will follow.
    */
   void clearPendingEvents();
+
+  /**
+   * The asks that have waited for {@code loomcard.progress.deadline-ms} although they could have
+   * been served, at most one of each queue. Called several times within that deadline.
+   *
+   * @param waits what the policy states of asks that wait
+   */
+  default List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
+    return Collections.emptyList();
+  }
+
+  /** Someone else served for a while: what waits now has only begun to wait. */
+  default void forgetStalled() {
+  }
+
+  /** One round of the fallback for these leaf queues alone; how many containers it granted. */
+  default int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
+    return 0;
+  }
+
+  /** Containers that plans placed in a leaf queue since the start. */
+  default long grantsByPolicy(String queue) {
+    return 0;
+  }
 }

@@ -3,6 +3,7 @@ package org.loomcard.yarn.state;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -46,6 +47,8 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
   private final Set<String> systemBlacklist = new TreeSet<>();
   private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
+  /** When a container of an ask was granted last; of asks that want more. */
+  private final Map<SchedulerRequestKey, Long> served = new ConcurrentHashMap<>();
   private volatile boolean registered;
   /**
    * Outstanding containers of all asks when they were last counted; guarded by the scheduler's
@@ -189,6 +192,7 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
     writeLock.lock();
     try {
       if (getOutstandingAsksCount(key) <= 0) {
+        served.remove(key);
         HadoopCompat.dropRows(this, key);
       }
     } finally {
@@ -215,6 +219,7 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
       addToNewlyAllocatedContainers(node, granted);
       liveContainers.put(container.getId(), granted);
       HadoopCompat.serve(appSchedulingInfo, type, node, key, granted);
+      noteServed(key);
       askRows.granted(key);
       attemptResourceUsage.incUsed(node.getPartition(), container.getResource());
       granted.handle(new RMContainerEvent(container.getId(), RMContainerEventType.START));
@@ -222,6 +227,19 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
     } finally {
       writeLock.unlock();
     }
+  }
+
+  private void noteServed(SchedulerRequestKey key) {
+    if (getOutstandingAsksCount(key) > 0) {
+      served.put(key, cluster.events().now());
+    } else {
+      served.remove(key);
+    }
+  }
+
+  /** When a container of this ask was granted last, on the engine's clock; below 0: not yet. */
+  public long servedMs(SchedulerRequestKey key) {
+    return served.getOrDefault(key, -1L);
   }
 
   /**

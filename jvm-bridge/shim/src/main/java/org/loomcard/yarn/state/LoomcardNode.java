@@ -26,6 +26,8 @@ public final class LoomcardNode extends SchedulerNode {
   private volatile long lastHeartbeatMs;
   private volatile boolean shared;
   private volatile Hold hold;
+  /** The least that was free since it was last taken; null: all that is free now. */
+  private long[] leastFree;
 
   LoomcardNode(int number, ClusterState cluster, RMNode node, boolean usePortForName) {
     super(node, usePortForName, node.getNodeLabels());
@@ -60,13 +62,34 @@ public final class LoomcardNode extends SchedulerNode {
   @Override
   protected void allocateContainer(RMContainer container, boolean launchedOnNode) {
     super.allocateContainer(container, launchedOnNode);
+    noteFree();
     cluster.roomChanged(this);
   }
 
   @Override
   public void updateTotalResource(Resource resource) {
     super.updateTotalResource(resource);
+    noteFree();
     cluster.roomChanged(this);
+  }
+
+  private synchronized void noteFree() {
+    long[] free = Amounts.of(getUnallocatedResource());
+    if (leastFree == null) {
+      leastFree = free;
+      return;
+    }
+    for (int i = 0; i < free.length; i++) {
+      leastFree[i] = Math.min(leastFree[i], free[i]);
+    }
+  }
+
+  /** The least that was free at any time since the last call. */
+  public synchronized long[] takeLeastFree() {
+    noteFree();
+    long[] least = leastFree;
+    leastFree = null;
+    return least;
   }
 
   @Override

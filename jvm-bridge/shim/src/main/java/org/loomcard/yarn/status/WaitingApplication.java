@@ -35,15 +35,18 @@ public final class WaitingApplication {
     public final Map<String, Long> resource;
     /** The policy's own reason, a code of docs/reference/wire.md; null where it gave none. */
     public final String reason;
+    /** Until when a rule of the policy's keeps it waiting, in ms since 1970; null: none does. */
+    public final Long untilMs;
 
     /** All fields; the map is copied. */
     public WaitingAsk(int priority, long allocationRequestId, int count,
-        Map<String, Long> resource, String reason) {
+        Map<String, Long> resource, String reason, Long untilMs) {
       this.priority = priority;
       this.allocationRequestId = allocationRequestId;
       this.count = count;
       this.resource = Collections.unmodifiableMap(new LinkedHashMap<>(resource));
       this.reason = reason;
+      this.untilMs = untilMs;
     }
   }
 }

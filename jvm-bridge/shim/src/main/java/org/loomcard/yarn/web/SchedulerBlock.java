@@ -51,6 +51,7 @@ public final class SchedulerBlock extends HtmlBlock {
         SchedulerDocument.USUAL_LIMIT);
     DIV<Hamlet> page = html.div(".lc");
     tiles(page, document);
+    stalled(page, document.path("bridge").path("stalled"));
     queues(page, document);
     LabelTable.render(page, document.path("queues"));
     LimitTable.render(page, document.path("queues"));
@@ -206,9 +207,31 @@ public final class SchedulerBlock extends HtmlBlock {
             .td(".number", ask.path("priority").asText())
             .td(".number", ask.path("count").asText())
             .td(AmountText.text(ask.path("resource")))
-            .td(ask.path("reason").isNull() ? "none given" : ask.path("reason").asText())
+            .td(reason(ask))
             .__();
       }
+    }
+    body.__().__();
+  }
+
+  private static String reason(JsonNode ask) {
+    String reason = ask.path("reason").asText("none given");
+    JsonNode until = ask.path("until_ms");
+    return until.isIntegralNumber() ? reason + ", by the policy's rule until "
+        + time(until.asLong()) : reason;
+  }
+
+  private static void stalled(DIV<Hamlet> page, JsonNode stalled) {
+    if (stalled.size() == 0) {
+      return;
+    }
+    page.h2("Queues that their policy left waiting");
+    TBODY<TABLE<DIV<Hamlet>>> body = page.table("#stalled").thead().tr().th("Queue").th("At")
+        .th("First in, first out until").th("Times").th("What waited").__().__().tbody();
+    for (JsonNode stall : stalled) {
+      body.tr().td(stall.path("queue").asText())
+          .td(time(stall.path("at_ms").asLong())).td(time(stall.path("until_ms").asLong()))
+          .td(".number", stall.path("times").asText()).td(stall.path("message").asText()).__();
     }
     body.__().__();
   }

@@ -10,6 +10,7 @@ import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.rounds.PolicyFault;
+import org.loomcard.yarn.rounds.QueueStall;
 import org.loomcard.yarn.status.HoldStatus;
 import org.loomcard.yarn.status.QueueStatus;
 import org.loomcard.yarn.status.StatusSource;
@@ -138,6 +139,12 @@ public final class SchedulerDocument {
       faults.addObject().put("queue", fault.queue).put("at_ms", startedAtMs + fault.atMs)
           .put("message", fault.message).put("traceback", fault.traceback);
     }
+    ArrayNode stalls = document.put("stalls", status.counters.stalls()).putArray("stalled");
+    for (QueueStall stall : status.stalls) {
+      stalls.addObject().put("queue", stall.queue).put("at_ms", startedAtMs + stall.atMs)
+          .put("until_ms", startedAtMs + stall.untilMs).put("times", stall.times)
+          .put("message", stall.message);
+    }
     document.set("journal", report(status.reports.get("journal")));
     return document;
   }
@@ -233,7 +240,7 @@ public final class SchedulerDocument {
             .put("allocation_request_id", ask.allocationRequestId)
             .put("count", ask.count);
         document.set("resource", amounts(ask.resource));
-        document.put("reason", ask.reason);
+        document.put("reason", ask.reason).put("until_ms", ask.untilMs);
       }
     }
     return documents;

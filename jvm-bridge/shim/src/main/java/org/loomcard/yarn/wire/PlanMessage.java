@@ -19,14 +19,14 @@ public final class PlanMessage {
   public final Map<String, String> saved;
   public final List<Fault> faults;
   public final List<Headroom> headroom;
+  public final List<QueueWait> queueWaits;
   /** Null, or why the next batch must be a snapshot; all else is then empty. */
   public final String resync;
 
   /** All fields in the order of the wire. */
   public PlanMessage(long round, List<Decision> decisions, List<Timer> timers, List<Wait> waits,
       Map<String, String> reports, Map<String, String> saved, List<Fault> faults,
-          List<Headroom> headroom,
-      String resync) {
+      List<Headroom> headroom, List<QueueWait> queueWaits, String resync) {
     this.round = round;
     this.decisions = Collections.unmodifiableList(decisions);
     this.timers = Collections.unmodifiableList(timers);
@@ -35,6 +35,7 @@ public final class PlanMessage {
     this.saved = Collections.unmodifiableMap(saved);
     this.faults = Collections.unmodifiableList(faults);
     this.headroom = Collections.unmodifiableList(headroom);
+    this.queueWaits = Collections.unmodifiableList(queueWaits);
     this.resync = resync;
   }
 
@@ -140,12 +141,28 @@ public final class PlanMessage {
     public final int priority;
     public final long allocationRequestId;
     public final String reason;
+    /** Until when the policy keeps it waiting by a rule of its own; null: by none. */
+    public final Long untilMs;
 
-    public Wait(int attempt, int priority, long allocationRequestId, String reason) {
+    public Wait(int attempt, int priority, long allocationRequestId, String reason, Long untilMs) {
       this.attempt = attempt;
       this.priority = priority;
       this.allocationRequestId = allocationRequestId;
       this.reason = reason;
+      this.untilMs = untilMs;
+    }
+  }
+
+  /** By a rule of its own the policy keeps every ask below a queue waiting. */
+  public static final class QueueWait {
+    public final int queue;
+    public final String reason;
+    public final long untilMs;
+
+    public QueueWait(int queue, String reason, long untilMs) {
+      this.queue = queue;
+      this.reason = reason;
+      this.untilMs = untilMs;
     }
   }
 

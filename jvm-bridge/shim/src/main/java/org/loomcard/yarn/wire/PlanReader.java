@@ -33,7 +33,7 @@ public final class PlanReader {
     PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in), timers(in),
         waits(in),
         in.rawValues("plan: reports"), in.rawValues("plan: saved"), faults(in), headroom(in),
-        in.stringOrNull("plan: resync"));
+        queueWaits(in), in.stringOrNull("plan: resync"));
     in.close("plan");
     in.end();
     return plan;
@@ -89,7 +89,8 @@ public final class PlanReader {
     in.open("plan: waits");
     while (in.element("plan: wait")) {
       waits.add(new PlanMessage.Wait(in.integer("wait: attempt"), in.integer("wait: priority"),
-          in.number("wait: allocation_request_id"), in.string("wait: reason")));
+          in.number("wait: allocation_request_id"), in.string("wait: reason"),
+          in.numberOrNull("wait: until_ms")));
       in.close("wait");
     }
     return waits;
@@ -115,5 +116,16 @@ public final class PlanReader {
       in.close("headroom");
     }
     return headroom;
+  }
+
+  private static List<PlanMessage.QueueWait> queueWaits(JsonCursor in) throws MessageException {
+    List<PlanMessage.QueueWait> waits = new ArrayList<>();
+    in.open("plan: queue_waits");
+    while (in.element("plan: queue_wait")) {
+      waits.add(new PlanMessage.QueueWait(in.integer("queue_wait: queue"),
+          in.string("queue_wait: reason"), in.number("queue_wait: until_ms")));
+      in.close("queue_wait");
+    }
+    return waits;
   }
 }

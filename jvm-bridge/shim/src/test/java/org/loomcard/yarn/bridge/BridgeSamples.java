@@ -7,8 +7,9 @@ import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.rounds.BridgeCounters;
 import org.loomcard.yarn.rounds.PolicyFault;
+import org.loomcard.yarn.rounds.QueueStall;
+import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.swap.ConfigSwapResult;
-import org.loomcard.yarn.wire.PlanMessage;
 
 /** Statuses and ends of swaps that no bridge produced, for tests of what shows them. */
 public final class BridgeSamples {
@@ -33,7 +34,8 @@ public final class BridgeSamples {
     return new BridgeStatus(recovered ? BridgeStatus.State.UP : BridgeStatus.State.FALLBACK, 5000,
         applied, counters, "no reply for 10000 ms",
         recovered ? 5000 : BridgeStatus.NOT_RECOVERED, "process 4711", reports,
-        Collections.<PlanMessage.Wait>emptyList(), Collections.<PolicyFault>emptyList());
+        new WaitReasons(), Collections.<PolicyFault>emptyList(),
+        Collections.<QueueStall>emptyList());
   }
 
   public static ConfigSwapResult applied(AppliedConfig governing) {

@@ -3,11 +3,15 @@ package org.loomcard.yarn.bridge;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.rounds.CommitReport;
 import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.rounds.StalledAsk;
+import org.loomcard.yarn.rounds.WaitReasons;
 import org.loomcard.yarn.wire.ApplicationRecord;
 import org.loomcard.yarn.wire.AskRecord;
 import org.loomcard.yarn.wire.BatchWriter;
@@ -41,6 +45,29 @@ public final class TinySchedulerState implements SchedulerState {
   private int batches;
   private final List<Integer> batchesBefore = new ArrayList<>();
   private boolean trial;
+  /** What the next look finds, once. */
+  List<StalledAsk> stalled = Collections.emptyList();
+  /** The queues that the fallback served, each time. */
+  final List<Set<String>> servedQueues = new ArrayList<>();
+  long grantsByPolicy;
+
+  @Override
+  public List<StalledAsk> stalled(long nowMs, WaitReasons waits) {
+    List<StalledAsk> found = stalled;
+    stalled = Collections.emptyList();
+    return found;
+  }
+
+  @Override
+  public int serveStalled(Set<String> queues, long nowMs, WaitReasons waits) {
+    servedQueues.add(new TreeSet<>(queues));
+    return queues.size();
+  }
+
+  @Override
+  public long grantsByPolicy(String queue) {
+    return grantsByPolicy;
+  }
 
   /** The application asks for so many more. */
   public synchronized void ask(int count) {

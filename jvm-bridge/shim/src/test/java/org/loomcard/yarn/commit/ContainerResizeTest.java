@@ -123,7 +123,7 @@ public class ContainerResizeTest extends SchedulerTestBase {
     ContainerResizes resizes = new ContainerResizes(scheduler.cluster(), committer, lock,
         System::nanoTime);
     ScriptedRounds others = new ScriptedRounds(new LockedSchedulerState(scheduler.cluster(),
-        scheduler.queues(), committer, null, resizes, lock, () -> true),
+        scheduler.queues(), committer, null, null, resizes, lock, () -> true),
         EngineClock.forScheduler(scheduler.startedAtMs()), ScriptedScheduler.policyConfig);
     ContainerUpdates updates = new ContainerUpdates();
     updates.getIncreaseRequests().add(UpdateContainerRequest.newInstance(container.getVersion(),

@@ -1,10 +1,10 @@
 package org.loomcard.yarn.rounds;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
 
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.stream.Collectors;
 import org.junit.Test;
 import org.loomcard.yarn.wire.PlanMessage;
 
@@ -13,38 +13,54 @@ public class WaitReasonsTest {
   private final WaitReasons reasons = new WaitReasons();
 
   private static PlanMessage.Wait wait(int attempt, String reason) {
-    return new PlanMessage.Wait(attempt, 20, 0, reason);
+    return new PlanMessage.Wait(attempt, 20, 0, reason, null);
+  }
+
+  private void update(PlanMessage.Wait... waits) {
+    reasons.update(Arrays.asList(waits), Collections.<PlanMessage.QueueWait>emptyList());
   }
 
   private String shown() {
-    return reasons.copy().stream().map(w -> w.attempt + " " + w.reason).sorted()
-        .collect(Collectors.joining(", "));
+    return reasons.reason(1, 20, 0) + ", " + reasons.reason(2, 20, 0);
   }
 
   /** A plan that says nothing of an ask does not take its reason away. */
   @Test
   public void aReasonStandsUntilAnotherComes() {
-    reasons.update(Arrays.asList(wait(1, "NODE_FULL"), wait(2, "QUEUE_MAX")));
-    reasons.update(Collections.<PlanMessage.Wait>emptyList());
-    reasons.update(Collections.singletonList(wait(1, "LOCALITY")));
-    assertEquals("1 LOCALITY, 2 QUEUE_MAX", shown());
+    update(wait(1, "NODE_FULL"), wait(2, "QUEUE_MAX"));
+    update();
+    update(wait(1, "LOCALITY"));
+    assertEquals("LOCALITY, QUEUE_MAX", shown());
   }
 
   /** After a snapshot the policy reports all reasons again. */
   @Test
   public void aSnapshotForgetsThem() {
-    reasons.update(Collections.singletonList(wait(1, "NODE_FULL")));
+    update(wait(1, "NODE_FULL"));
     reasons.clear();
-    assertEquals("", shown());
+    assertEquals("null, null", shown());
   }
 
   /** What was reported longest ago goes first when there are too many. */
   @Test
   public void theyAreBounded() {
     for (int attempt = 1; attempt <= 20_005; attempt++) {
-      reasons.update(Collections.singletonList(wait(attempt, "NODE_FULL")));
+      update(wait(attempt, "NODE_FULL"));
     }
-    assertEquals(20_000, reasons.copy().size());
-    assertEquals(6, reasons.copy().get(0).attempt);
+    assertNull(reasons.reason(5, 20, 0));
+    assertEquals("NODE_FULL", reasons.reason(6, 20, 0));
+  }
+
+  /** A rule is stated of an ask or of a queue; a reason without one takes it back. */
+  @Test
+  public void aRuleIsStatedUntilAnotherReasonComes() {
+    reasons.update(Collections.singletonList(new PlanMessage.Wait(1, 20, 0, "SHARE", 9000L)),
+        Collections.singletonList(new PlanMessage.QueueWait(3, "SLOTS", 7000)));
+    assertEquals(9000, reasons.untilMs(1, 20, 0));
+    assertEquals(7000, reasons.of(3).untilMs);
+    assertNull("none of another queue", reasons.of(2));
+    update(wait(1, "NODE_FULL"));
+    assertEquals(-1, reasons.untilMs(1, 20, 0));
+    assertEquals("NODE_FULL", reasons.reason(1, 20, 0));
   }
 }

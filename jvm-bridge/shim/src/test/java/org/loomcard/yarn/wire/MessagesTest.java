@@ -99,6 +99,11 @@ public class MessagesTest {
     assertEquals(Long.valueOf(5029), plan.timers.get(0).atMs);
     assertNull(plan.timers.get(1).atMs);
     assertEquals("NODE_FULL", plan.waits.get(0).reason);
+    assertNull(plan.waits.get(0).untilMs);
+    assertEquals(Long.valueOf(65_029), plan.waits.get(1).untilMs);
+    assertEquals(2, plan.queueWaits.get(0).queue);
+    assertEquals("SLOTS", plan.queueWaits.get(0).reason);
+    assertEquals(65_029, plan.queueWaits.get(0).untilMs);
     assertEquals("{\"delta\":0.25,\"note\":\"a \\\"b\\\" \\\\ \u00e9\"}",
         plan.reports.get("root.a"));
     assertEquals("{\"figures\":[{\"label\":\"share of small jobs\",\"name\":\"delta\","
@@ -155,8 +160,8 @@ public class MessagesTest {
         "allocate: count: expected an integer at character 33, found \"2\"");
     refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],null]",
         "allocate: attempt: expected an integer of 32 bits");
-    refused("[\"plan\",1,[],[],[],{},{},[],[],null,7]", "plan: expected the end of the array");
-    refused("[\"plan\",1,[],[],[],{},{},[],[],null] []", "message: expected its end");
+    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,7]", "plan: expected the end of the array");
+    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null] []", "message: expected its end");
     refused(Golden.message("error"), "expected hello as the first message");
   }
 
@@ -168,7 +173,7 @@ public class MessagesTest {
       Handshake.read("[\"hello\",1,\"3.12\",\"9.9\",[]]");
       fail("schema 1 was taken");
     } catch (MessageException e) {
-      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 1, this shim schema 2"));
+      assertTrue(e.getMessage(), e.getMessage().contains("speaks schema 1, this shim schema 3"));
     }
   }
 

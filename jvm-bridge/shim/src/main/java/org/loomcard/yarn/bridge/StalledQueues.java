@@ -1,0 +1,136 @@
+package org.loomcard.yarn.bridge;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Consumer;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.rounds.BridgeCounters;
+import org.loomcard.yarn.rounds.QueueStall;
+import org.loomcard.yarn.rounds.SchedulerState;
+import org.loomcard.yarn.rounds.StalledAsk;
+import org.loomcard.yarn.rounds.WaitReasons;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The watchdog for progress: a queue whose policy leaves an ask waiting, although it could be
+ * served, is served by the fallback for a while; then the policy is tried again there. Each time in
+ * a row it rests for twice as long, as a policy that raises does. On the round thread, but for
+ * {@link #all}.
+ */
+final class StalledQueues {
+  static final long FIRST_REST_MS = 1_000;
+  static final long LONGEST_REST_MS = 300_000;
+  /** So many containers by the policy, and the next stall of the queue is the first one again. */
+  static final int GOOD_GRANTS = 20;
+  /** Looks within a deadline. */
+  static final int LOOKS = 16;
+  /** Between two rounds of the fallback: the policy of the other queues gets its turn. */
+  private static final long SERVE_EVERY_MS = 100;
+  private static final Logger LOG = LoggerFactory.getLogger(StalledQueues.class);
+  private final SchedulerState scheduler;
+  private final BridgeCounters counters;
+  private final WaitReasons waits;
+  private final Consumer<String> onStall;
+  private final long lookEveryMs;
+  private final Map<String, QueueStall> stalls = new ConcurrentSkipListMap<>();
+  /** What the policy had placed in a queue when its rest ended. */
+  private final Map<String, Long> grantsBefore = new HashMap<>();
+  private Set<String> resting = new HashSet<>();
+  private long lookAtMs;
+  private long serveAtMs;
+
+  /** @param onStall called with the reason when a queue has stalled */
+  StalledQueues(BridgeConfig config, SchedulerState scheduler, BridgeCounters counters,
+      WaitReasons waits, Consumer<String> onStall) {
+    this.scheduler = scheduler;
+    this.counters = counters;
+    this.waits = waits;
+    this.onStall = onStall;
+    this.lookEveryMs = config.progressDeadlineMs == 0 || config.inlineWaitMs > 0 ? 0
+        : Math.max(1, config.progressDeadlineMs / LOOKS);
+  }
+
+  /** The stalls that are not forgotten yet, by queue. */
+  List<QueueStall> all() {
+    return new ArrayList<>(stalls.values());
+  }
+
+  /** Whether the fallback serves any queue now. */
+  boolean isServing() {
+    return !resting.isEmpty();
+  }
+
+  /** Another policy or process, or the fallback serves everybody: nobody is to blame yet. */
+  void clear() {
+    stalls.clear();
+    grantsBefore.clear();
+    resting = new HashSet<>();
+    scheduler.forgetStalled();
+  }
+
+  /** Looks, if it is time to, and serves the queues that have stalled. */
+  void step(long nowMs) {
+    if (lookEveryMs == 0) {
+      return;
+    }
+    if (nowMs >= lookAtMs) {
+      lookAtMs = nowMs + lookEveryMs;
+      for (StalledAsk ask : scheduler.stalled(nowMs, waits)) {
+        if (!resting.contains(ask.queue)) {
+          stall(ask, nowMs);
+        }
+      }
+      endRests(nowMs);
+    }
+    if (!resting.isEmpty() && nowMs >= serveAtMs) {
+      counters.countFallback(scheduler.serveStalled(resting, nowMs, waits));
+      serveAtMs = nowMs + SERVE_EVERY_MS;
+    }
+  }
+
+  /** How long the round thread may wait before the next step, at most {@code most}. */
+  long toNextMs(long nowMs, long most) {
+    if (lookEveryMs == 0) {
+      return most;
+    }
+    long next = resting.isEmpty() ? lookAtMs : Math.min(lookAtMs, serveAtMs);
+    return Math.max(0, Math.min(most, next - nowMs));
+  }
+
+  private void stall(StalledAsk ask, long nowMs) {
+    QueueStall before = stalls.get(ask.queue);
+    int times = before == null ? 1 : before.times + 1;
+    long restMs = Math.min(LONGEST_REST_MS, FIRST_REST_MS << Math.min(times - 1, 10));
+    stalls.put(ask.queue, new QueueStall(ask.queue, nowMs, nowMs + restMs, times, ask.toString()));
+    resting.add(ask.queue);
+    serveAtMs = nowMs;
+    counters.stalls++;
+    String text = "queue " + ask.queue + " is stalled: " + ask + ". The FIFO serves this queue for "
+        + restMs + " ms, then its policy is tried again";
+    LOG.warn("{}", text);
+    ask.diagnose("Loomcard: " + text);
+    onStall.accept(text);
+  }
+
+  private void endRests(long nowMs) {
+    for (QueueStall stall : all()) {
+      long grants = scheduler.grantsByPolicy(stall.queue);
+      if (resting.contains(stall.queue)) {
+        if (nowMs >= stall.untilMs) {
+          resting.remove(stall.queue);
+          grantsBefore.put(stall.queue, grants);
+          LOG.info("Queue {}: its policy is tried again", stall.queue);
+        }
+      } else if (grants - grantsBefore.get(stall.queue) >= GOOD_GRANTS) {
+        stalls.remove(stall.queue);
+        grantsBefore.remove(stall.queue);
+      }
+    }
+  }
+}

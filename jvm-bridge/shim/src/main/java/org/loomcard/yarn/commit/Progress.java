@@ -1,0 +1,287 @@
+package org.loomcard.yarn.commit;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.Lock;
+import java.util.function.LongSupplier;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.rounds.StalledAsk;
+import org.loomcard.yarn.rounds.WaitReasons;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardApplication;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.state.LoomcardNode;
+import org.loomcard.yarn.wire.PlanMessage;
+
+/**
+ * Finds asks that a policy leaves waiting although they could be served, and serves their queues.
+ *
+ * <p>An ask is stalled when for a whole deadline it got no container, no rule that the policy
+ * states kept it waiting, and at each look it fitted on a node within all limits; and when on one
+ * node at least the room for it stayed free all the while. A stated rule is not believed for ever:
+ * an application that holds nothing but its AM is kept waiting for {@code longestWaitMs} at most.
+ *
+ * <p>A look costs what a round of the {@link FifoFallback} costs, and has its bounds. For one
+ * thread.
+ */
+public final class Progress {
+  /** Looks within a deadline, as the round thread makes them. */
+  private static final int LOOKS = 16;
+  private static final long NOT = -1;
+  private final ClusterState cluster;
+  private final PlanCommitter committer;
+  private final long deadlineMs;
+  private final long longestWaitMs;
+  private final IdleRoom idle = new IdleRoom(LOOKS, Amounts.names().length);
+  private final Map<LoomcardAttempt, Map<SchedulerRequestKey, Waiting>> known = new HashMap<>();
+  private final Look look = new Look();
+  private final Confirmation confirmation = new Confirmation();
+  private final Service service = new Service();
+  private final FifoFallback looking;
+  private final FifoFallback confirming;
+  private final FifoFallback serving;
+  private long pass;
+  private long nowMs;
+  private WaitReasons waits;
+
+  /** @param least nodes with less room than this are passed over */
+  public Progress(ClusterState cluster, PlanCommitter committer, Resource least, Lock writeLock,
+      LongSupplier nanoTime, BridgeConfig config) {
+    this.cluster = cluster;
+    this.committer = committer;
+    this.deadlineMs = config.progressDeadlineMs;
+    this.longestWaitMs = config.progressLongestWaitMs;
+    this.looking = new FifoFallback(cluster, look, least, writeLock, nanoTime);
+    this.confirming = new FifoFallback(cluster, confirmation, least, writeLock, nanoTime);
+    this.serving = new FifoFallback(cluster, service, least, writeLock, nanoTime);
+  }
+
+  /** The stalled asks that were found now, at most one of each queue. */
+  List<StalledAsk> look(long atMs, WaitReasons stated) {
+    if (!cluster.hasDemand()) {
+      forget();
+      return new ArrayList<>();
+    }
+    nowMs = atMs;
+    waits = stated;
+    Collection<LoomcardNode> nodes = cluster.nodes();
+    idle.tick(nodes);
+    look.overdue = false;
+    looking.round();
+    if (!looking.isUnfinished()) {
+      dropUnseen();
+      pass++;
+    }
+    confirmation.found.clear();
+    if (look.overdue) {
+      confirming.round();
+    }
+    return new ArrayList<>(confirmation.found.values());
+  }
+
+  /** Nobody waits, or another one serves: all begins anew. */
+  void forget() {
+    known.clear();
+    idle.clear();
+  }
+
+  /** Grants what fits to the asks of these queues that no stated rule keeps waiting. */
+  int serve(Set<String> queues, long atMs, WaitReasons stated) {
+    nowMs = atMs;
+    waits = stated;
+    service.queues = queues;
+    return serving.round();
+  }
+
+  private void dropUnseen() {
+    for (Iterator<Map<SchedulerRequestKey, Waiting>> all = known.values().iterator();
+        all.hasNext();) {
+      Map<SchedulerRequestKey, Waiting> asks = all.next();
+      asks.values().removeIf(waiting -> waiting.seen != pass);
+      if (asks.isEmpty()) {
+        all.remove();
+      }
+    }
+  }
+
+  private Waiting waiting(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    return known.computeIfAbsent(attempt, added -> new HashMap<>())
+        .computeIfAbsent(key, added -> new Waiting());
+  }
+
+  /** Whether the policy states a rule that keeps the ask waiting, and may still be believed. */
+  private boolean isKept(LoomcardAttempt attempt, SchedulerRequestKey key) {
+    long untilMs = waits.untilMs(attempt.number(), key.getPriority().getPriority(),
+        key.getAllocationRequestId());
+    for (LoomcardQueue queue = attempt.loomcardQueue(); queue != null; queue = queue.parent()) {
+      PlanMessage.QueueWait wait = waits.of(queue.number());
+      untilMs = wait == null ? untilMs : Math.max(untilMs, wait.untilMs);
+    }
+    if (untilMs <= nowMs) {
+      return false;
+    }
+    Waiting waiting = waiting(attempt, key);
+    waiting.seen = pass;
+    if (waiting.keptSinceMs == NOT || waiting.keptSinceMs < attempt.servedMs(key)) {
+      waiting.keptSinceMs = nowMs;
+    }
+    return nowMs - waiting.keptSinceMs < longestWaitMs || holdsMoreThanItsAm(attempt);
+  }
+
+  private static boolean holdsMoreThanItsAm(LoomcardAttempt attempt) {
+    for (RMContainer container : attempt.getLiveContainers()) {
+      if (!container.isAMContainer()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What is known of one ask. */
+  private static final class Waiting {
+    /** Since when every look found room for it; or {@link #NOT}. */
+    private long fitsSinceMs = NOT;
+    /** Since when a rule has kept it waiting, with or without breaks; or {@link #NOT}. */
+    private long keptSinceMs = NOT;
+    private long seen;
+  }
+
+  /** Notes which asks fit on a node now. */
+  private final class Look implements FifoFallback.Task {
+    private boolean fits;
+    private boolean overdue;
+
+    @Override
+    public boolean serves(LoomcardApplication application) {
+      return true;
+    }
+
+    @Override
+    public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      fits = false;
+      if (isKept(attempt, key)) {
+        waiting(attempt, key).fitsSinceMs = NOT;
+        return false;
+      }
+      return true;
+    }
+
+    @Override
+    public long[] room(LoomcardNode node) {
+      return Amounts.of(node.getUnallocatedResource());
+    }
+
+    @Override
+    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      String refusal = committer.refusal(attempt, key, node);
+      fits |= refusal == null;
+      return refusal == null ? FifoFallback.ENOUGH : refusal;
+    }
+
+    @Override
+    public void looked(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      if (!fits && !known.containsKey(attempt)) {
+        return;
+      }
+      Waiting waiting = waiting(attempt, key);
+      waiting.seen = pass;
+      if (!fits) {
+        waiting.fitsSinceMs = NOT;
+        return;
+      }
+      if (waiting.fitsSinceMs == NOT) {
+        waiting.fitsSinceMs = nowMs;
+      }
+      waiting.fitsSinceMs = Math.max(waiting.fitsSinceMs, attempt.servedMs(key));
+      overdue |= nowMs - waiting.fitsSinceMs >= deadlineMs;
+    }
+  }
+
+  /** Of the asks that have waited too long, the first of each queue for which room stayed free. */
+  private final class Confirmation implements FifoFallback.Task {
+    private final Map<LoomcardQueue, StalledAsk> found = new HashMap<>();
+
+    @Override
+    public boolean serves(LoomcardApplication application) {
+      return !found.containsKey(application.queue()) && known.containsKey(application.attempt());
+    }
+
+    @Override
+    public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      Waiting waiting = known.get(attempt).get(key);
+      return !found.containsKey(attempt.loomcardQueue()) && waiting != null
+          && waiting.fitsSinceMs != NOT && nowMs - waiting.fitsSinceMs >= deadlineMs;
+    }
+
+    @Override
+    public long[] room(LoomcardNode node) {
+      return idle.of(node);
+    }
+
+    @Override
+    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      String refusal = committer.refusal(attempt, key, node);
+      if (refusal != null) {
+        return refusal;
+      }
+      found.put(attempt.loomcardQueue(), stalled(attempt, key, node));
+      return FifoFallback.ENOUGH;
+    }
+
+    private StalledAsk stalled(LoomcardAttempt attempt, SchedulerRequestKey key,
+        LoomcardNode node) {
+      int priority = key.getPriority().getPriority();
+      return new StalledAsk(attempt.loomcardQueue().path(),
+          attempt.getApplicationId().toString(), priority, key.getAllocationRequestId(),
+          String.valueOf(attempt.getAppSchedulingInfo().getPendingAsk(key)
+              .getPerAllocationResource()),
+          node.getNodeID().toString(), nowMs - waiting(attempt, key).fitsSinceMs,
+          waits.reason(attempt.number(), priority, key.getAllocationRequestId()),
+          message -> diagnose(attempt, message));
+    }
+  }
+
+  private static void diagnose(LoomcardAttempt attempt, String message) {
+    RMAppAttempt app = attempt.appAttempt();
+    if (app != null) {
+      app.updateAMLaunchDiagnostics(message);
+    }
+  }
+
+  /** Serves some queues. */
+  private final class Service implements FifoFallback.Task {
+    private Set<String> queues = new HashSet<>();
+
+    @Override
+    public boolean serves(LoomcardApplication application) {
+      return queues.contains(application.queue().path());
+    }
+
+    @Override
+    public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
+      return !isKept(attempt, key);
+    }
+
+    @Override
+    public long[] room(LoomcardNode node) {
+      return Amounts.of(node.getUnallocatedResource());
+    }
+
+    @Override
+    public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
+      return committer.grantByFallback(attempt, key, node);
+    }
+  }
+}

@@ -1,0 +1,194 @@
+package org.loomcard.yarn.commit;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.hadoop.yarn.api.records.Container;
+import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
+import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.junit.Test;
+import org.loomcard.yarn.SchedulerTestBase;
+import org.loomcard.yarn.ScriptedRounds;
+import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.rounds.StalledAsk;
+import org.loomcard.yarn.rounds.WaitReasons;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.loomcard.yarn.wire.PlanMessage;
+
+/**
+ * An ask is stalled when it could be served for a whole deadline, and got nothing. The clock of the
+ * looks is the test's own.
+ */
+public class ProgressTest extends SchedulerTestBase {
+  private static final long DEADLINE_MS = 1_600_000;
+  private static final long LOOK_MS = DEADLINE_MS / 16;
+  private static final long LONGEST_MS = 16_000_000;
+  private final WaitReasons waits = new WaitReasons();
+  private MockNM nm;
+  private MockAM am;
+  private Progress progress;
+  /** Far from the engine's own clock, which says when containers were granted. */
+  private long nowMs = 1_000_000_000L;
+
+  @Override
+  protected void more(YarnConfiguration settings) {
+    settings.setLong(BridgeConfig.PROGRESS_DEADLINE_MS, DEADLINE_MS);
+    settings.setLong(BridgeConfig.PROGRESS_LONGEST_WAIT_MS, LONGEST_MS);
+  }
+
+  private void start() throws Exception {
+    startRm();
+    nm = node("h1", 4096, 8);
+    RMApp app = submit(application().withUnmanagedAM(true));
+    rm.waitForState(app.getApplicationId(), RMAppState.ACCEPTED);
+    am = MockRM.launchUAM(app, rm, nm);
+    am.registerAppAttempt();
+    ReentrantLock lock = new ReentrantLock();
+    progress = new Progress(scheduler.cluster(),
+        new PlanCommitter(scheduler.cluster(), lock, null, scheduler.metrics()),
+        Resource.newInstance(1024, 0), lock, System::nanoTime, new BridgeConfig(conf));
+    read();
+  }
+
+  private List<StalledAsk> look() {
+    nowMs += LOOK_MS;
+    return progress.look(nowMs, waits);
+  }
+
+  /** What is found within so many deadlines, and half of one. */
+  private List<StalledAsk> lookFor(int deadlines) {
+    List<StalledAsk> found = Collections.emptyList();
+    for (int looks = 0; found.isEmpty() && looks < deadlines * 16 + 8; looks++) {
+      found = look();
+    }
+    return found;
+  }
+
+  private int attempt() {
+    return ((LoomcardAttempt) scheduler.getApplicationAttempt(am.getApplicationAttemptId()))
+        .number();
+  }
+
+  private void state(String reason, Long untilMs) {
+    waits.update(Collections.singletonList(
+        new PlanMessage.Wait(attempt(), 5, -1, reason, untilMs)),
+        Collections.<PlanMessage.QueueWait>emptyList());
+  }
+
+  /** Not before the deadline, and at once after it; then the fallback serves the queue alone. */
+  @Test
+  public void whatFitsForAWholeDeadlineIsStalled() throws Exception {
+    start();
+    ask(am, 1024, 5, 2);
+    state("BUSY", null);
+    for (int looks = 0; looks <= 16; looks++) {
+      assertEquals("look " + looks, looks == 16 ? 1 : 0, look().size());
+    }
+    StalledAsk stalled = look().get(0);
+    assertEquals("root.default", stalled.queue);
+    assertEquals(DEADLINE_MS + LOOK_MS, stalled.waitedMs);
+    assertTrue(stalled.toString(), stalled.toString().contains("policy's reason: BUSY"));
+    assertEquals(0, progress.serve(Collections.singleton("root.other"), nowMs, waits));
+    assertEquals(2, progress.serve(Collections.singleton("root.default"), nowMs, waits));
+    assertEquals(Collections.emptyList(), lookFor(1));
+  }
+
+  /** Of asks larger than any node, and of those that a limit forbids, nobody is blamed. */
+  @Test
+  public void whatCannotBeServedIsNotStalled() throws Exception {
+    start();
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 7, 1), node(nm), 1));
+    ask(am, 4096, 5, 1);
+    assertEquals(Collections.emptyList(), lookFor(2));
+  }
+
+  /** Room that is taken between two looks was not idle, though each look sees some. */
+  @Test
+  public void roomThatComesAndGoesIsNotIdle() throws Exception {
+    start();
+    node("h2", 1024, 8);
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 7, 1), node(nm), 1));
+    ask(am, 2048, 5, 1);
+    for (int looks = 0; looks < 40; looks++) {
+      rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 6, 2), node(nm), 2));
+      List<ContainerId> ended = new ArrayList<>();
+      for (Container container : collect(am)) {
+        ended.add(container.getId());
+      }
+      am.allocate(new ArrayList<>(), ended);
+      rm.drainEvents();
+      assertEquals("look " + looks, Collections.emptyList(), look());
+    }
+    assertEquals("it stays free now", 1, lookFor(1).size());
+  }
+
+  /** A rule that the policy states excuses it until the time that it names. */
+  @Test
+  public void aStatedRuleIsBelievedUntilItsTime() throws Exception {
+    start();
+    ask(am, 1024, 5, 1);
+    state("SHARE", nowMs + 3 * DEADLINE_MS);
+    long untilMs = nowMs + 3 * DEADLINE_MS;
+    assertEquals(1, lookFor(5).size());
+    assertTrue(nowMs >= untilMs + DEADLINE_MS);
+    assertTrue(nowMs <= untilMs + DEADLINE_MS + 2 * LOOK_MS);
+  }
+
+  /** One that is stated again and again is believed for so long, with breaks or without. */
+  @Test
+  public void aRuleForEverIsNotBelieved() throws Exception {
+    start();
+    ask(am, 1024, 5, 1);
+    long beganMs = nowMs;
+    List<StalledAsk> found = Collections.emptyList();
+    for (int looks = 0; found.isEmpty() && looks < 400; looks++) {
+      state("SHARE", looks % 12 < 10 ? nowMs + DEADLINE_MS : null);
+      found = look();
+    }
+    assertEquals(1, found.size());
+    assertTrue(nowMs - beganMs >= LONGEST_MS);
+    assertTrue(nowMs - beganMs <= LONGEST_MS + DEADLINE_MS + 3 * LOOK_MS);
+    assertEquals(1, progress.serve(Collections.singleton("root.default"), nowMs, waits));
+  }
+
+  /** Who holds a container besides the AM is at a share of its own, and may be kept at it. */
+  @Test
+  public void aRuleIsBelievedOfWhoHoldsSomething() throws Exception {
+    start();
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 2), node(nm), 1));
+    for (int looks = 0; looks < 16 * 20; looks++) {
+      waits.update(Collections.<PlanMessage.Wait>emptyList(), Collections.singletonList(
+          new PlanMessage.QueueWait(0, "SLOTS", nowMs + DEADLINE_MS)));
+      assertEquals("look " + looks, Collections.emptyList(), look());
+    }
+  }
+
+  /** What the policy grants to an ask begins its wait anew. */
+  @Test
+  public void whatIsServedNowAndThenIsNotStalled() throws Exception {
+    start();
+    ask(am, 1024, 5, 3);
+    nowMs = 0; // before the engine's own clock, by which the grant below is later than the looks
+    for (int looks = 0; looks < 12; looks++) {
+      assertEquals(Collections.emptyList(), look());
+    }
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 3), node(nm), 1));
+    LoomcardAttempt attempt =
+        (LoomcardAttempt) scheduler.getApplicationAttempt(am.getApplicationAttemptId());
+    long servedMs = attempt.servedMs(attempt.getSchedulerKeys().iterator().next());
+    assertTrue("noted", servedMs >= 0);
+    nowMs = servedMs;
+    assertEquals(1, lookFor(1).size());
+    assertTrue(nowMs >= servedMs + DEADLINE_MS);
+  }
+}
