@@ -35,6 +35,13 @@ class Deciding(Protocol):
     def decide(self, batch_text: str) -> str:
         """Answers one batch."""
 
+    def header_text(self) -> str:
+        """The state before the next batch, as a journal's segment opens with it."""
+
+
+HEADER = '["header"]'
+"""Asks for the session's state, so that the rounds that follow can be replayed."""
+
 
 FLUSH_S = 2.0
 """How long the end of the process waits for the journal's last rounds."""
@@ -82,6 +89,8 @@ class PolicyService:
         if text.startswith('["batch"'):
             # The session decodes batches itself, since it also writes them to the journal.
             return self._decided(text)
+        if text == HEADER:
+            return self._opened().header_text()
         request = messages.read_request(text)
         if isinstance(request, messages.Hello):
             return messages.write(self._open(request))

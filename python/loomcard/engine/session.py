@@ -54,6 +54,10 @@ class Session:
             max_mb: int | None = settings.get("journal_max_mb")
             self.journal = Journal(journal_dir, hello.epoch, rounds, max_mb, files)
 
+    def header_text(self) -> str:
+        """The first line of a segment that begins with the next round."""
+        return r.write(["segment", self._header()])  # type: ignore[list-item]
+
     def decide(self, batch_text: str) -> str:
         """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
         cannot be read raises.
@@ -168,14 +172,17 @@ class Session:
         }
 
     @classmethod
-    def restored(cls, header: dict[str, Any]) -> Session:
-        """A session in the state that a journal segment opens with, with fresh policy objects."""
+    def restored(cls, header: dict[str, Any], copies: Path | None = None) -> Session:
+        """A session in the state that a journal segment opens with, with fresh policy objects.
+        ``copies``: a folder with the texts of policies' files that were applied; no other file of
+        a policy is loaded then.
+        """
         session = cls(msgspec.convert(header["hello"], r.Hello))
-        session._search = None
+        session._search, session._copies = (None if copies is None else []), copies
         if "mirror" not in header:
             return session
         load(session.mirror, header["mirror"])
-        session.tree = PolicyTree(session.mirror, None)
+        session.tree = PolicyTree(session.mirror, session._search, copies)
         for number, instance in session.tree.instances.items():
             instance.untried = False
             instance.fallback.restore(header.get("stand_ins", {}).get(str(number)))

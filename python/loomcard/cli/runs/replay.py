@@ -14,7 +14,7 @@ DIFFERS = 1
 
 
 def replay(
-    journal: Annotated[Path, typer.Argument(help="A journal's folder.")],
+    journal: Annotated[Path, typer.Argument(help="A journal's folder, or a capsule.")],
     policy: Annotated[
         str | None,
         typer.Option(

@@ -8,8 +8,9 @@ import msgspec
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import command_line, console, print_json, waiting
+from loomcard.cli.output import command_line, console, moment, print_json, printable, waiting
 from loomcard.cli.runs.simulation import figures, only_ours
+from loomcard.experiments.capsule import is_capsule, opened, show
 from loomcard.experiments.gaps import Coverage, coverage
 from loomcard.experiments.inputs import Choice, InputError, choices
 from loomcard.experiments.replay_runs import (
@@ -47,6 +48,8 @@ class Wanted:
 
 def replayed(wanted: Wanted, as_json: bool) -> bool:
     """Replays and prints; whether every round was decided as it had been. Raises InputError."""
+    if is_capsule(wanted.journal):
+        return _capsule(wanted, as_json)
     if wanted.policy is None:
         if wanted.pairs or wanted.out is not None:
             raise InputError(["--map and --out need another policy (name one with --policy)"])
@@ -61,6 +64,30 @@ def replayed(wanted: Wanted, as_json: bool) -> bool:
         typer.echo(f"the journal begins with round {covered.begins}: what came before was deleted")
     covered.check(wanted.journal)  # last: what the rounds that are there say has been printed
     return same
+
+
+def _capsule(wanted: Wanted, as_json: bool) -> bool:
+    """The rounds of a capsule, and its fault; whether every round was decided as it had been."""
+    if wanted.policy is not None or wanted.pairs or wanted.out is not None:
+        raise InputError(["a capsule is replayed as it is: leave out --policy, --map and --out"])
+    with opened(wanted.journal) as capsule, waiting("the rounds of the capsule again"):
+        shown = show(capsule)
+    about = capsule.about
+    if as_json:
+        print_json({"capsule": about} | msgspec.to_builtins(shown))
+        return not shown.differ
+    hello = about.get("hello") or [None] * 5
+    typer.echo(
+        f"{about.get('kind')} at {moment(about['at_ms'])}: version {about.get('version')} of"
+        f" {about.get('source')} under Loomcard {hello[3]} and Hadoop {hello[4]}"
+    )
+    typer.echo(printable(f"reason: {about.get('reason')}"))
+    typer.echo(f"{shown.rounds} rounds run again: {len(shown.differ)} came out otherwise")
+    for line in shown.fault or ["the fault cannot be seen in these rounds"]:
+        typer.echo(printable(f"again: {line}"))
+    if shown.traceback:
+        typer.echo(shown.traceback, err=True)
+    return not shown.differ
 
 
 def _recorded(journal: Path, covered: Coverage, as_json: bool) -> bool:

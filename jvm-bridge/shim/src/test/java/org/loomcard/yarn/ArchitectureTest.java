@@ -49,7 +49,7 @@ public final class ArchitectureTest {
     mayUse("process", "json", "policyconfig", "wire");
     mayUse("rounds", "json", "policyconfig", "wire", "process");
     mayUse("swap", "json", "policyconfig", "wire", "process", "rounds");
-    mayUse("bridge", "policyconfig", "wire", "process", "rounds", "swap");
+    mayUse("bridge", "json", "policyconfig", "wire", "process", "rounds", "swap");
     mayUse("statestore", "policyconfig");
     mayUse("facts");
     mayUse("hadoop");

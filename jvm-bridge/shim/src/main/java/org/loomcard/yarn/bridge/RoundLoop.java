@@ -50,6 +50,7 @@ final class RoundLoop implements Runnable {
   private final SwapPreparation swaps;
   private final PolicyRounds rounds;
   private final StalledQueues stalled;
+  private final Capsules capsules;
   private final SwapExecution swapping;
   private final Thread thread = new Thread(this, "loomcard-rounds");
   private final RoundBarrier barrier = new RoundBarrier();
@@ -76,9 +77,12 @@ final class RoundLoop implements Runnable {
         throttle::signal);
     this.swaps = new SwapPreparation(supervisor, watchdog, new DryRun(config, scheduler, watchdog,
         handshake.resourceTypes()), this::applied, throttle::signal);
-    this.rounds = new PolicyRounds(config, clock, scheduler, watchdog, overdueFallback, counters);
-    this.stalled = new StalledQueues(config, scheduler, counters, rounds.reasons(), reason -> {
-    });
+    this.rounds = new PolicyRounds(config, clock, scheduler, watchdog, overdueFallback, counters,
+        handshake.hello(true));
+    this.stalled = new StalledQueues(config, scheduler, counters, rounds.reasons(),
+        reason -> keepCapsule("stalled", reason));
+    this.capsules = new Capsules(config.stateDir, clock, rounds.history(), handshake.hello(true),
+        supervisor::runLater);
     this.swapping =
         new SwapExecution(new SwapTrial(scheduler, store, rounds, supervisor, throttle::signal),
         supervisor, counters, new SwapHooks());
@@ -228,6 +232,9 @@ final class RoundLoop implements Runnable {
     try {
       RoundResult end = rounds.run(current.policy(), swapping.inForce());
       mode.answered();
+      if (end.bad != null || end.fault != null) {
+        keepCapsule(end.bad != null ? "late" : "raised", end.bad != null ? end.bad : end.fault);
+      }
       if (end.bad == null) { // a fault is one queue's affair
         breaker.good();
       } else if (breaker.bad()) {
@@ -255,6 +262,7 @@ final class RoundLoop implements Runnable {
     if (mode.is(BridgeStatus.State.STOPPED)) {
       return;
     }
+    keepCapsule("failed", reason);
     mode.failed(reason);
     serveByFallback();
     long waitMs = breaker.nextBackoffMs();
@@ -267,6 +275,10 @@ final class RoundLoop implements Runnable {
       }
       counters.failures++; // last: a reader of the count finds the reason
     });
+  }
+
+  private void keepCapsule(String kind, String reason) {
+    capsules.keep(kind, reason, swapping.inForce(), mode.process());
   }
 
   private void serveByFallback() {

@@ -28,7 +28,7 @@ public final class PolicyConfigStore {
   private static final String APPLIED = "applied.json";
   private static final String SAVED = "saved.json";
   /** Where policy processes keep the texts of policies' files, each under its SHA-256. */
-  private static final String COPIES = "applied-policies";
+  public static final String COPIES = "applied-policies";
   private static final Pattern COPY = Pattern.compile("[0-9a-f]{64}\\.(py|draft)");
   private static final Pattern PAST = Pattern.compile("applied-(\\d{1,9})\\.json");
   private final BridgeConfig config;

@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
 /** One round after the other with a policy: close the batch, ask, read the plan, carry it out. */
 public final class PolicyRounds {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyRounds.class);
+  private static final String HEADER = "[\"header\"]";
   private final BridgeConfig config;
   private final EngineClock clock;
   private final SchedulerState scheduler;
@@ -45,9 +46,13 @@ public final class PolicyRounds {
   private final WaitReasons waits = new WaitReasons();
   private final Map<String, PolicyFault> faults = new ConcurrentSkipListMap<>();
   private boolean afterFault;
+  private final RoundHistory history = new RoundHistory();
+  private final String hello;
 
+  /** @param hello the request by which a policy process learns who we are */
   public PolicyRounds(BridgeConfig config, EngineClock clock, SchedulerState scheduler,
-      Watchdog watchdog, OverdueFallback overdueFallback, BridgeCounters counters) {
+      Watchdog watchdog, OverdueFallback overdueFallback, BridgeCounters counters, String hello) {
+    this.hello = hello;
     this.config = config;
     this.clock = clock;
     this.scheduler = scheduler;
@@ -92,6 +97,11 @@ public final class PolicyRounds {
 
   public Map<String, String> reports() {
     return reports.all();
+  }
+
+  /** The rounds that a replay can begin with. */
+  public RoundHistory history() {
+    return history;
   }
 
   /** Why asks wait, as the policy states it. */
@@ -153,8 +163,14 @@ public final class PolicyRounds {
   public RoundResult run(RunningPolicy policy, AppliedConfig applied)
       throws PolicyFailureException {
     boolean snapshot = snapshotReason != null;
+    if (snapshot) {
+      history.begin("[\"segment\",{\"hello\":" + hello + "}]");
+    } else if (history.isFull()) {
+      history.begin(header(policy));
+    }
     BatchWriter batch = close(applied);
     String text = batch.finish();
+    history.add(text);
     long extraMs = snapshot ? batch.count() * config.roundSnapshotMicros / 1000 : 0;
     long begin = System.nanoTime();
     String reply;
@@ -169,12 +185,25 @@ public final class PolicyRounds {
     long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
     boolean slow = tookMs > config.roundDeadlineMs + extraMs;
     PlanMessage plan = read(reply);
+    history.add(reply);
     counters.rounds++;
     RoundResult end = plan.resync != null ? resync(plan.resync)
         : carryOut(plan, slow, byFallback, applied.policyConfig);
     counters.lastRoundMicros = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
     counters.roundMicros += counters.lastRoundMicros;
     return end;
+  }
+
+  /** The process's account of its state; null where it has none, as of what cannot be written. */
+  private String header(RunningPolicy policy) throws PolicyFailureException {
+    overdueFallback.begin(config.roundDeadlineMs);
+    try {
+      String reply = watchdog.ask(policy, HEADER, config.roundHardDeadlineMs,
+          BridgeConfig.ROUND_HARD_DEADLINE_MS);
+      return reply.startsWith("[\"segment\"") ? reply : null;
+    } finally {
+      overdueFallback.end();
+    }
   }
 
   private BatchWriter close(AppliedConfig applied) {

@@ -59,7 +59,7 @@ public class PolicyRoundsTest {
     BridgeConfig config = new BridgeConfig(conf);
     EngineClock clock = new EngineClock(System.currentTimeMillis(), nanos::get);
     rounds = new PolicyRounds(config, clock, scheduler, watchdog,
-        new OverdueFallback(scheduler, counters, () -> { }), counters);
+        new OverdueFallback(scheduler, counters, () -> { }), counters, "[\"hello\"]");
   }
 
   /** A policy that does not answer is ended later by what the snapshot's records add. */
@@ -184,7 +184,7 @@ public class PolicyRoundsTest {
       } catch (InterruptedException e) {
         throw new PolicyFailureException("interrupted", e);
       }
-      return "[\"plan\"," + text.split(",")[1] + ",[" + decisions + "],[],[],{},{},[],[],null]";
+      return "[\"plan\"," + text.split(",")[1] + ",[" + decisions + "],[],[],{},{},[],[],[],null]";
     }
 
     @Override

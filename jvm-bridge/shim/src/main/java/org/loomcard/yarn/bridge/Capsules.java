@@ -1,0 +1,171 @@
+package org.loomcard.yarn.bridge;
+
+import java.io.BufferedOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import org.loomcard.yarn.json.JsonText;
+import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.PolicyConfigStore;
+import org.loomcard.yarn.rounds.RoundHistory;
+import org.loomcard.yarn.wire.EngineClock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps what is needed to see a fault of a policy again elsewhere: the last rounds, the policy
+ * configuration with the texts of its policies' files, the versions and the reason, in one file that
+ * only the ResourceManager's user may read. {@code loomcard replay FILE} shows it.
+ */
+final class Capsules {
+  static final String FOLDER = "capsules";
+  static final int KEPT = 10;
+  /** A fault that comes again and again must not push out all others. */
+  private static final long EVERY_MS = 60_000;
+  private static final Logger LOG = LoggerFactory.getLogger(Capsules.class);
+  private static final DateTimeFormatter NAME =
+      DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS").withZone(ZoneOffset.UTC);
+  private final Path stateDir;
+  private final EngineClock clock;
+  private final RoundHistory history;
+  private final String hello;
+  private final Consumer<Runnable> later;
+  private final Map<String, Long> keptAtMs = new HashMap<>();
+
+  /**
+   * @param hello the request by which the process learned who we are
+   * @param later runs what writes to the disk
+   */
+  Capsules(File stateDir, EngineClock clock, RoundHistory history, String hello,
+      Consumer<Runnable> later) {
+    this.stateDir = stateDir.toPath();
+    this.clock = clock;
+    this.history = history;
+    this.hello = hello;
+    this.later = later;
+  }
+
+  /**
+   * Keeps one. On the round thread; the file is written elsewhere.
+   *
+   * @param kind what went wrong: stalled, late, failed or raised
+   */
+  void keep(String kind, String reason, AppliedConfig applied, String process) {
+    long nowMs = clock.nowMs();
+    String fault = kind + " " + applied.version;
+    Long before = keptAtMs.get(fault);
+    List<String> lines = history.lines();
+    if (before != null && nowMs - before < EVERY_MS || lines.isEmpty()) {
+      return;
+    }
+    keptAtMs.values().removeIf(atMs -> nowMs - atMs >= EVERY_MS);
+    keptAtMs.put(fault, nowMs);
+    String about = about(kind, reason, applied, process);
+    Path folder = stateDir.resolve(FOLDER);
+    String name = "capsule-" + NAME.format(Instant.ofEpochMilli(clock.epochMs() + nowMs)) + "-"
+        + kind + ".zip";
+    later.accept(() -> write(folder, name, about, applied, lines));
+  }
+
+  private String about(String kind, String reason, AppliedConfig applied, String process) {
+    StringBuilder out = new StringBuilder("{\"kind\":\"").append(kind).append("\",\"reason\":");
+    JsonText.quote(out, reason).append(",\"at_ms\":").append(clock.epochMs() + clock.nowMs());
+    JsonText.quote(out.append(",\"process\":"), process);
+    out.append(",\"version\":").append(applied.version).append(",\"hash\":");
+    JsonText.quote(out, applied.policyConfig.hash).append(",\"source\":");
+    JsonText.quote(out, applied.policyConfig.source).append(",\"hello\":").append(hello);
+    return out.append("}\n").toString();
+  }
+
+  private void write(Path folder, String name, String about, AppliedConfig applied,
+      List<String> lines) {
+    Path draft = folder.resolve(name + ".draft");
+    try {
+      if (!Files.isDirectory(folder)) {
+        Files.createDirectory(folder,
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+      }
+      Files.deleteIfExists(draft);
+      Files.createFile(draft,
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      try (ZipOutputStream out =
+          new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(draft)))) {
+        entry(out, "capsule.json", Collections.singletonList(about));
+        String yaml = applied.yaml == null ? "" : applied.yaml;
+        entry(out, "policy.yml", Collections.singletonList(yaml));
+        addPolicies(out, applied);
+        entry(out, "journal.jsonl", lines);
+      }
+      Files.move(draft, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+      LOG.warn("What led to this is kept in {}; `loomcard replay` shows it again",
+          folder.resolve(name));
+      prune(folder);
+    } catch (IOException e) {
+      LOG.warn("{} cannot be written: {}", folder.resolve(name), e.toString());
+      delete(draft);
+    }
+  }
+
+  private static void entry(ZipOutputStream out, String name, List<String> lines)
+      throws IOException {
+    out.putNextEntry(new ZipEntry(name));
+    for (String line : lines) {
+      out.write(line.getBytes(StandardCharsets.UTF_8));
+      out.write('\n');
+    }
+    out.closeEntry();
+  }
+
+  /** The texts of the policies' files that this configuration names. */
+  private void addPolicies(ZipOutputStream out, AppliedConfig applied) throws IOException {
+    Path copies = stateDir.resolve(PolicyConfigStore.COPIES);
+    if (!Files.isDirectory(copies)) {
+      return;
+    }
+    try (DirectoryStream<Path> found = Files.newDirectoryStream(copies, "*.py")) {
+      for (Path copy : found) {
+        String file = copy.getFileName().toString();
+        if (applied.policyConfig.json.contains(file.substring(0, file.length() - 3))) {
+          out.putNextEntry(new ZipEntry(PolicyConfigStore.COPIES + "/" + file));
+          Files.copy(copy, out);
+          out.closeEntry();
+        }
+      }
+    }
+  }
+
+  private static void prune(Path folder) throws IOException {
+    List<Path> capsules = new ArrayList<>();
+    try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "capsule-*.zip")) {
+      found.forEach(capsules::add);
+    }
+    Collections.sort(capsules);
+    for (Path old : capsules.subList(0, Math.max(0, capsules.size() - KEPT))) {
+      Files.deleteIfExists(old);
+    }
+  }
+
+  private static void delete(Path file) {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      LOG.debug("{} stays", file, e);
+    }
+  }
+}
