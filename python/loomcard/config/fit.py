@@ -58,7 +58,7 @@ def _unknown(document: Document, queue: Mapping[str, Any], capacity: Amounts) ->
     amounts["maximum_allocation"] = queue.get("maximum_allocation", ())
     for key, named in amounts.items():
         for name in sorted(set(named) - set(capacity)):
-            place = (*_place(queue["path"]), key, name)
+            place = (*place_of(queue["path"]), key, name)
             message = f"the cluster has no resource {name!r}"
             _report(document, place, rules.UNKNOWN_RESOURCE, message, nearest(name, capacity))
 
@@ -70,7 +70,7 @@ def _guarantee(
     for name, amount in guaranteed.items():
         if "amounts" in queue["guaranteed"] and amount > cluster.capacity[name]:
             message = f"{amount} {name} are guaranteed; the cluster has {cluster.capacity[name]}"
-            place = (*_place(queue["path"]), "guaranteed", name)
+            place = (*place_of(queue["path"]), "guaranteed", name)
             _report(
                 document, place, rules.GUARANTEE_ABOVE_CLUSTER, message, "lower it or add nodes"
             )
@@ -81,7 +81,7 @@ def _largest(document: Document, queue: Mapping[str, Any], smallest: Amounts) ->
     for name, most in queue.get("maximum_allocation", {}).items():
         if most < smallest.get(name, 0):
             message = f"at most {most} {name}; the smallest container has {smallest[name]}"
-            place = (*_place(queue["path"]), "maximum_allocation", name)
+            place = (*place_of(queue["path"]), "maximum_allocation", name)
             hint = "raise it, or nothing ever runs here"
             _report(document, place, rules.MAXIMUM_BELOW_CONTAINER, message, hint)
 
@@ -95,7 +95,7 @@ def _leaf(
 ) -> None:
     for name in sorted(smallest.keys() & maximum.keys()):
         least = smallest[name]
-        place = _place(queue["path"])
+        place = place_of(queue["path"])
         if maximum[name] < least:
             message = f"at most {maximum[name]} {name}; the smallest container has {least}"
             hint = "raise the maximum, or nothing ever runs here"
@@ -124,7 +124,8 @@ def _vanishing(document: Document, setup: Mapping[str, Any], living: Mapping[str
         document.report(("queues",), message, hint, at_key=True, rule=rule, severity=severity)
 
 
-def _place(path: str) -> Path:
+def place_of(path: str) -> Path:
+    """Where a queue stands in the text."""
     place: list[str] = []
     for name in path.split(".")[1:]:
         place += ["queues", name]

@@ -38,10 +38,10 @@ class ChildEndedError(Exception):
         super().__init__(how, last_number)
 
 
-def run_isolated(work: Callable[[Notify], object], within_s: float | None = None) -> None:
-    """Run ``work(notify)`` in a forked child, which prints nothing. What it returns or raises is
-    lost; who needs that calls it again, here. ``within_s``: how long it may take; None: as long as
-    it wants. Raises ChildEndedError.
+def run_isolated(work: Callable[[Notify], object], within_s: float | None = None) -> list[int]:
+    """Run ``work(notify)`` in a forked child, which prints nothing; the numbers that it notified.
+    What it returns or raises is lost; who needs that calls it again, here. ``within_s``: how long
+    it may take; None: as long as it wants. Raises ChildEndedError.
     """
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
@@ -53,13 +53,15 @@ def run_isolated(work: Callable[[Notify], object], within_s: float | None = None
         writer.close()
         late = True  # or Ctrl-C came
         try:
-            last_number, done, late = _received(reader, within_s)
+            numbers, done, late = _received(reader, within_s)
         finally:
             if late or done:
                 child.kill()
             child.join()
     if not done:
+        last_number = numbers[-1] if numbers else None
         raise ChildEndedError(None if late else _how(child.exitcode or 0), last_number)
+    return numbers
 
 
 def _work(work: Callable[[Notify], object], writer: Connection) -> None:
@@ -75,19 +77,19 @@ def _work(work: Callable[[Notify], object], writer: Connection) -> None:
         os._exit(0)
 
 
-def _received(reader: Connection, within_s: float | None) -> tuple[int | None, bool, bool]:
-    """The last number that the child sends, whether it did all its work, and whether it is late."""
-    last_number = None
+def _received(reader: Connection, within_s: float | None) -> tuple[list[int], bool, bool]:
+    """The numbers that the child sends, whether it did all its work, and whether it is late."""
+    numbers: list[int] = []
     until = None if within_s is None else time.monotonic() + within_s
     while reader.poll(None if until is None else max(0.0, until - time.monotonic())):
         try:
             received = reader.recv()
         except EOFError:
-            return last_number, False, False
+            return numbers, False, False
         if received == _DONE:
-            return last_number, True, False
-        last_number = received
-    return last_number, False, True
+            return numbers, True, False
+        numbers.append(received)
+    return numbers, False, True
 
 
 def _how(status: int) -> str:
@@ -149,8 +151,7 @@ def first_round(
 
 
 def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Notify) -> None:
-    types = ["memory_mb", "vcores"]
-    types += sorted(set(_resources(setup)) - set(types))
+    types = resource_types(setup)
     records: list[r.AnyRecord] = [
         r.Snapshot(0, "check"),
         r.Setup(0, 1, dict(setup)),
@@ -162,6 +163,12 @@ def _decide(setup: Mapping[str, Any], search: Sequence[Path] | None, notify: Not
     for number, instance in tree.instances.items():
         instance.policy = _Announcing(instance.policy, number, notify)
     tree.run()
+
+
+def resource_types(setup: Mapping[str, Any]) -> list[str]:
+    """Memory, vcores, and what else the configuration names."""
+    types = ["memory_mb", "vcores"]
+    return types + sorted(set(_resources(setup)) - set(types))
 
 
 def _resources(setup: Mapping[str, Any]) -> Iterator[str]:

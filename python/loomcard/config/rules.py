@@ -19,6 +19,7 @@ UNKNOWN_KEY: Final = "LC103"
 ACCESS: Final = "LC110"
 LIMITS: Final = "LC120"
 POLICY: Final = "LC130"
+GRANTS_NOTHING: Final = "LC140"
 GUARANTEE_ABOVE_CLUSTER: Final = "LC201"
 MAXIMUM_BELOW_CONTAINER: Final = "LC202"
 GUARANTEE_BELOW_CONTAINER: Final = "LC203"
@@ -35,6 +36,9 @@ RULES: Final = {
     LIMITS: Rule("error", "guarantees, maxima or other limits cannot all be kept"),
     POLICY: Rule(
         "error", "a policy cannot be found or loaded, may not stand there, or refuses its options"
+    ),
+    GRANTS_NOTHING: Rule(
+        "warning", "a queue gets no container on a small cluster that has room for what is asked"
     ),
     GUARANTEE_ABOVE_CLUSTER: Rule("error", "a guarantee in amounts is above what the cluster has"),
     MAXIMUM_BELOW_CONTAINER: Rule(

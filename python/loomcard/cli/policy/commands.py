@@ -252,6 +252,7 @@ def _check(
 ) -> dict[str, Any]:
     from loomcard.config import Finding, FindingsError, compile_setup
     from loomcard.config.fit import misfits
+    from loomcard.config.small_cluster import left_waiting
     from loomcard.config.source import SourceError, resolve
 
     found: Sequence[Finding] = ()
@@ -261,7 +262,8 @@ def _check(
         setup = compile_setup(
             source.text, source.name, policy_path=policy_path, beside=source.folder, isolated=True
         )
-        found = misfits(source.text, setup, facts) if facts is not None else ()
+        found = left_waiting(source.text, setup, policy_path)
+        found += misfits(source.text, setup, facts) if facts is not None else []
     except FindingsError as error:
         found = error.findings
     except SourceError as error:  # one file that is not there hides nothing of the others

@@ -1,0 +1,135 @@
+"""A small cluster on which a configuration is played before it governs a real one: a policy that
+answers and grants nothing passes every other check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from loomcard.api.pending_plan import Grant
+from loomcard.api.registry import built_in
+from loomcard.config import rules
+from loomcard.config.fit import place_of
+from loomcard.config.isolated import FIRST_ROUND_S, ChildEndedError, resource_types, run_isolated
+from loomcard.engine.mirror import Mirror
+from loomcard.engine.round import PolicyTree
+from loomcard.model.objects import Ask
+from loomcard.model.placement import place
+from loomcard.model.queue import Queue
+from loomcard.model.state import ClusterState
+from loomcard.validation.findings import Finding
+from loomcard.validation.reading import read
+from loomcard.wire import messages as r
+
+SECONDS: Final = 30
+AMOUNT: Final = 65_536
+"""Of each resource type on each node."""
+SIZE: Final = 1024
+"""Memory of a container; one of each other type."""
+COUNT: Final = 3
+NODES: Final = 2
+"""Of each label."""
+
+
+def left_waiting(
+    text: str, setup: Mapping[str, Any], search: Sequence[Path] | None
+) -> list[Finding]:
+    """A warning for each leaf queue that gets nothing on a small cluster although it could, of a
+    configuration compiled from ``text``. Only policies that are not Loomcard's own are tried.
+    """
+    policies = {queue["policy"] for queue in setup["queues"]} - {None}
+    if policies <= built_in().keys():
+        return []
+    try:
+        waiting = run_isolated(lambda notify: [*map(notify, _play(setup, search))], FIRST_ROUND_S)
+    except ChildEndedError as ended:
+        return _warnings(text, setup, {0: _ended(ended)})
+    said = (
+        f"its policy grants nothing: {COUNT} containers of {SIZE} MB are asked for on {NODES} empty"
+        f" nodes of {AMOUNT} MB, wait for {SECONDS} s, and no rule is stated for it"
+    )
+    return _warnings(text, setup, dict.fromkeys(waiting, said))
+
+
+def _ended(ended: ChildEndedError) -> str:
+    how = f"ended {ended.how}" if ended.how else f"did not answer within {FIRST_ROUND_S:g} s"
+    return f"the process of its policies {how} on a small cluster of {NODES} nodes"
+
+
+def _warnings(text: str, setup: Mapping[str, Any], said: Mapping[int, str]) -> list[Finding]:
+    document = read(text)
+    for number, what in said.items():
+        queue = setup["queues"][number]
+        document.report(
+            place_of(queue["path"]),
+            f"{queue['path']}: {what}",
+            "see that decide grants what fits, or state the rule with plan.wait(..., until_ms)",
+            rule=rules.GRANTS_NOTHING,
+            severity=rules.RULES[rules.GRANTS_NOTHING].severity,
+        )
+    return sorted(document.findings)
+
+
+def _play(setup: Mapping[str, Any], search: Sequence[Path] | None) -> list[int]:
+    """The leaf queues that could be served at the end, and got nothing."""
+    types = resource_types(setup)
+    mirror = Mirror(types, ["holds"])
+    leaves = [n for n, queue in enumerate(setup["queues"]) if queue["leaf"]]
+    mirror.absorb([r.Snapshot(0, "check"), r.Setup(0, 1, dict(setup)), r.SavedState(0, {})])
+    tree = PolicyTree(mirror, search)
+    records = _cluster(setup, leaves, types)
+    nodes = [each.node for each in records if isinstance(each, r.NodeAdded)]
+    beating = nodes if "heartbeats" in setup["needs"] else []
+    served: set[Queue] = set()
+    for second in range(SECONDS + 1):
+        mirror.changes, mirror.timers_due, mirror.rebuilt = [], {}, False
+        mirror.now_ms = mirror.state.shape_waits.now_ms = now_ms = 1000 * second
+        records += [r.NodeHeartbeat(now_ms, node) for node in beating]
+        due = [instance for instance, at_ms in tree.timers.items() if at_ms <= now_ms]
+        mirror.absorb([*records, *(r.TimerFired(now_ms, instance) for instance in due)])
+        records = []
+        steps = tree.run().steps
+        served |= {step.ask.application.queue for step in steps if isinstance(step, Grant)}
+    state = mirror.state
+    asks = {app.queue: app.asks[0] for app in state.applications.values() if app.asks}
+    return [
+        queue.number
+        for queue, ask in asks.items()
+        if queue not in served and _could_be_served(state, ask)
+    ]
+
+
+def _could_be_served(state: ClusterState, ask: Ask) -> bool:
+    """Within all limits, on a node, and no rule is stated that keeps it waiting."""
+    rules_until = [state.rule_waits.until_ms(ask)]
+    queue: Queue | None = ask.application.queue
+    while queue is not None:
+        rules_until.append(state.rule_waits.until_ms(queue))
+        queue = queue.parent
+    fits = ask.count > 0 and state.limited(ask) is None and place(state, ask) is not None
+    return fits and max(rules_until) <= state.shape_waits.now_ms
+
+
+def _cluster(
+    setup: Mapping[str, Any], leaves: Sequence[int], types: Sequence[str]
+) -> list[r.AnyRecord]:
+    """Nodes of each label that a leaf asks for by default, and an application in each leaf."""
+    labels = {n: str(setup["queues"][n].get("default_label") or "") for n in leaves}
+    size = (SIZE, *[1] * (len(types) - 1))
+    records: list[r.AnyRecord] = []
+    for label in sorted({*labels.values(), ""}):
+        for _ in range(NODES):
+            number = len(records) + 1
+            capacity = tuple([AMOUNT] * len(types))
+            records.append(r.NodeAdded(0, number, f"n{number}:1", "/rack", capacity, label))
+    for app, leaf in enumerate(leaves, 1):
+        id_ = f"application_1_{app:04d}"
+        records += [
+            r.ApplicationAdded(0, app, id_, leaf, "someone", "check", "CHECK", [], 0, 0, {}),
+            r.AttemptAdded(0, app, app, 1, True),
+            r.AttemptRegistered(0, app),
+            r.AskChanged(0, app, 20, 0, False, size, COUNT, {}, {}, True, labels[leaf]),
+        ]
+    return records
