@@ -27,6 +27,7 @@ from loomcard.cluster.example_jobs import Program, example
 from loomcard.cluster.rm_client import RestError
 from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
+from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey, of_mirror, of_nodes, of_resource_manager
 
 pytestmark = pytest.mark.cluster
@@ -46,6 +47,7 @@ name = "newest-first"
 version = "1"
 [project.entry-points."loomcard.policies"]
 newest_first = "newest_first:NewestFirst"
+silent = "newest_first:Silent"
 [tool.hatch.build.targets.wheel]
 only-include = ["newest_first.py"]
 """
@@ -65,6 +67,14 @@ class NewestFirst:
     def decide(self, view: ClusterView) -> Plan:
         plan = Plan(view)
         return fill(plan, order=lambda member: -member.submitted_ms)
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Answer, and grant nothing."""
+
+    def decide(self, view: ClusterView) -> Plan:
+        return Plan(view)
 '''
 
 
@@ -344,6 +354,35 @@ def test_a_job_survives_the_death_of_the_policy_process(
     after = status(cluster)["grants"]
     assert after["fallback"] == before["fallback"]
     assert after["policy"] - before["policy"] >= 2
+
+
+def test_a_job_runs_under_a_policy_that_grants_nothing(
+    cluster: LocalCluster, submit: Submit
+) -> None:
+    """The watchdog for progress serves its queue, says so, and keeps a capsule of it."""
+    cluster.rest.apply_policy(FIFO.replace("fifo", "silent"), "silent.yml")
+    stalls = status(cluster)["bridge"]["stalls"]
+    before = status(cluster)["grants"]
+    job = submit(sleep_job(1, 100))
+    application = job.application()
+    until(lambda: status(cluster)["bridge"]["stalls"] > stalls, "its queue has stalled")
+    [stall] = status(cluster)["bridge"]["stalled"]
+    assert stall["queue"] == "root.default"
+    assert f"{application} has waited" in stall["message"]
+    until(lambda: tasks(cluster, application), "the task runs")
+    diagnostics = cluster.rest.application(application)["diagnostics"]
+    assert "Loomcard: queue root.default is stalled" in diagnostics
+    succeeded(cluster, job)
+    after = status(cluster)["grants"]
+    assert after["policy"] == before["policy"]
+    assert after["fallback"] - before["fallback"] >= 2
+    capsules = cluster.run_dir / "loomcard" / "capsules"
+    capsule = until(lambda: sorted(capsules.glob("*-stalled.zip")), "a capsule")[-1]
+    with opened(capsule) as kept:
+        assert "silent.yml" in str(kept.about)
+        assert "still waits for 1 x" in str(show(kept).fault)
+    cluster.rest.apply_policy(FIFO, "fifo.yml")
+    assert status(cluster)["bridge"]["stalled"] == []
 
 
 def test_a_job_keeps_its_containers_over_an_rm_restart(
