@@ -373,9 +373,7 @@ def test_a_job_runs_under_a_policy_that_grants_nothing(
     diagnostics = cluster.rest.application(application)["diagnostics"]
     assert "Loomcard: queue root.default is stalled" in diagnostics
     succeeded(cluster, job)
-    after = status(cluster)["grants"]
-    assert after["policy"] == before["policy"]
-    assert after["fallback"] - before["fallback"] >= 2
+    assert status(cluster)["grants"]["policy"] == before["policy"]
     capsules = cluster.run_dir / "loomcard" / "capsules"
     capsule = until(lambda: sorted(capsules.glob("*-stalled.zip")), "a capsule")[-1]
     with opened(capsule) as kept:

@@ -36,6 +36,7 @@ NOT_RUN = (
     (".*", r"loomcard suite (setup|try|run)\b.*", "pyspark, 700 MB; tests/suite/test_on_local.py"),
     ("docs/operate/install.md", r".*", "changes a Hadoop; tests/install does it on one of its own"),
     ("docs/benchmarks/hibench.md", r"loomcard .*", "needs one; see tests/suite/test_hibench.py"),
+    ("docs/operate/bridge.md", r"loomcard replay .*", "of a fault; tests/cluster/test_embedded.py"),
     ("docs/simulate/player.md", r"loomcard cluster launch-rate.*", "loads the machine"),
     ("docs/benchmarks/suite.md", r"loomcard report .*", "of a suite's run"),
     (".*", r"loomcard run (baselines|hdrf-fig9|dress-ablations).*", "minutes; tests/experiments"),

@@ -1,6 +1,7 @@
 """What a policy raised on a cluster, as the status says it."""
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,3 +29,15 @@ def stall_text(stall: dict[str, Any], until: str) -> str:
         f" first in, first out until {until}, then the policy is tried again"
         f" (stalled {stall['times']} times in a row)."
     )
+
+
+def reasons_text(asks: Sequence[dict[str, Any]], moment: Callable[[int], str]) -> str:
+    """Why an application's asks wait, as its ``waiting`` says it; where a rule of the policy's
+    keeps one waiting, until when. ``moment`` writes a time in milliseconds since 1970.
+    """
+    said = set()
+    for ask in asks:
+        until_ms = ask.get("until_ms")
+        rule = f" (the policy's rule, until {moment(until_ms)})" if until_ms else ""
+        said.add(f"{ask['reason'] or '?'}{rule}")
+    return ", ".join(sorted(said))

@@ -29,7 +29,7 @@ from loomcard.cluster.client_conf import folder_of, write_client_conf
 from loomcard.cluster.container_times import job_times, read_runs
 from loomcard.cluster.embedded import LocalCluster, default_url
 from loomcard.cluster.example_jobs import Program, ProgramError, program
-from loomcard.cluster.faults import fault_text, stall_text
+from loomcard.cluster.faults import fault_text, reasons_text, stall_text
 from loomcard.cluster.job_profiles import profile_definitions
 from loomcard.cluster.limits import (
     HEADINGS,
@@ -242,7 +242,8 @@ def status(
         table.add_row(*said, *room)
     out.print(table)
     table = Table("application", "name", "user", "queue", "state", "containers", "waits for")
-    reasons = {each["application"]: _reasons(each) for each in scheduler.get("waiting", [])}
+    waits = scheduler.get("waiting", [])
+    reasons = {each["application"]: reasons_text(each["asks"], moment) for each in waits}
     for app in document["applications"]:
         shown = app["finalStatus"] if app["state"] == "FINISHED" else app["state"]
         running = max(int(app["runningContainers"]), 0)
@@ -338,17 +339,6 @@ def _print_queues(out: Console, queues: list[dict[str, Any]]) -> None:
             for row in rows:
                 table.add_row(*row)
             out.print(table)
-
-
-def _reasons(waiting_: dict[str, Any]) -> str:
-    return ", ".join(sorted({_reason(ask) for ask in waiting_["asks"]}))
-
-
-def _reason(ask: dict[str, Any]) -> str:
-    """Why an ask waits; where a rule of the policy's keeps it waiting, until when."""
-    until_ms = ask.get("until_ms")
-    rule = f" (the policy's rule, until {moment(until_ms)})" if until_ms else ""
-    return f"{ask['reason'] or '?'}{rule}"
 
 
 def _seconds(milliseconds: int | None) -> str:

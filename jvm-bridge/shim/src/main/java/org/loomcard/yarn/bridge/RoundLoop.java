@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * answers, the fallback while there is none, the trial of a new configuration between rounds. While
  * it waits for something else for too long, {@link OverdueFallback} has the scheduler's state.
  */
-final class RoundLoop implements Runnable {
+final class RoundLoop implements Runnable, SwapExecution.Loop {
   private static final Logger LOG = LoggerFactory.getLogger(RoundLoop.class);
   private static final long IDLE_MS = 1000;
   private static final long FALLBACK_MS = 200;
@@ -85,7 +85,7 @@ final class RoundLoop implements Runnable {
         supervisor::runLater);
     this.swapping =
         new SwapExecution(new SwapTrial(scheduler, store, rounds, supervisor, throttle::signal),
-        supervisor, counters, new SwapHooks());
+        supervisor, counters, this);
     thread.setDaemon(true);
   }
 
@@ -117,10 +117,6 @@ final class RoundLoop implements Runnable {
   /** An AM asked for something. From any thread. */
   void signalDemand() {
     throttle.signalDemand();
-  }
-
-  AppliedConfig applied() {
-    return applied;
   }
 
   BridgeStatus status() {
@@ -287,12 +283,6 @@ final class RoundLoop implements Runnable {
     mode.fallback();
   }
 
-  private void use(Supervisor.Started next) {
-    stalled.clear();
-    current = next;
-    mode.up(next.policy().describe());
-  }
-
   private void serveWithout() {
     if (mode.is(BridgeStatus.State.STARTING)) {
       if (clock.nowMs() < graceEndMs) {
@@ -318,47 +308,48 @@ final class RoundLoop implements Runnable {
     mode.overdue(config.roundDeadlineMs);
   }
 
-  /** What a swap asks of the loop. */
-  private final class SwapHooks implements SwapExecution.Loop {
-    @Override
-    public AppliedConfig applied() {
-      return applied;
-    }
+  // What a swap asks of the loop.
 
-    @Override
-    public void setApplied(AppliedConfig next) {
-      applied = next;
-    }
+  @Override
+  public AppliedConfig applied() {
+    return applied;
+  }
 
-    @Override
-    public Supervisor.Started current() {
-      return current;
-    }
+  @Override
+  public void setApplied(AppliedConfig next) {
+    applied = next;
+  }
 
-    @Override
-    public void use(Supervisor.Started next) {
-      RoundLoop.this.use(next);
-    }
+  @Override
+  public Supervisor.Started current() {
+    return current;
+  }
 
-    @Override
-    public void dropCurrent() {
-      current = null;
-      serveByFallback();
-    }
+  @Override
+  public void use(Supervisor.Started next) {
+    stalled.clear();
+    current = next;
+    mode.up(next.policy().describe());
+  }
 
-    @Override
-    public void failed(String reason) {
-      fail(reason);
-    }
+  @Override
+  public void dropCurrent() {
+    current = null;
+    serveByFallback();
+  }
 
-    @Override
-    public boolean isStopping() {
-      return mode.is(BridgeStatus.State.STOPPED);
-    }
+  @Override
+  public void failed(String reason) {
+    fail(reason);
+  }
 
-    @Override
-    public void answered() {
-      mode.answered();
-    }
+  @Override
+  public boolean isStopping() {
+    return mode.is(BridgeStatus.State.STOPPED);
+  }
+
+  @Override
+  public void answered() {
+    mode.answered();
   }
 }
