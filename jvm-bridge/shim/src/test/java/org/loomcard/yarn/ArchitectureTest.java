@@ -60,6 +60,7 @@ public final class ArchitectureTest {
     mayUse("commit", "policyconfig", "wire", "rounds", "hadoop", "amounts", "queues", "state",
         "metrics");
     mayUse("status", "policyconfig", "swap", "bridge");
+    mayUse("rehearsal", "json", "policyconfig", "bridge", "status");
     mayUse("web.tables");
     mayUse("web", "policyconfig", "rounds", "swap", "bridge", "status", "web.tables");
   }
