@@ -1,13 +1,16 @@
 """Loomcard in an existing Hadoop's configuration folder, and out of it again."""
 
+import errno
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from loomcard.cli.app import run
 from loomcard.install import installation
-from loomcard.install.site_file import SiteFileError, properties, with_properties
+from loomcard.install.site_file import SiteFile, SiteFileError
 
 SITE = """<?xml version="1.0"?>
 <!-- Ours since 2019. <property><name>loomcard.python</name><value>no</value></property> -->
@@ -18,6 +21,7 @@ SITE = """<?xml version="1.0"?>
     <final>true</final>
   </property>
   <property><name>yarn.acl.enable</name><value>a &amp; b</value></property>
+  <property><name>yarn.resourcemanager.webapp.address</name><value>127.0.0.1:1</value></property>
 </configuration>
 """
 KEY = installation.SCHEDULER_KEY
@@ -39,13 +43,30 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def properties(data: bytes) -> dict[str, str]:
+    """Name to value in a site file's text."""
+    return SiteFile(data, "f").properties()
+
+
+def edited(text: str) -> str:
+    """What an administrator who adds a property makes of it."""
+    row = "  <property><name>yarn.admin.acl</name><value>yarn</value></property>\n"
+    return text.replace("</configuration>", f"{row}</configuration>")
+
+
+def edit(file: Path) -> None:
+    """Does that to a file."""
+    file.write_text(edited(file.read_text()))
+
+
 def test_values_change_in_their_place_and_the_rest_stays() -> None:
     """Comments, order, `final` and the property in a comment are as they were."""
-    after = with_properties(SITE, {KEY: "x<y", "new.key": "1", "yarn.acl.enable": None}, "f")
-    assert properties(after, "f") == {KEY: "x<y", "new.key": "1"}
-    assert "<final>true</final>" in after
-    assert after.startswith(SITE[: SITE.index("<configuration>")])
-    assert with_properties(after, {KEY: "x<y", "new.key": "1"}, "f") == after
+    wanted = {KEY: "x<y", "new.key": "1"}
+    after, _ = SiteFile(SITE.encode(), "f").changed(wanted)
+    assert properties(after) == properties(SITE.encode()) | wanted
+    assert b"<final>true</final>" in after
+    assert after.startswith(SITE[: SITE.index("<configuration>")].encode())
+    assert SiteFile(after, "f").changed(wanted) == (after, [])
 
 
 @pytest.mark.parametrize(
@@ -53,12 +74,14 @@ def test_values_change_in_their_place_and_the_rest_stays() -> None:
     [
         ("<configuration>", r"f:1:16: not XML"),
         ("<queues/>", r"f: its root is <queues>, not <configuration>"),
-        ("<configuration/>", r"f: no </configuration> at its end"),
+        ("<configuration/>", r"f: no </configuration>"),
+        ("<?xml version='1.0' encoding='ascii'?><configuration>\u00e9</configuration>", "as ascii"),
+        ("<!DOCTYPE c [<!ENTITY e SYSTEM 'e'>]><configuration>&e;</configuration>", "external"),
     ],
 )
 def test_what_is_no_site_file_is_named(text: str, said: str) -> None:
     with pytest.raises(SiteFileError, match=said):
-        with_properties(text, {"a": "b"}, "f")
+        SiteFile(text.encode(), "f").changed({"a": "b"})
 
 
 def test_a_dry_run_shows_the_change_alone(
@@ -78,7 +101,7 @@ def test_installed_twice_and_uninstalled_all_is_as_before(
     """The second time changes nothing; uninstall leaves the bytes that were there."""
     before = files(tmp_path)
     assert run(["install", *hadoop, "--policy", "drf"]) == 0
-    site = properties((tmp_path / "conf" / "yarn-site.xml").read_text(), "f")
+    site = properties((tmp_path / "conf" / "yarn-site.xml").read_bytes())
     assert site[KEY] == "org.loomcard.yarn.LoomcardScheduler"
     assert json.loads(Path(site["loomcard.setup.path"]).read_text())["hash"]
     assert len(list((tmp_path / "lib").glob("*.jar"))) == 2
@@ -98,9 +121,134 @@ def test_uninstall_keeps_what_was_changed_since(hadoop: list[str], tmp_path: Pat
     """A property that the administrator added after the installation stays."""
     assert run(["install", *hadoop]) == 0
     file = tmp_path / "conf" / "yarn-site.xml"
-    file.write_text(with_properties(file.read_text(), {"theirs": "1"}, "f"))
+    edit(file)
     assert run(["uninstall", *hadoop[:2]]) == 0
-    assert properties(file.read_text(), "f") == properties(SITE, "f") | {"theirs": "1"}
+    assert file.read_text() == edited(SITE)
+
+
+def test_what_was_edited_before_an_upgrade_is_kept(hadoop: list[str], tmp_path: Path) -> None:
+    """The copy of the first installation knows nothing of it."""
+    assert run(["install", *hadoop]) == 0
+    edit(tmp_path / "conf" / "yarn-site.xml")
+    for jar in (tmp_path / "lib").glob("*.jar"):
+        jar.write_bytes(b"of another version")
+    assert run(["install", *hadoop]) == 0
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert (tmp_path / "conf" / "yarn-site.xml").read_text() == edited(SITE)
+
+
+def test_a_scheduler_that_was_chosen_since_stays(hadoop: list[str], tmp_path: Path) -> None:
+    """Uninstall takes out what is Loomcard's and nothing else."""
+    assert run(["install", *hadoop]) == 0
+    file = tmp_path / "conf" / "yarn-site.xml"
+    file.write_text(file.read_text().replace("org.loomcard.yarn.LoomcardScheduler", "org.x.Other"))
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert file.read_text() == SITE.replace("org.example.Stock", "org.x.Other")
+
+
+def test_a_record_of_an_older_version_is_undone(hadoop: list[str], tmp_path: Path) -> None:
+    """It has the earlier values alone."""
+    assert run(["install", *hadoop]) == 0
+    file = tmp_path / "conf" / "loomcard-install.json"
+    record = json.loads(file.read_text())
+    names = [each["name"] for each in record.pop("changes")]
+    record["previous"] = {name: properties(SITE.encode()).get(name) for name in names}
+    file.write_text(json.dumps(record))
+    assert run(["install", *hadoop]) == 0
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert (tmp_path / "conf" / "yarn-site.xml").read_text() == SITE
+
+
+def test_a_link_stays_a_link(hadoop: list[str], tmp_path: Path) -> None:
+    """Configuration management often links site files to a shared place."""
+    file = tmp_path / "conf" / "yarn-site.xml"
+    shared = file.rename(tmp_path / "shared.xml")
+    file.symlink_to(shared)
+    assert run(["install", *hadoop]) == 0
+    assert file.is_symlink()
+    assert b"LoomcardScheduler" in shared.read_bytes()
+    assert run(["uninstall", *hadoop[:2]]) == 0
+    assert file.is_symlink()
+    assert shared.read_text() == SITE
+
+
+@pytest.mark.parametrize("text", ['{"prev', "[]", '{"changes": [], "jars": 1}', "{}x"])
+def test_a_torn_record_is_named(
+    text: str, hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, exit status 2, nothing changed; the doctor says it, too."""
+    assert run(["install", *hadoop]) == 0
+    (tmp_path / "conf" / "loomcard-install.json").write_text(text)
+    before = files(tmp_path)
+    capsys.readouterr()
+    assert run(["install", *hadoop]) == 2
+    assert run(["uninstall", *hadoop[:2]]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert all("loomcard-install.json: not what `loomcard install` wrote" in each for each in said)
+    assert files(tmp_path) == before
+    assert run(["doctor", *hadoop[:2]]) == 1
+    assert "not what `loomcard install` wrote" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_disk_that_fills_up_leaves_nothing_behind(
+    at: int,
+    hadoop: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whichever of the files it is that finds no room."""
+    before, synced = files(tmp_path), []
+
+    def fsync(_: int) -> None:
+        synced.append(1)
+        if len(synced) == at + 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert run(["install", *hadoop]) == 1
+    assert "No space left on device (free some space)" in capsys.readouterr().err
+    assert files(tmp_path) == before
+    assert not (tmp_path / "state").exists()
+    monkeypatch.undo()
+    assert run(["install", *hadoop]) == 0
+
+
+def test_a_disk_that_is_full_leaves_nothing_behind(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A real one, and a read-only one."""
+    conf = tmp_path / "conf"
+    small = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(conf)]
+    if os.geteuid() != 0 or subprocess.run(small, capture_output=True, check=False).returncode:
+        pytest.skip("nobody but root mounts a file system")
+    try:
+        (conf / "yarn-site.xml").write_text(SITE)
+        (conf / "filler").write_bytes(bytes(57344))
+        before = files(tmp_path)
+        assert run(["install", *hadoop]) == 1
+        assert "No space left on device" in capsys.readouterr().err
+        assert files(tmp_path) == before
+        subprocess.run(["mount", "-o", "remount,ro", str(conf)], check=True)
+        assert run(["install", *hadoop]) == 2
+        assert "Read-only file system" in capsys.readouterr().err
+        assert files(tmp_path) == before
+    finally:
+        subprocess.run(["umount", str(conf)], check=True)
+
+
+def test_another_py4j_is_not_overwritten(
+    hadoop: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Uninstall would remove it."""
+    name = next(each.name for each in installation.shim_jars() if each.name.startswith("py4j"))
+    (tmp_path / "lib" / name).write_bytes(b"theirs")
+    before = files(tmp_path)
+    assert run(["install", *hadoop]) == 2
+    assert f"{name}: another file of this name is there" in capsys.readouterr().err
+    assert files(tmp_path) == before
 
 
 def test_an_older_jar_gives_way(hadoop: list[str], tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
@@ -20,38 +19,23 @@ from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER
 from loomcard.cluster.rm_client import ResourceManagerClient, RestError
 from loomcard.config.shipped import PlaceError
-from loomcard.install.installation import (
-    SCHEDULER_KEY,
-    SITE,
-    read_record,
-    read_site,
-    same_jar,
-)
-from loomcard.install.site_file import SiteFileError, properties
+from loomcard.install import hadoop_conf, queues
+from loomcard.install.applications import running
+from loomcard.install.hadoop_conf import SITE, HadoopConf
+from loomcard.install.installation import SCHEDULER_KEY, read_record, read_site, same_jar
+from loomcard.install.site_file import SiteFileError
+from loomcard.install.startup import Check, obstacles, queue_checks
 
 _SKEW_S: Final = 5.0
 _ANSWER_S: Final = 10.0
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. `remedy` is empty where it is well."""
-
-    name: str
-    said: str
-    remedy: str = ""
-
-    @property
-    def well(self) -> bool:
-        """Whether there is nothing to do."""
-        return not self.remedy
+_PROGRAM_S: Final = 60.0
 
 
 def checks(conf_dir: Path | None, rm: str | None) -> Iterator[Check]:
     """Look at this machine, at the installation in `conf_dir`, and at the ResourceManager `rm`."""
     yield _java()
     if conf_dir is not None:
-        yield from _installation(conf_dir)
+        yield from _installation(conf_dir, rm)
     yield _port()
     if rm is not None:
         yield from _resource_manager(rm)
@@ -62,27 +46,44 @@ def _java() -> Check:
         java = paths.java_home() / "bin" / "java"
     except PlaceError as error:
         return Check("java", str(error), error.hint)
-    done = subprocess.run(  # noqa: S603 (the Java that runs Hadoop)
-        [str(java), "-version"], capture_output=True, text=True, check=False
-    )
+    done = _run(str(java), "-version")
+    if done is None:
+        return Check("java", f"{java} has said nothing for {_PROGRAM_S:.0f} s", "set JAVA_HOME")
     said = done.stderr.partition("\n")[0] or f"{java} fails"
     right = re.search(r'"(?:1\.8|8|11|17|21)\b', said)
     return Check("java", said, "" if right else "set JAVA_HOME to a JDK 17, or Hadoop's own")
 
 
-def _installation(conf_dir: Path) -> Iterator[Check]:
+def _run(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """What a program says; None where it does not end. Raises OSError."""
     try:
-        site = properties(read_site(conf_dir), str(conf_dir / SITE))
+        return subprocess.run(  # noqa: S603 (the Java and the Python of this Hadoop)
+            command, capture_output=True, text=True, check=False, cwd="/", timeout=_PROGRAM_S
+        )
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _installation(conf_dir: Path, rm: str | None) -> Iterator[Check]:
+    try:
+        read_site(conf_dir)
+        site = hadoop_conf.read(conf_dir)
+        record = read_record(conf_dir)
     except SiteFileError as error:
         yield Check(SITE, str(error), error.hint)
         return
     again = f"loomcard install --hadoop-conf {conf_dir}"
     scheduler = site.get(SCHEDULER_KEY, "stock (not set)")
     ours = scheduler == LOOMCARD_SCHEDULER
-    yield Check("scheduler", scheduler, "" if ours else again)
-    yield _jar(conf_dir, again)
+    place = site.place(SCHEDULER_KEY)
+    by = f", set by {place}" if place and not ours else ""
+    remedy = f"remove it from {place}" if record and by else again
+    yield Check("scheduler", scheduler + by, "" if ours else remedy)
+    yield from obstacles(site, {}, None) if ours else ()
+    yield _jar(Path(record.get("jar_dir", "")), again)
     yield _python(site.get("loomcard.python", "python3"), again)
-    yield _policy(site.get("loomcard.setup.path", ""), again)
+    yield _policy(site.get("loomcard.setup.path"), again)
+    yield from _queues(site, rm)
     state = site.get("loomcard.state.dir")
     if state:
         yield _state(Path(state))
@@ -92,8 +93,18 @@ def _installation(conf_dir: Path) -> Iterator[Check]:
     )
 
 
-def _jar(conf_dir: Path, again: str) -> Check:
-    folder = Path(read_record(conf_dir).get("jar_dir", ""))
+def _queues(site: HadoopConf, rm: str | None) -> Iterator[Check]:
+    known = running(site, rm)
+    if known is None:
+        return
+    found = list(queue_checks(site, queues.governing(site, None, ""), known))
+    yield from found
+    if not found:
+        count = len(known.applications)
+        yield Check("queues", f"there is one for each of {count} applications (by {known.source})")
+
+
+def _jar(folder: Path, again: str) -> Check:
     found = sorted(folder.glob("loomcard-yarn-*.jar")) if folder.name else []
     if not found:
         return Check("jar", "no loomcard-yarn jar was installed", again)
@@ -109,11 +120,11 @@ def _jar(conf_dir: Path, again: str) -> Check:
 def _python(python: str, again: str) -> Check:
     code = "import loomcard.bridge.process; print(loomcard.__version__)"
     try:
-        done = subprocess.run(  # noqa: S603 (what yarn-site.xml names)
-            [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
-        )
+        done = _run(python, "-c", code)
     except OSError as error:
         return Check("python", f"{python}: {error.strerror}", again)
+    if done is None:
+        return Check("python", f"{python} has said nothing for {_PROGRAM_S:.0f} s", again)
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it fails"])[-1]
         return Check("python", f"{python}: {why}", f"{python} -m pip install loomcard-*.whl")

@@ -1,27 +1,29 @@
 """Loomcard put into a Hadoop configuration folder, and taken out again.
 
-What was there before is kept in loomcard-install.json and in a copy of yarn-site.xml beside it.
+What was changed is kept in loomcard-install.json, the file as it was in a copy beside it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+from xml.sax.saxutils import escape
 
 from loomcard.cluster import paths
 from loomcard.cluster.hadoop_config import LOOMCARD_SCHEDULER, compiled_policy, loomcard_properties
 from loomcard.config.shipped import PlaceError, checkout, shipped
-from loomcard.install.site_file import SiteFileError, properties, with_properties
+from loomcard.install import hadoop_conf
+from loomcard.install.hadoop_conf import SITE, HadoopConf
+from loomcard.install.site_file import Change, SiteFile, SiteFileError
 
-SITE: Final = "yarn-site.xml"
 BACKUP: Final = "yarn-site.xml.before-loomcard"
 RECORD: Final = "loomcard-install.json"
 SETUP: Final = "loomcard-setup.json"
@@ -53,10 +55,14 @@ class Plan:
     """What an installation changes: nothing yet."""
 
     wishes: Wishes
-    before: str
-    after: str
-    previous: dict[str, str | None]
-    """What the properties were before the first installation; None: they were not there."""
+    before: bytes
+    after: bytes
+    wanted: dict[str, str]
+    """The properties that the ResourceManager is to read, each with its value."""
+    conf: HadoopConf
+    """What it reads after the change."""
+    changes: dict[str, Change]
+    """Those of this installation and of earlier ones: what uninstall undoes."""
     jars: dict[Path, Path]
     """From here to there."""
     old_jars: list[Path]
@@ -72,20 +78,25 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether all is as it should be."""
-        return self.before == self.after and not self.jars and self.setup is None
+        return (
+            self.before == self.after and not self.jars and not self.old_jars and self.setup is None
+        )
 
 
-def diff(file: Path, before: str, after: str) -> str:
+def diff(file: Path, before: bytes, after: bytes) -> str:
     """A unified diff of a file's text."""
-    lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    return "".join(difflib.unified_diff(*lines, str(file), f"{file} (new)"))
+    old, new = (
+        each.decode("utf-8", "backslashreplace").replace("\r\n", "\n").splitlines(keepends=True)
+        for each in (before, after)
+    )
+    return "".join(difflib.unified_diff(old, new, str(file), f"{file} (new)"))
 
 
 def plan(wishes: Wishes) -> Plan:
     """What `apply` would do. Raises SiteFileError, PlaceError, RenderError and FindingsError."""
-    text = read_site(wishes.conf_dir)
-    place = str(wishes.conf_dir / SITE)
-    present = properties(text, place)
+    site = read_site(wishes.conf_dir)
+    before = (wishes.conf_dir / SITE).read_bytes()
+    present = hadoop_conf.read(wishes.conf_dir)
     record = read_record(wishes.conf_dir)
     if not wishes.jar_dir.is_dir():
         raise SiteFileError(
@@ -93,63 +104,125 @@ def plan(wishes: Wishes) -> Plan:
             "--jar-dir names a folder on the ResourceManager's class path",
         )
     wanted = _wanted(wishes, present)
-    previous = {name: present.get(name) for name in wanted} | (record.get("previous") or {})
+    missing = {name: value for name, value in wanted.items() if present.raw(name) != value}
+    after, changes = site.changed(missing)
+    if SiteFile(after, site.place).undone(changes) != before:
+        raise SiteFileError(
+            f"{site.place}: the change could not be undone to the byte",
+            f"set {', '.join(each.name for each in changes)} by hand, then install again",
+        )
     jars = {jar: wishes.jar_dir / jar.name for jar in shim_jars()}
     ours = {each.name for each in jars}
+    _refuse_theirs(jars, record)
     setup = wishes.conf_dir / SETUP
     return Plan(
         wishes,
-        text,
-        with_properties(text, wanted, place),
-        previous,
+        before,
+        after,
+        wanted,
+        hadoop_conf.read(wishes.conf_dir, {SITE: after}),
+        _all_changes(site, changes_of(record), changes),
         {source: target for source, target in jars.items() if not _same(source, target)},
         [jar for jar in wishes.jar_dir.glob("loomcard-yarn-*.jar") if jar.name not in ours],
         None if setup.exists() else compiled_policy(wishes.policy)["setup.json"],
     )
 
 
-def _wanted(wishes: Wishes, present: Mapping[str, str]) -> dict[str, str | None]:
+def _wanted(wishes: Wishes, present: HadoopConf) -> dict[str, str]:
     state = wishes.state_dir
     keys = loomcard_properties(
         str(wishes.conf_dir), str(state), wishes.python, str(state / "policy.yml")
     )
     keys["setup.path"] = str(wishes.conf_dir / SETUP)
-    wanted: dict[str, str | None] = {SCHEDULER_KEY: LOOMCARD_SCHEDULER, **_WEB}
+    wanted = {SCHEDULER_KEY: LOOMCARD_SCHEDULER, **_WEB}
     for key, value in keys.items():
         name = f"loomcard.{key}"
         # What the administrator has set stays; which Python it is follows this installation.
-        wanted[name] = value if key == "python" else present.get(name, value)
+        wanted[name] = value if key == "python" else present.raw(name) or value
     return wanted
 
 
+def _refuse_theirs(jars: dict[Path, Path], record: dict[str, Any]) -> None:
+    """A jar of the same name that was not ours would be lost."""
+    for source, target in jars.items():
+        theirs = source.name.startswith("py4j") and str(target) not in record.get("jars", ())
+        if theirs and target.exists() and not _same(source, target):
+            raise SiteFileError(
+                f"{target}: another file of this name is there", "move it, then install again"
+            )
+
+
+def _all_changes(site: SiteFile, first: dict[str, Change], then: list[Change]) -> dict[str, Change]:
+    """The changes of both installations as one. What somebody wrote between them is what the
+    second one found, and what is put back.
+    """
+    merged = dict(first)
+    for each in then:
+        before = first.get(each.name)
+        if before is not None and (before.old is None or site.carries(before)):
+            each = Change(each.name, before.old, each.new)
+        merged[each.name] = each
+    return merged
+
+
 def apply(planned: Plan) -> None:
-    """Do it: jars and policy first, yarn-site.xml last, so that it never names what is missing."""
+    """Do it. The record comes first, so that uninstall knows what may be there, and yarn-site.xml
+    last, so that it never names what is missing. Raises OSError; then all is as it was.
+    """
     wishes = planned.wishes
     conf_dir, record = wishes.conf_dir, read_record(wishes.conf_dir)
-    wishes.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for source, target in planned.jars.items():
-        _replace(target, source.read_bytes())
-    for jar in planned.old_jars:
-        jar.unlink()
-    if planned.setup is not None:
-        _replace(conf_dir / SETUP, planned.setup.encode())
-    if not record:
-        shutil.copy2(conf_dir / SITE, conf_dir / BACKUP)
     copied = {str(each) for each in planned.jars.values()} | set(record.get("jars", ()))
     document = {
-        "previous": planned.previous,
-        "written": _digest(planned.after),
+        "changes": [asdict(each) for each in planned.changes.values()],
         "jars": sorted(copied - {str(each) for each in planned.old_jars}),
         "jar_dir": str(wishes.jar_dir),
         "setup": planned.setup is not None or bool(record.get("setup")),
     }
-    _replace(conf_dir / RECORD, json.dumps(document, indent=2).encode() + b"\n")
-    _replace(conf_dir / SITE, planned.after.encode())
+    files = {conf_dir / RECORD: json.dumps(document, indent=2).encode() + b"\n"}
+    if not record:
+        files[conf_dir / BACKUP] = planned.before
+    files |= {target: source.read_bytes() for source, target in planned.jars.items()}
+    if planned.setup is not None:
+        files[conf_dir / SETUP] = planned.setup.encode()
+    files[conf_dir / SITE] = planned.after
+    undo: list[Callable[[], object]] = []
+    try:
+        for folder in _missing(wishes.state_dir):
+            folder.mkdir(mode=0o700 if folder == wishes.state_dir else 0o755)
+            undo.append(folder.rmdir)
+        for file, data in files.items():
+            undo.append(_undo(file))
+            _replace(file, data)
+    except OSError:
+        for step in reversed(undo):
+            with contextlib.suppress(OSError):  # a disk that is read-only has nothing new on it
+                step()
+        raise
+    for jar in planned.old_jars:
+        jar.unlink()
 
 
-def restored(conf_dir: Path) -> tuple[str, str]:
-    """yarn-site.xml as it is, and as `uninstall` leaves it: the copy where nobody has changed it
-    since, else the present text with the earlier values of the properties that were set.
+def _missing(folder: Path) -> list[Path]:
+    """The folders to make, outermost first."""
+    return [each for each in reversed((folder, *folder.parents)) if not each.exists()]
+
+
+def _undo(file: Path) -> Callable[[], object]:
+    """What puts a file back as it is now."""
+    if not file.exists():
+        return lambda: file.unlink(missing_ok=True)
+    data = file.read_bytes()
+
+    def put_back() -> None:
+        if file.read_bytes() != data:
+            _replace(file, data)
+
+    return put_back
+
+
+def restored(conf_dir: Path) -> tuple[bytes, bytes]:
+    """yarn-site.xml as it is, and as `uninstall` leaves it: without what was installed, and with
+    all that somebody has changed since.
     """
     record = read_record(conf_dir)
     if not record:
@@ -157,18 +230,16 @@ def restored(conf_dir: Path) -> tuple[str, str]:
             f"{conf_dir}: no {RECORD}: Loomcard was not installed here",
             "name the folder that `loomcard install` was given",
         )
-    now = read_site(conf_dir)
-    backup = conf_dir / BACKUP
-    if _digest(now) == record["written"] and backup.is_file():
-        return now, backup.read_text(encoding="utf-8")
-    return now, with_properties(now, record["previous"], str(conf_dir / SITE))
+    site = read_site(conf_dir)
+    return (conf_dir / SITE).read_bytes(), site.undone(changes_of(record).values())
 
 
 def uninstall(conf_dir: Path) -> None:
     """Put yarn-site.xml back and remove the jars. The state folder, with its journal, stays."""
-    _, text = restored(conf_dir)
+    before, after = restored(conf_dir)
     record = read_record(conf_dir)
-    _replace(conf_dir / SITE, text.encode())
+    if before != after:
+        _replace(conf_dir / SITE, after)
     for jar in record["jars"]:
         Path(jar).unlink(missing_ok=True)
     for name in (SETUP,) if record["setup"] else ():
@@ -177,21 +248,43 @@ def uninstall(conf_dir: Path) -> None:
         (conf_dir / name).unlink(missing_ok=True)
 
 
-def read_site(conf_dir: Path) -> str:
-    """The text of yarn-site.xml. Raises SiteFileError where there is none."""
+def read_site(conf_dir: Path) -> SiteFile:
+    """yarn-site.xml. Raises SiteFileError where there is none."""
     file = conf_dir / SITE
     if not file.is_file():
         raise SiteFileError(f"no {file}", "name Hadoop's configuration folder, HADOOP_CONF_DIR")
-    return file.read_text(encoding="utf-8")
+    return SiteFile(file.read_bytes(), str(file))
 
 
 def read_record(conf_dir: Path) -> dict[str, Any]:
-    """What an earlier installation wrote down; empty where there was none."""
+    """What an earlier installation wrote down; empty where there was none. Raises SiteFileError
+    where it cannot be read.
+    """
     file = conf_dir / RECORD
     if not file.exists():
         return {}
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        changes_of(found)
+        jars, named = found["jars"], found["setup"]
+        if all(isinstance(each, str) for each in (*jars, found["jar_dir"])) and named in (0, 1):
+            return dict(found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise SiteFileError(
+        f"{file}: not what `loomcard install` wrote",
+        f"compare {SITE} with {BACKUP} by hand, remove both {RECORD} and {BACKUP}, install again",
+    )
+
+
+def changes_of(record: dict[str, Any]) -> dict[str, Change]:
+    """The changes that a record keeps, by name. One of an older version has the values alone."""
+    if not record or "changes" in record:
+        return {each["name"]: Change(**each) for each in record.get("changes", ())}
+    return {
+        name: Change(name, None if old is None else f"<value>{escape(old)}</value>", "")
+        for name, old in record["previous"].items()
+    }
 
 
 def shim_jars() -> list[Path]:
@@ -217,17 +310,22 @@ def _same(source: Path, target: Path) -> bool:
     return target.is_file() and source.read_bytes() == target.read_bytes()
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
 def _replace(file: Path, data: bytes) -> None:
-    """Writes a file whole or not at all; its mode and owner stay."""
+    """Writes a file whole or not at all; its mode and owner stay, and so does a link to it."""
+    file = file.resolve()
     new = file.with_name(f".{file.name}.new")
-    new.write_bytes(data)
-    if file.exists():
-        shutil.copymode(file, new)
-        status = file.stat()
-        if os.geteuid() == 0:
-            os.chown(new, status.st_uid, status.st_gid)
-    new.replace(file)
+    try:
+        with new.open("wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        if file.exists():
+            shutil.copymode(file, new)
+            status = file.stat()
+            if os.geteuid() == 0:
+                os.chown(new, status.st_uid, status.st_gid)
+        new.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            new.unlink()
+        raise OSError(error.errno, error.strerror, str(file)) from error

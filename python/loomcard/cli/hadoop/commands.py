@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
-from loomcard.cli.output import Json, print_json
+from loomcard.cli.output import Json, print_json, printable
 from loomcard.cluster.hadoop_config import compiled_policy
 from loomcard.install import doctor as health
-from loomcard.install import installation
+from loomcard.install import hadoop_conf as hadoop
+from loomcard.install import installation, queues, rehearsal
+from loomcard.install.applications import Running, running
 from loomcard.install.site_file import SiteFileError
+from loomcard.install.startup import Check, obstacles, queue_checks
 
 HadoopConf = Annotated[
     Path,
@@ -43,7 +46,27 @@ def install(
     python: Annotated[
         str, typer.Option(help="Python of the policy process. Default: this one.")
     ] = sys.executable,
+    rm: Annotated[
+        str | None,
+        typer.Option(
+            "--rm",
+            envvar="LOOMCARD_RM",
+            help="The ResourceManager whose applications are to find their queues."
+            " Default: as yarn-site.xml has it.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
+    rehearse: Annotated[
+        bool,
+        typer.Option(
+            "--rehearse",
+            help="Restart a ResourceManager apart, on a copy of the state, to see whether it"
+            " recovers every application; change nothing.",
+        ),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go on where a restart is found to be an outage.")
+    ] = False,
 ) -> None:
     """Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml."""
     installation.read_site(hadoop_conf)  # a folder that is none, before what else is missing
@@ -57,29 +80,73 @@ def install(
             hadoop_conf.absolute(), jar_dir.absolute(), state_dir.absolute(), policy, python
         )
     )
+    _show(planned)
+    known = running(planned.conf, rm)
+    _refuse_an_outage(planned, known, force=force)
+    if rehearse:
+        _rehearse(planned, known)
+        return
     if planned.empty:
         typer.echo(f"Loomcard is installed in {hadoop_conf}; nothing to change")
         return
+    if dry_run:
+        typer.echo("dry run: nothing was changed")
+        return
+    installation.apply(planned)
+    typer.echo(f"installed; the file before: {hadoop_conf / installation.BACKUP}")
+    if os.geteuid() == 0 and state_dir.stat().st_uid == 0:
+        typer.echo(f"give the ResourceManager's user its folder: chown -R yarn: {state_dir}")
+    typer.echo("restart the ResourceManager, then: loomcard doctor --rm http://HOST:8088")
+
+
+def _show(planned: installation.Plan) -> None:
     typer.echo(planned.diff, nl=False)
     for target in planned.jars.values():
         typer.echo(f"copy {target}")
     for target in planned.old_jars:
         typer.echo(f"remove {target}")
     if planned.setup is not None:
-        typer.echo(f"write {hadoop_conf / installation.SETUP}: {policy}")
-    if dry_run:
-        typer.echo("dry run: nothing was changed")
-        return
-    installation.apply(planned)
-    typer.echo(f"installed; the file before: {hadoop_conf / installation.BACKUP}")
-    typer.echo("restart the ResourceManager, then: loomcard doctor --rm http://HOST:8088")
+        file = planned.wishes.conf_dir / installation.SETUP
+        typer.echo(f"write {file}: {planned.wishes.policy}")
+
+
+def _refuse_an_outage(planned: installation.Plan, known: Running | None, *, force: bool) -> None:
+    conf_dir, policy = planned.wishes.conf_dir, planned.wishes.policy
+    governing = queues.governing(planned.conf, planned.setup, f"the policy {policy}")
+    before = hadoop.read(conf_dir).get(installation.SCHEDULER_KEY)
+    found: list[Check] = [
+        *obstacles(planned.conf, planned.wanted, conf_dir / installation.SETUP),
+        *queue_checks(planned.conf, governing, known, before),
+    ]
+    for each in found:
+        remedy = f" ({each.remedy})" if each.remedy else ""
+        typer.echo(
+            f"{'warning' if each.well or force else 'error'}: {each.name}: {each.said}{remedy}",
+            err=True,
+        )
+    if not force and not all(each.well for each in found):
+        typer.echo("nothing was changed; --force goes on all the same", err=True)
+        raise typer.Exit(2)
+
+
+def _rehearse(planned: installation.Plan, known: Running | None) -> None:
+    result = rehearsal.rehearse(planned)
+    for line in result.lines():
+        typer.echo(printable(line))
+    problems = list(result.problems(known))
+    for problem in problems:
+        typer.echo(f"error: {printable(problem)}", err=True)
+    if problems:
+        typer.echo(f"log of the rehearsal: {result.log}", err=True)
+        raise typer.Exit(1)
+    typer.echo("rehearsed; nothing was changed")
 
 
 def uninstall(hadoop_conf: HadoopConf, dry_run: DryRun = False) -> None:
     """Put back what `install` changed: yarn-site.xml as it was, the jars removed."""
     conf_dir = hadoop_conf.absolute()
     before, after = installation.restored(conf_dir)
-    typer.echo(installation.diff(conf_dir / installation.SITE, before, after), nl=False)
+    typer.echo(installation.diff(conf_dir / hadoop.SITE, before, after), nl=False)
     if dry_run:
         typer.echo("dry run: nothing was changed")
         return
