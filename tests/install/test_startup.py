@@ -101,7 +101,7 @@ def refused(hadoop: Hadoop, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_settings_that_keep_it_from_starting(
     properties: dict[str, str], said: str, hadoop: Hadoop, refused: Any
 ) -> None:
-    """Each was tried on a ResourceManager: it does not start with it under Loomcard."""
+    """Each was tried: the ResourceManager does not start with it, or not with these files."""
     hadoop.write(properties)
     assert said in refused()
     assert said in refused("--dry-run")

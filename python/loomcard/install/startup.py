@@ -71,8 +71,8 @@ def _incompatible(conf: HadoopConf) -> Iterator[Check]:
     if conf.on(f"{_RM}.scheduler.monitor.enable") and monitors:
         yield Check(
             f"{_RM}.scheduler.monitor.enable",
-            f"true: YARN's monitors ({monitors.rpartition('.')[2]}) are for CapacityScheduler alone,"
-            " and end the ResourceManager at its start",
+            f"true: {monitors.rpartition('.')[2]} is for CapacityScheduler alone, as all monitors"
+            " of YARN's are, and these end the ResourceManager at its start",
             "set it to false; Loomcard's policies preempt by themselves",
         )
     reservations = conf.get(f"{_RM}.reservation-system.class")

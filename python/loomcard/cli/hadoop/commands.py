@@ -28,45 +28,50 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change; do not
 JARS = Path("share/hadoop/yarn/lib")
 
 
+JarDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder on the ResourceManager's class path."
+        " Default: $HADOOP_HOME/share/hadoop/yarn/lib."
+    ),
+]
+StateDir = Annotated[
+    Path, typer.Option(help="For policy, journal and secret; the RM's user owns it.")
+]
+Policy = Annotated[str, typer.Option(help="A policy's name, or a YAML file, to begin with.")]
+Python = Annotated[str, typer.Option(help="Python of the policy process. Default: this one.")]
+Asked = Annotated[
+    str | None,
+    typer.Option(
+        "--rm",
+        envvar="LOOMCARD_RM",
+        help="The ResourceManager whose applications are to find their queues."
+        " Default: as yarn-site.xml has it.",
+    ),
+]
+Rehearse = Annotated[
+    bool,
+    typer.Option(
+        "--rehearse",
+        help="Restart a ResourceManager apart, on a copy of the state, to see whether it"
+        " recovers every application; change nothing.",
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Go on where a restart is found to be an outage.")
+]
+
+
 def install(
     hadoop_conf: HadoopConf,
-    jar_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder on the ResourceManager's class path."
-            " Default: $HADOOP_HOME/share/hadoop/yarn/lib."
-        ),
-    ] = None,
-    state_dir: Annotated[
-        Path, typer.Option(help="For policy, journal and secret; the RM's user owns it.")
-    ] = Path("/var/lib/loomcard"),
-    policy: Annotated[
-        str, typer.Option(help="A policy's name, or a YAML file, to begin with.")
-    ] = "fifo",
-    python: Annotated[
-        str, typer.Option(help="Python of the policy process. Default: this one.")
-    ] = sys.executable,
-    rm: Annotated[
-        str | None,
-        typer.Option(
-            "--rm",
-            envvar="LOOMCARD_RM",
-            help="The ResourceManager whose applications are to find their queues."
-            " Default: as yarn-site.xml has it.",
-        ),
-    ] = None,
+    jar_dir: JarDir = None,
+    state_dir: StateDir = Path("/var/lib/loomcard"),
+    policy: Policy = "fifo",
+    python: Python = sys.executable,
+    rm: Asked = None,
     dry_run: DryRun = False,
-    rehearse: Annotated[
-        bool,
-        typer.Option(
-            "--rehearse",
-            help="Restart a ResourceManager apart, on a copy of the state, to see whether it"
-            " recovers every application; change nothing.",
-        ),
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Go on where a restart is found to be an outage.")
-    ] = False,
+    rehearse: Rehearse = False,
+    force: Force = False,
 ) -> None:
     """Make Loomcard the scheduler of an existing Hadoop 3.4; show the change of yarn-site.xml."""
     installation.read_site(hadoop_conf)  # a folder that is none, before what else is missing
