@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from loomcard.cli.policy.commands import policy
 
 run = CliRunner().invoke
+APPLY = ["apply", "drf", "--no-cluster-check"]
 KEPT = [
     {
         "version": 3,
@@ -40,6 +42,7 @@ class ResourceManager(HTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
         self.asked: list[str] = []
+        self.tokens: list[str | None] = []
         self.answer: tuple[int, dict[str, Any]] = (200, {})
 
     @property
@@ -55,6 +58,7 @@ class Answering(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(f"{self.command} {self.path}")
+        self.server.tokens.append(self.headers.get("X-Loomcard-Token"))
         status, document = self.server.answer
         body = json.dumps(document).encode()
         self.send_response(status)
@@ -125,6 +129,51 @@ def test_findings_of_an_earlier_version_are_named(rm: ResourceManager) -> None:
     found[0]["hint"] = "put it into one of loomcard.policy.path (/p)"
     done = run(policy, ["rollback", "8", *rm.words])
     assert done.stderr == f"error: version 8, 3:9: unknown ({found[0]['hint']})\n"
+
+
+def test_the_token_that_is_named_is_shown(
+    rm: ResourceManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By option or variable; without either that of the cluster left running, to it alone."""
+    monkeypatch.chdir(tmp_path)
+    given, left = tmp_path / "given", tmp_path / "run" / "local" / "loomcard" / "apply.token"
+    given.write_text("g" * 64 + "\n")
+    left.parent.mkdir(parents=True)
+    left.write_text("l" * 64)
+    state = {"pid": 1, "nodes": 1, "scheduler": "loomcard"}
+    state_file = left.parent.parent / "state.json"
+    state_file.write_text(json.dumps(state | {"web": "127.0.0.1:1"}))
+    rm.answer = (200, {"version": 4, "hash": "41aa", "source": "fifo.yml"})
+    url = rm.words[1]
+    assert run(policy, ["rollback", "--rm", url]).exit_code == 0
+    assert run(policy, ["rollback", "--rm", url, "--token-file", str(given)]).exit_code == 0
+    state_file.write_text(json.dumps(state | {"web": url.removeprefix("http://")}))
+    assert run(policy, ["rollback"]).exit_code == 0
+    assert run(policy, ["rollback", "--rm", f"{url}/"]).exit_code == 0
+    assert run(policy, ["rollback"], env={"LOOMCARD_TOKEN_FILE": str(given)}).exit_code == 0
+    assert [str(each)[:1] for each in rm.tokens] == ["N", "g", "l", "l", "g"]
+
+
+def test_what_is_no_token_is_said(rm: ResourceManager, tmp_path: Path) -> None:
+    """One line with the file and what was expected; nothing was sent."""
+    file = tmp_path / "token"
+    for command in (APPLY, ["rollback"]):
+        words = [*command, *rm.words, "--token-file", str(file)]
+        missing = run(policy, words)
+        assert (missing.exit_code, missing.stderr.count("\n")) == (2, 1)
+        assert missing.stderr.startswith(f"error: {file}: No such file or directory (")
+        file.write_text("hello")
+        assert run(policy, words).stderr.startswith(f"error: {file} holds no token (expected")
+        file.unlink()
+    assert rm.asked == []
+
+
+def test_the_compose_cluster_needs_no_address() -> None:
+    """Its address and its token are known: two clusters are not named at once."""
+    for command in (APPLY, ["rollback"]):
+        for more in (["--rm", "http://a:8088"], ["--token-file", "f"]):
+            done = run(policy, [*command, "--on", "docker", *more])
+            assert (done.exit_code, "compose cluster" in done.stderr) == (2, True)
 
 
 def test_bad_words_are_refused(rm: ResourceManager) -> None:

@@ -125,7 +125,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         compose = DockerCompose(ROOT, build=True, env_file=str(variables))
         with compose:
             port = compose.get_service_port("resourcemanager", 8088)
-            rm = ResourceManagerClient(f"http://127.0.0.1:{port}", user="hadoop")
+            ours = ComposeCluster(ROOT, variables.parent / "unused", project=project)
+            url = f"http://127.0.0.1:{port}"
+            rm = ResourceManagerClient(url, "hadoop", lambda _: ours.token("resourcemanager"))
             yield Cluster(compose.docker_compose_command(), project, rm)
 
 

@@ -50,9 +50,13 @@ class Pair:
 
     def rm(self) -> ResourceManagerClient:
         """A client that follows the active one; a container gets another port when it starts."""
-        ports = [each.ports[8088] for each in self.services() if 8088 in each.ports]
+        urls = {
+            f"http://127.0.0.1:{each.ports[8088]}": each.service
+            for each in self.services()
+            if 8088 in each.ports
+        }
         return ResourceManagerClient(
-            ",".join(f"http://127.0.0.1:{port}" for port in ports), user="hadoop"
+            ",".join(urls), "hadoop", lambda url: self.compose.token(urls[url])
         )
 
     def state(self, service: Service) -> str:

@@ -302,17 +302,22 @@ def test_an_earlier_version_is_applied_again(cluster: LocalCluster) -> None:
     assert (before["version"], before["source"], before["governs"]) == (version, "mine.yml", False)
     assert newest["user"] == getuser()
     assert newest["applied_at_ms"] >= before["applied_at_ms"] > cluster.rest.info()["startedOn"]
-    done = CliRunner().invoke(
-        policy, ["rollback", str(version), "--rm", cluster.rest.url, "--json"]
-    )
+    rollback = ["rollback", str(version), "--rm", cluster.rest.url, "--json"]
+    refused = CliRunner().invoke(policy, rollback)
+    assert (refused.exit_code, str(cluster.token_file) in refused.output) == (1, True)
+    done = CliRunner().invoke(policy, [*rollback, "--token-file", str(cluster.token_file)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["applied"]["version"] == version + 2
     assert cluster.rest.policy()["yaml"] == FIFO
     assert status(cluster)["setup"]["source"] == "mine.yml"
-    with pytest.raises(RestError, match="Version 999 is not kept") as refused:
+    with pytest.raises(RestError, match="Version 999 is not kept") as unknown:
         cluster.rest.roll_back_policy(999)
-    assert f"{version + 1}, {version}" in refused.value.hint
+    assert f"{version + 1}, {version}" in unknown.value.hint
     assert len(cluster.rest.policy_history()) <= 10
+    secret = cluster.token_file.read_bytes()
+    files = [each for each in cluster.run_dir.rglob("*") if each.is_file()]
+    assert [each for each in files if secret in each.read_bytes()] == [cluster.token_file]
+    assert secret.decode() not in json.dumps([status(cluster), cluster.rest.configuration()])
 
 
 def test_a_third_partys_policy_runs_a_job(cluster: LocalCluster, submit: Submit) -> None:

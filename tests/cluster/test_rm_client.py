@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,13 @@ import pytest
 import requests
 from requests.auth import AuthBase
 
-from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
+from loomcard.cluster.rm_client import (
+    AddressError,
+    ResourceManagerClient,
+    RestError,
+    TokenError,
+    token_of,
+)
 
 NOBODY = "http://127.0.0.1:1"
 SOON = (0.0, 0.0)
@@ -25,6 +32,7 @@ class ResourceManager:
     def __init__(self) -> None:
         self.state = "ACTIVE"
         self.calls: list[str] = []
+        self.shown: list[tuple[str | None, str | None]] = []  # what came with each call
         self.broken: list[int] = []  # the statuses of the next answers, without a document
         self.body = b""
         self.ticket: str | None = None
@@ -35,6 +43,8 @@ class ResourceManager:
             def do_GET(self) -> None:
                 asked = self.path.partition("?")[0].removeprefix("/ws/v1/")
                 outer.calls.append(f"{self.command} {asked}")
+                headers = ("X-XSRF-HEADER", "X-Loomcard-Token")
+                outer.shown.append((self.headers.get(headers[0]), self.headers.get(headers[1])))
                 self.send(*outer.answer(self.path, self.headers.get("Authorization")))
 
             def do_PUT(self) -> None:
@@ -141,6 +151,54 @@ def test_another_takes_over(rm: ResourceManager, other: ResourceManager) -> None
     rm.state, other.state = "ACTIVE", "STANDBY"
     assert client.apply_policy("version: 1", "a.yml")["version"] == 2
     assert (client.url, rm.calls[-1]) == (rm.url, "PUT cluster/loomcard/policy")
+
+
+def test_a_change_shows_the_token(rm: ResourceManager, other: ResourceManager) -> None:
+    """The active one's own, with changes of the policy alone; the header that a page of another
+    site cannot send comes with every change.
+    """
+    asked: list[str] = []
+
+    def token(url: str) -> str:
+        asked.append(url)
+        return "t" * 64
+
+    client = ResourceManagerClient(f"{other.url},{rm.url}", "me", token, pauses_s=SOON)
+    client.policy()
+    client.kill("application_1_0001")
+    assert asked == []
+    client.apply_policy("version: 1", "a.yml")
+    assert asked == [rm.url]
+    assert rm.shown[-3:] == [(None, None), ("loomcard", None), ("loomcard", "t" * 64)]
+    assert other.shown == [(None, None)]
+
+
+def test_a_token_is_for_one_address(rm: ResourceManager, other: ResourceManager) -> None:
+    """A standby's redirect takes the token nowhere else; without one it is followed as ever."""
+    other.redirect = rm.url
+    with pytest.raises(RestError, match="is not the active one"):
+        ResourceManagerClient(other.url, "me", lambda _: "t" * 64, pauses_s=SOON).apply_policy(
+            "version: 1", "a.yml"
+        )
+    assert rm.calls == []
+    ResourceManagerClient(other.url, pauses_s=SOON).apply_policy("version: 1", "a.yml")
+    assert rm.calls == ["PUT cluster/loomcard/policy"]
+
+
+def test_a_token_is_read_from_its_file(tmp_path: Path) -> None:
+    """Whenever it is sent, so that a renewed one counts; what is no token is sent nowhere."""
+    file = tmp_path / "apply.token"
+    token = token_of(file)
+    with pytest.raises(TokenError, match=f"{file}: No such file") as missing:
+        token("http://rm:8088")
+    assert "--token-file" in missing.value.hint
+    for text in ("0123456789abcdef" * 4, "abcdefghij_-ABCDEFGHIJ0123456789\n"):
+        file.write_text(text)
+        assert token("http://rm:8088") == text.strip()
+    for text in ("", "short", "a b" * 40, "a" * 40 + "\n" + "b" * 40, "\u00e9" * 40):
+        file.write_text(text)
+        with pytest.raises(TokenError, match="holds no token"):
+            token("http://rm:8088")
 
 
 def test_nobody_is_active(other: ResourceManager) -> None:

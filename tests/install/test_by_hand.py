@@ -218,7 +218,10 @@ def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
     )
     assert "WRONG" not in loomcard(hadoop, "doctor", *conf, *rm)
     assert hadoop.pi()["finalStatus"] == "SUCCEEDED"
-    assert "applied as version" in loomcard(hadoop, "policy", "apply", "drf", *rm)
+    token = hadoop.state / "apply.token"
+    assert f"{token} on the" in loomcard(hadoop, "policy", "apply", "drf", *rm, status=1)
+    words = ["policy", "apply", "drf", *rm, "--token-file", str(token)]
+    assert "applied as version" in loomcard(hadoop, *words)
     assert "drf" in loomcard(hadoop, "status", *rm)
     # By the address; where MapReduce's jars lie on the nodes, only the client's files say.
     assert "SUCCEEDED" in loomcard(hadoop, "submit", "pi", "2", "10", *rm, *conf)

@@ -20,6 +20,7 @@ BAD_INPUT: Final = {
     "loomcard.cluster.hadoop_config.RenderError",
     "loomcard.cluster.hadoop_jars.JarSourceError",
     "loomcard.cluster.rm_client.AddressError",
+    "loomcard.cluster.rm_client.TokenError",
     "loomcard.config.source.SourceError",
     "loomcard.validation.findings.FindingsError",
     "loomcard.experiments.inputs.InputError",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -49,6 +50,18 @@ AskingUser = Annotated[
         "--user",
         envvar="HADOOP_USER_NAME",
         help="Who asks, on a cluster without Kerberos. Default: you.",
+    ),
+]
+
+
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        envvar="LOOMCARD_TOKEN_FILE",
+        metavar="FILE",
+        help="A copy of apply.token in the ResourceManager's loomcard.state.dir, which one without"
+        " Kerberos wants with a change. Default: that of the cluster that `up` left running.",
     ),
 ]
 

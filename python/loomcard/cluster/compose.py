@@ -24,6 +24,7 @@ from loomcard.cluster.hadoop_config import (
     render,
 )
 from loomcard.cluster.image_files import FROM_WHEEL, add_jars, compose_root
+from loomcard.cluster.rm_client import TOKEN_FILE
 from loomcard.config import FindingsError
 from loomcard.config.shipped import checkout
 
@@ -133,6 +134,14 @@ class ComposeCluster:
         """
         last = [] if lines is None else [f"--tail={lines}"]
         self.compose(["logs", *last, *services], timeout_s=None)
+
+    def token(self, service: str) -> str:
+        """What a ResourceManager wants with a change of its policy: who may use Docker may read it.
+
+        Raises `ComposeError`.
+        """
+        file = f"/data/loomcard/{TOKEN_FILE}"
+        return self.compose(["exec", "--no-TTY", service, "cat", file], capture=True)
 
     def _check_owner(self) -> None:
         """Two source trees have one project's name: neither may touch the other's containers."""

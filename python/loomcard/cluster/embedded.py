@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from loomcard.cluster import paths
 from loomcard.cluster.embedded_config import LocalSettings, Machine, render_conf
-from loomcard.cluster.rm_client import ResourceManagerClient, RestError
+from loomcard.cluster.rm_client import TOKEN_FILE, ResourceManagerClient, RestError, token_of
 
 _MARK = "@loomcard "
 _START_S = 240.0  # seconds on a quiet machine, minutes on one busy with other builds
@@ -107,7 +107,14 @@ class LocalCluster:
     @property
     def rest(self) -> ResourceManagerClient:
         """The ResourceManager's REST interface, asked as the user that may administer it."""
-        return ResourceManagerClient(f"http://{self.web}", getpass.getuser())
+        return ResourceManagerClient(
+            f"http://{self.web}", getpass.getuser(), token_of(self.token_file)
+        )
+
+    @property
+    def token_file(self) -> Path:
+        """What lets its reader change the policy."""
+        return self.run_dir / "loomcard" / TOKEN_FILE
 
     @property
     def client_options(self) -> list[str]:
@@ -324,14 +331,22 @@ def clear(run_dir: Path) -> None:
     shutil.rmtree(run_dir, ignore_errors=True)
 
 
-def default_url() -> str:
-    """The web address of the cluster left running below the present folder, or else the usual one
-    of a ResourceManager on this machine.
+def resource_manager(
+    rm: str | None, user: str | None = None, token_file: Path | None = None
+) -> ResourceManagerClient:
+    """The ResourceManager at `rm`; None: that of the cluster left running below the present folder,
+    or else the usual one of this machine. That cluster's token is known; another's is in
+    `token_file`. Raises AddressError.
     """
-    try:
-        return f"http://{LocalCluster.attach(paths.run_folder('local')).web}"
-    except ClusterError:
-        return "http://127.0.0.1:8088"
+    here = ""
+    with contextlib.suppress(ClusterError):
+        local = LocalCluster.attach(paths.run_folder("local"))
+        here = f"http://{local.web}"
+    url = rm or here or "http://127.0.0.1:8088"
+    if token_file is None and url.rstrip("/") == here:
+        token_file = local.token_file
+    token = None if token_file is None else token_of(token_file)
+    return ResourceManagerClient(url, user, token)
 
 
-__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "Machine", "clear", "default_url"]
+__all__ = ["ClusterError", "LocalCluster", "LocalSettings", "Machine", "clear", "resource_manager"]

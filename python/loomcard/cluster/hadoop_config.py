@@ -166,8 +166,6 @@ def compose_settings(
             python="/opt/loomcard/venv/bin/python",
             policy_file="/data/loomcard/policy.yml",
         )
-        # Its port is published on the host's loopback, where Docker hides who calls.
-        loomcard["apply.unauthenticated"] = "true"
     fields: dict[str, Any] = {
         "kind": "compose",
         "data_dir": "/data",

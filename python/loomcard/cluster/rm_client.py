@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from requests.auth import AuthBase
 
 Document = dict[str, Any]
+Token = Callable[[str], str]
+"""Gives the token of the ResourceManager at an address, when a change of its policy is sent."""
+
+TOKEN_FILE = "apply.token"  # noqa: S105 - the name of a file
+"""Where a ResourceManager keeps it, in `loomcard.state.dir`."""
+
+_TOKEN = re.compile(r"[0-9A-Za-z_-]{32,256}")
+_OURS = "cluster/loomcard/"
 
 _READ_S = 10.0
 _APPLY_S = 120.0  # an apply waits for a process to start and compile, and for a round to end
@@ -51,6 +61,32 @@ class AddressError(RestError):
     """What was given as the ResourceManager's address is none."""
 
 
+class TokenError(RestError):
+    """What was named as the file of a token holds none, or cannot be read."""
+
+
+def token_of(file: Path) -> Token:
+    """The token in a file, read whenever one is sent. Reading raises TokenError."""
+
+    def read(_: str) -> str:
+        try:
+            text = file.read_text(errors="replace").strip()
+        except OSError as error:
+            raise TokenError(
+                f"{file}: {error.strerror}",
+                f"name a copy of {TOKEN_FILE} in the ResourceManager's loomcard.state.dir by"
+                " --token-file, and see that you may read it",
+            ) from error
+        if not _TOKEN.fullmatch(text):
+            raise TokenError(
+                f"{file} holds no token",
+                f"expected the line of {TOKEN_FILE} in the ResourceManager's loomcard.state.dir",
+            )
+        return text
+
+    return read
+
+
 def _checked(url: str) -> str:
     try:
         parts = urlsplit(url)
@@ -70,18 +106,25 @@ class ResourceManagerClient:
     `url` may name the ResourceManagers of a cluster with high availability, with commas between
     them: the active one is found and asked, and found again after a fail-over. A GET that nobody
     answers is sent again after each of `pauses_s` (None: some seconds in all); a change is sent
-    once. A cluster with Kerberos is asked with the caller's ticket (extra `loomcard[kerberos]`).
+    once. A cluster with Kerberos is asked with the caller's ticket (extra `loomcard[kerberos]`);
+    another one wants its `token` with a change of its policy.
     Every method raises RestError.
     """
 
     def __init__(
-        self, url: str, user: str | None = None, *, pauses_s: Sequence[float] | None = None
+        self,
+        url: str,
+        user: str | None = None,
+        token: Token | None = None,
+        *,
+        pauses_s: Sequence[float] | None = None,
     ) -> None:
         self._addresses = [_checked(each.strip()) for each in url.split(",")]
         self._several = len(self._addresses) > 1
         self._known = not self._several  # which one is active
         self.url = self._addresses[0]
         self.user = user
+        self._token = token
         usual = _FAILOVER_S if self._several else _PAUSES_S
         self._pauses_s = usual if pauses_s is None else tuple(pauses_s)
         import requests
@@ -181,7 +224,7 @@ class ResourceManagerClient:
     def _of_loomcard(self, method: str, path: str, **more: Any) -> Document:
         """What only a ResourceManager with Loomcard answers; another one is told by its name."""
         try:
-            return self._ask(method, f"cluster/loomcard/policy{path}", **more)
+            return self._ask(method, f"{_OURS}policy{path}", **more)
         except RestError as error:
             if error.status != 404:
                 raise
@@ -266,9 +309,15 @@ class ResourceManagerClient:
         if self.user is not None:
             params["user.name"] = self.user
         headers = {"Accept": "application/json", **more.pop("headers", {})}
-        more |= {"timeout": timeout, "params": params, "headers": headers}
-        # A standby sends its callers to the active one, by a name that may not be known here.
-        more["allow_redirects"] = not self._several
+        shown = {}
+        if method != "GET":
+            headers["X-XSRF-HEADER"] = "loomcard"  # a page of another site could not send it
+            if self._token is not None and path.startswith(_OURS):
+                shown["X-Loomcard-Token"] = self._token(self.url)
+        more |= {"timeout": timeout, "params": params, "headers": headers | shown}
+        # A standby sends its callers to the active one, by a name that may not be known here; and
+        # a token is for the address that was named, for no other.
+        more["allow_redirects"] = not self._several and not shown
         answer = self._sent(method, path, **more)
         if answer.status_code == 401 and self._session.auth is None and _negotiates(answer):
             self._session.auth = _ticket()

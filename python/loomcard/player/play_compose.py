@@ -179,20 +179,24 @@ def running(cluster: ComposeCluster) -> tuple[dict[str, str], ResourceManagerCli
     return {name: each.id if each.id in known else each.container for name, each in numbered}, rm
 
 
-def resource_manager(cluster: ComposeCluster) -> ResourceManagerClient:
+def resource_manager(cluster: ComposeCluster, user: str = _USER) -> ResourceManagerClient:
     """A client of the ResourceManager, at the ports that it has now. It need not answer yet.
 
     Raises ComposeError where no ResourceManager or no NodeManager runs.
     """
     services = [each for each in cluster.status() if each.state == "running"]
     managers = [each for each in services if each.service in _MANAGERS]
-    urls = [f"http://127.0.0.1:{each.ports[8088]}" for each in managers if 8088 in each.ports]
+    urls = {
+        f"http://127.0.0.1:{each.ports[8088]}": each.service
+        for each in managers
+        if 8088 in each.ports
+    }
     if not urls or all(each.service != "nodemanager" for each in services):
         raise ComposeError(
             f"no compose cluster {cluster.project} runs",
             hint="start one with `loomcard cluster up --on docker --nodes 3`",
         )
-    return ResourceManagerClient(",".join(urls), _USER)
+    return ResourceManagerClient(",".join(urls), user, lambda url: cluster.token(urls[url]))
 
 
 def _nodes(rm: ResourceManagerClient, hosts: Mapping[str, str]) -> list[Document]:
@@ -281,4 +285,4 @@ def granted_since(
     return {}
 
 
-__all__ = ["ContainerPlayer", "granted_since", "play_on_compose", "running"]
+__all__ = ["ContainerPlayer", "granted_since", "play_on_compose", "resource_manager", "running"]

@@ -27,7 +27,7 @@ from loomcard.cli.output import (
 from loomcard.cluster import paths
 from loomcard.cluster.client_conf import folder_of, write_client_conf
 from loomcard.cluster.container_times import job_times, read_runs
-from loomcard.cluster.embedded import LocalCluster, default_url
+from loomcard.cluster.embedded import LocalCluster, resource_manager
 from loomcard.cluster.example_jobs import Program, ProgramError, program
 from loomcard.cluster.faults import fault_text, reasons_text, stall_text
 from loomcard.cluster.job_profiles import profile_definitions
@@ -219,7 +219,7 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Say what a running cluster does: policy, applied version, bridge, queues, applications."""
-    client = ResourceManagerClient(rm or default_url())
+    client = resource_manager(rm)
     document: dict[str, Any] = {
         "resourcemanager": client.info(),
         "scheduler": client.scheduler()["schedulerInfo"],

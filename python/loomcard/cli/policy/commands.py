@@ -15,11 +15,22 @@ from rich.console import Console
 from rich.table import Table
 
 from loomcard.cli.hadoop.commands import compile_
-from loomcard.cli.output import AskingUser, Json, Rm, console, if_interrupted, print_json, waiting
+from loomcard.cli.output import (
+    AskingUser,
+    ClusterKind,
+    Json,
+    On,
+    Rm,
+    TokenFile,
+    console,
+    if_interrupted,
+    print_json,
+    waiting,
+)
+from loomcard.cli.policy.asked import resource_manager
 from loomcard.cli.policy.facts import of_resource_manager, of_workload
 from loomcard.cli.policy.history import history, rollback
-from loomcard.cluster.embedded import default_url
-from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError
+from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError, TokenError
 from loomcard.config.rules import POLICY
 
 if TYPE_CHECKING:
@@ -133,8 +144,10 @@ def print_schema() -> None:
 @policy.command()
 def apply(
     file: Annotated[str, typer.Argument(help="What to apply: a file, or a policy's name.")],
+    on: On = ClusterKind.LOCAL,
     rm: Rm = None,
     user: AskingUser = None,
+    token_file: TokenFile = None,
     local_check: Annotated[
         bool,
         typer.Option(
@@ -157,7 +170,7 @@ def apply(
     """Swap the policy of a running cluster; the old one stays if anything is wrong."""
     from loomcard.config.source import resolve
 
-    client = _client(rm, user)
+    client = _client(on, rm, user, token_file)
     found = _check(file, None)["findings"] if local_check else []
     unknown_here = any(map(_names_no_policy, _errors(found)))
     remark = ONLY_THERE if unknown_here else ""
@@ -236,13 +249,15 @@ def _sent(
     except RestError as error:
         findings: list[dict[str, Any]] = error.body.get("findings") or []
         if not findings:
-            _fail(str(error), error.hint, FAILED)
+            _fail(str(error), error.hint, BAD_INPUT if isinstance(error, TokenError) else FAILED)
         return {}, findings
 
 
-def _client(rm: str | None, user: str | None) -> ResourceManagerClient:
+def _client(
+    on: ClusterKind, rm: str | None, user: str | None, token_file: Path | None
+) -> ResourceManagerClient:
     try:
-        return ResourceManagerClient(rm or default_url(), user or getuser())
+        return resource_manager(on, rm, user, token_file)
     except AddressError as error:
         _fail(str(error), error.hint, BAD_INPUT)
 

@@ -6,9 +6,21 @@ from typing import Annotated, NoReturn
 import typer
 from rich.table import Table
 
-from loomcard.cli.output import AskingUser, Json, Rm, console, moment, print_json, waiting
-from loomcard.cluster.embedded import default_url
-from loomcard.cluster.rm_client import AddressError, Document, ResourceManagerClient, RestError
+from loomcard.cli.output import (
+    AskingUser,
+    ClusterKind,
+    Json,
+    On,
+    Rm,
+    TokenFile,
+    console,
+    moment,
+    print_json,
+    waiting,
+)
+from loomcard.cli.policy.asked import resource_manager
+from loomcard.cluster import embedded
+from loomcard.cluster.rm_client import AddressError, Document, RestError, TokenError
 
 BAD_INPUT = 2
 FAILED = 1
@@ -18,7 +30,7 @@ _NOT_POSSIBLE = (400, 404, 409)
 def history(rm: Rm = None, user: AskingUser = None, as_json: Json = False) -> None:
     """List the last ten versions that were applied: when, by whom, and which one governs."""
     try:
-        kept = ResourceManagerClient(rm or default_url(), user or getuser()).policy_history()
+        kept = embedded.resource_manager(rm, user or getuser()).policy_history()
     except RestError as error:
         _end(error)
     if as_json:
@@ -42,13 +54,15 @@ def rollback(
         int | None,
         typer.Argument(min=1, help="As `history` lists it. Default: the one before the present."),
     ] = None,
+    on: On = ClusterKind.LOCAL,
     rm: Rm = None,
     user: AskingUser = None,
+    token_file: TokenFile = None,
     as_json: Json = False,
 ) -> None:
     """Apply an earlier version again, as a new one; the present one stays if anything is wrong."""
     try:
-        client = ResourceManagerClient(rm or default_url(), user or getuser())
+        client = resource_manager(on, rm, user, token_file)
         with waiting("applying the earlier version"):
             applied = client.roll_back_policy(version)
     except RestError as error:
@@ -72,5 +86,5 @@ def _end(error: RestError, what: str = "") -> NoReturn:
         for one in error.body.get("findings", [])
     )
     typer.echo(f"error: {findings or f'{error} ({error.hint})'}", err=True)
-    bad = isinstance(error, AddressError) or error.status in _NOT_POSSIBLE
+    bad = isinstance(error, AddressError | TokenError) or error.status in _NOT_POSSIBLE
     raise typer.Exit(BAD_INPUT if bad else FAILED)

@@ -12,8 +12,7 @@ from rich.table import Table
 from loomcard.cli.output import ClusterKind, console, print_json, printable, waiting
 from loomcard.cli.results import INTERRUPTED
 from loomcard.cluster import paths
-from loomcard.cluster.embedded import LocalCluster, default_url
-from loomcard.cluster.rm_client import ResourceManagerClient
+from loomcard.cluster.embedded import LocalCluster, resource_manager
 from loomcard.suite.benchmarks import SuiteError
 from loomcard.suite.hibench.comparison import RESULTS, Comparison, Notify, Results, Row, compare
 from loomcard.suite.hibench.configuration import file_system
@@ -28,6 +27,7 @@ class Where:
     conf: Path | None
     rm: str | None
     user: str | None
+    token_file: Path | None = None
 
 
 def run_comparison(asked: Comparison, where: Where, as_json: bool) -> None:
@@ -59,10 +59,10 @@ def _watching(asked: Comparison) -> Iterator[Notify]:
 def _place(where: Where, folder: Path) -> Iterator[Place]:
     conf = where.conf
     if where.on is ClusterKind.DOCKER:
-        if conf or where.rm:
+        if conf or where.rm or where.token_file:
             raise SuiteError(
                 "--on docker names the compose cluster of this source tree",
-                "leave --hadoop-conf and --rm out, or leave --on out",
+                "leave --hadoop-conf, --rm and --token-file out, or leave --on out",
             )
         with on_compose(folder) as place:
             yield place
@@ -74,7 +74,7 @@ def _place(where: Where, folder: Path) -> Iterator[Place]:
         running = LocalCluster.attach(paths.run_folder("local"))
         conf, options = running.conf_dir, " ".join(running.client_options)
     yield ConfiguredCluster(
-        conf, ResourceManagerClient(where.rm or default_url(), where.user or getuser()), options
+        conf, resource_manager(where.rm, where.user or getuser(), where.token_file), options
     )
 
 

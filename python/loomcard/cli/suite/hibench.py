@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from loomcard.cli.output import AskingUser, ClusterKind, Json, On, Rm, print_json
+from loomcard.cli.output import AskingUser, ClusterKind, Json, On, Rm, TokenFile, print_json
 from loomcard.cluster import paths
 from loomcard.suite import environment
 from loomcard.suite.benchmarks import SuiteError
@@ -97,6 +97,7 @@ def run(
     on: On = ClusterKind.LOCAL,
     rm: Rm = None,
     user: AskingUser = None,
+    token_file: TokenFile = None,
     policy: Policies = None,
     scale: Annotated[str, typer.Option("--scale", help="tiny, small, large, ...")] = "tiny",
     queue: Annotated[str, typer.Option("--queue", help="For all of its jobs.")] = "",
@@ -121,7 +122,7 @@ def run(
         first = missing[0]
         raise SuiteError(f"{first.what} is missing", f"{first.remedy}; see loomcard hibench doctor")
     asked = Comparison(chosen, cells, there, folder, scale, queue, at_a_time, more)
-    run_comparison(asked, Where(on, hadoop_conf, rm, user), as_json)
+    run_comparison(asked, Where(on, hadoop_conf, rm, user, token_file), as_json)
 
 
 def _installation(home: Path | None, spark: Path | None, hadoop: Path | None) -> Installation:

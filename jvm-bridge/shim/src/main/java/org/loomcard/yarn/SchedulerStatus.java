@@ -14,6 +14,7 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.QueueSpec;
 import org.loomcard.yarn.queues.Entitlements;
@@ -38,11 +39,18 @@ final class SchedulerStatus implements StatusSource {
   private final LoomcardScheduler scheduler;
   private final RMContext context;
   private final BridgeConfig config;
+  private final ApplyToken token;
 
   SchedulerStatus(LoomcardScheduler scheduler, RMContext context, BridgeConfig config) {
     this.scheduler = scheduler;
     this.context = context;
     this.config = config;
+    token = new ApplyToken(config.stateDir);
+  }
+
+  @Override
+  public ApplyToken token() {
+    return token;
   }
 
   @Override

@@ -38,8 +38,8 @@ public final class ArchitectureTest {
   };
   /** The values that the web side gets from {@code StatusSource}. */
   private static final Set<String> SHOWN = names("BridgeStatus", "State", "BridgeCounters",
-      "PolicyFault", "QueueStall", "AppliedConfig", "PolicyConfig", "ConfigSwapResult", "Outcome",
-      "Finding");
+      "PolicyFault", "QueueStall", "AppliedConfig", "ApplyToken", "PolicyConfig",
+      "ConfigSwapResult", "Outcome", "Finding");
   private static JavaClasses ours;
 
   static {

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 import org.loomcard.yarn.policyconfig.ConfigRefusedException;
 import org.loomcard.yarn.policyconfig.LocalStateStore;
@@ -73,6 +74,13 @@ public final class Bridge implements RoundDriver {
   @Override
   public void load() throws IOException {
     StateFolder.prepare(config.stateDir);
+    ApplyToken token = new ApplyToken(config.stateDir);
+    token.prepare();
+    if (config.applyUnauthenticated) {
+      LOG.warn("{} = true: whoever reaches the web address may change the policy. It goes with the "
+          + "next version; give the command a copy of {} instead (loomcard policy apply "
+          + "--token-file FILE)", BridgeConfig.APPLY_UNAUTHENTICATED, token.file());
+    }
     AppliedConfig first = store.load();
     try {
       scheduler.apply(first.policyConfig, first.version);

@@ -134,7 +134,10 @@ public final class BridgeConfig {
    * *}.
    */
   public final boolean applyAnyAdmin;
-  /** Take policy configurations from other hosts over HTTP that does not prove who calls. */
+  /**
+   * Take policy configurations without the {@link ApplyToken} over HTTP that does not prove who
+   * calls. Deprecated: goes with the next version.
+   */
   public final boolean applyUnauthenticated;
   /**
    * For YARN's own tests, which expect decisions inline: how long a node update waits for its

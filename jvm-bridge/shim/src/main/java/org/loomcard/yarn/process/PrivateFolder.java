@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.SecureRandom;
+import org.loomcard.yarn.policyconfig.SecretFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +17,7 @@ final class PrivateFolder {
   private static final Logger LOG = LoggerFactory.getLogger(PrivateFolder.class);
   private static final long READY_BYTES = 4096;
   private static final String PREFIX = "policy-process-";
-  private static final SecureRandom RANDOM = new SecureRandom();
+  private static final String SECRET = "secret";
   private final Path path;
   private final String secret;
 
@@ -46,25 +46,11 @@ final class PrivateFolder {
     Path path = Files.createTempDirectory(parent.toPath(), PREFIX + owner + "-",
         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     try {
-      return filled(path);
+      return new PrivateFolder(path, SecretFile.create(path.resolve(SECRET)));
     } catch (IOException e) {
       new PrivateFolder(path, "").delete();
       throw e;
     }
-  }
-
-  private static PrivateFolder filled(Path path) throws IOException {
-    byte[] bytes = new byte[32];
-    RANDOM.nextBytes(bytes);
-    StringBuilder secret = new StringBuilder();
-    for (byte b : bytes) {
-      secret.append(String.format("%02x", b));
-    }
-    PrivateFolder folder = new PrivateFolder(path, secret.toString());
-    Files.createFile(folder.secretFile().toPath(),
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-    Files.write(folder.secretFile().toPath(), folder.secret.getBytes(StandardCharsets.US_ASCII));
-    return folder;
   }
 
   /** One that was made before, by whichever JVM; null where the path cannot be one. */
@@ -83,7 +69,7 @@ final class PrivateFolder {
   }
 
   File secretFile() {
-    return path.resolve("secret").toFile();
+    return path.resolve(SECRET).toFile();
   }
 
   File ready() {

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.swap.ConfigSwapResult;
 
 /**
@@ -49,6 +50,9 @@ public interface StatusSource {
 
   /** Room that is held on nodes, by ask. */
   List<HoldStatus> holds();
+
+  /** What shows, where HTTP does not prove who calls, that a caller may read the state folder. */
+  ApplyToken token();
 
   /** The configurations applied last that are still kept, newest first; the first one governs. */
   List<AppliedConfig> history();

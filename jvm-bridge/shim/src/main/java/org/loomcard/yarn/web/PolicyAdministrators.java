@@ -1,11 +1,13 @@
 package org.loomcard.yarn.web;
 
+import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AccessControlList;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer;
 import org.apache.hadoop.yarn.security.YarnAuthorizationProvider;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /**
@@ -17,18 +19,38 @@ final class PolicyAdministrators {
   }
 
   /**
-   * Why the caller may not, as one sentence and a hint; null when they may. A name that anybody may
-   * write is good for nothing from another host, unless the cluster says that it is.
+   * Why the caller may not, as one sentence and a hint; null when they may. Where HTTP does not
+   * prove who calls, a name is good for nothing: the caller shows that it can read the state
+   * folder.
    */
-  static Denial denial(Configuration conf, Caller caller) {
-    if (!caller.trusted && !conf.getBoolean(BridgeConfig.APPLY_UNAUTHENTICATED, false)) {
-      return new Denial("No policy is taken from another host over HTTP without authentication:"
-          + " anybody could claim to be an administrator.",
-          "Call from the ResourceManager's own host, set up Kerberos for HTTP"
-          + " (hadoop.http.authentication.type), or set " + BridgeConfig.APPLY_UNAUTHENTICATED
-          + " to true where every host of the network is trusted.");
+  static Denial denial(Configuration conf, ApplyToken token, Caller caller) {
+    if (caller.proxied) {
+      return new Denial("No change is taken through the ResourceManager's web proxy: what calls"
+          + " there is an application's tracking URL.", "Call the ResourceManager's own address.");
+    }
+    if (!caller.meant) {
+      return new Denial("The header " + Caller.MEANT + " is missing: a web page that the caller"
+          + " visits could have sent this.", "Send it with any value; the command loomcard does.");
+    }
+    if (!caller.proven && !conf.getBoolean(BridgeConfig.APPLY_UNAUTHENTICATED, false)) {
+      Denial denial = denial(token, caller.token);
+      if (denial != null) {
+        return denial;
+      }
     }
     return denial(conf, caller.user);
+  }
+
+  private static Denial denial(ApplyToken token, String given) {
+    try {
+      return token.matches(given) ? null : new Denial((given == null ? "The token is missing"
+          : "The token is not this ResourceManager's") + ", and HTTP does not prove who calls.",
+          "Give the one in " + token.file() + " on the ResourceManager's host: loomcard policy"
+          + " apply --token-file FILE (the compose cluster: --on docker), or the header "
+          + Caller.TOKEN + ".");
+    } catch (IOException e) {
+      return new Denial(e.getMessage() + ".", "Mend that folder, or set up Kerberos for HTTP.");
+    }
   }
 
   /**

@@ -56,7 +56,7 @@ final class PolicyUpload {
    * @param body YAML in UTF-8
    */
   Reply put(Caller caller, String name, String dryRun, InputStream body) throws IOException {
-    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, caller);
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, source.token(), caller);
     if (denial != null) {
       LOG.warn("A policy of {} was not applied: {}", printable(caller.user),
           printable(denial.message));
@@ -115,7 +115,7 @@ final class PolicyUpload {
    * @param version what was asked for, null for the version before the governing one
    */
   Reply rollback(Caller caller, String version) {
-    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, caller);
+    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, source.token(), caller);
     if (denial != null) {
       return new Reply(FORBIDDEN, problem(denial.message, denial.hint));
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
@@ -14,9 +15,15 @@ import org.apache.hadoop.yarn.api.records.QueueInfo;
 import org.apache.hadoop.yarn.api.records.QueueUserACLInfo;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
+import org.apache.hadoop.yarn.event.Event;
+import org.apache.hadoop.yarn.event.EventHandler;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractYarnScheduler;
@@ -25,6 +32,8 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
@@ -32,8 +41,8 @@ import org.loomcard.yarn.status.StatusProvider;
 import org.loomcard.yarn.status.StatusSource;
 
 /**
- * A scheduler that does nothing but show a status. It extends no stock scheduler, for which the
- * web side would take another path.
+ * A scheduler that shows a status, and takes every application without giving it anything. It
+ * extends no stock scheduler, for which the web side would take another path.
  */
 public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaSchedulerNode>
     implements StatusProvider {
@@ -41,6 +50,7 @@ public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaS
 
   public IdleScheduler() {
     super(IdleScheduler.class.getName());
+    applications = new ConcurrentHashMap<>();
   }
 
   @Override
@@ -62,7 +72,17 @@ public class IdleScheduler extends AbstractYarnScheduler<FiCaSchedulerApp, FiCaS
   }
 
   @Override
+  @SuppressWarnings("rawtypes")
   public void handle(SchedulerEvent event) {
+    EventHandler<Event> answers = rmContext.getDispatcher().getEventHandler();
+    if (event instanceof AppAddedSchedulerEvent) {
+      answers.handle(new RMAppEvent(((AppAddedSchedulerEvent) event).getApplicationId(),
+          RMAppEventType.APP_ACCEPTED));
+    } else if (event instanceof AppAttemptAddedSchedulerEvent) {
+      answers.handle(new RMAppAttemptEvent(
+          ((AppAttemptAddedSchedulerEvent) event).getApplicationAttemptId(),
+          RMAppAttemptEventType.ATTEMPT_ADDED));
+    }
   }
 
   @Override

@@ -8,25 +8,48 @@ import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceScheduler;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 
 /** A real ResourceManager with its web server on a port of the system's choice. */
 final class RunningRm {
   private static final int TIMEOUT_MS = 30_000;
   /** {@code http://localhost:port}. */
   final String address;
-  private final ResourceManager manager;
+  /** Sent with every change; as an administrator's command sends them, until a test changes it. */
+  final Map<String, String> headers = new HashMap<>();
+  final ResourceManager manager;
   private final Path folder;
 
   private RunningRm(ResourceManager manager, Path folder, String address) {
     this.manager = manager;
     this.folder = folder;
     this.address = address;
+    IdleScheduler.STATUS.token = new ApplyToken(folder.resolve("state").toFile());
+    IdleScheduler.STATUS.token.prepare();
+    resetHeaders();
+  }
+
+  String token() {
+    try {
+      return new String(Files.readAllBytes(IdleScheduler.STATUS.token.file()),
+          StandardCharsets.US_ASCII);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  void resetHeaders() {
+    headers.clear();
+    headers.put("X-XSRF-HEADER", "test");
+    headers.put("X-Loomcard-Token", token());
   }
 
   static RunningRm start(Class<? extends ResourceScheduler> scheduler, Configuration conf)
@@ -73,7 +96,7 @@ final class RunningRm {
   }
 
   Answer put(String path, byte[] body) throws IOException {
-    HttpURLConnection connection = open(path);
+    HttpURLConnection connection = change(path);
     connection.setRequestMethod("PUT");
     connection.setDoOutput(true);
     connection.setRequestProperty("Content-Type", "application/yaml");
@@ -82,12 +105,18 @@ final class RunningRm {
   }
 
   Answer post(String path) throws IOException {
-    HttpURLConnection connection = open(path);
+    HttpURLConnection connection = change(path);
     connection.setRequestMethod("POST");
     connection.setDoOutput(true);
     connection.setFixedLengthStreamingMode(0);
     connection.getOutputStream().close();
     return answer(connection);
+  }
+
+  private HttpURLConnection change(String path) throws IOException {
+    HttpURLConnection connection = open(path);
+    headers.forEach(connection::setRequestProperty);
+    return connection;
   }
 
   private HttpURLConnection open(String path) throws IOException {

@@ -10,6 +10,7 @@ import org.loomcard.yarn.bridge.BridgeSamples;
 import org.loomcard.yarn.bridge.BridgeStatus;
 import org.loomcard.yarn.json.MessageException;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
+import org.loomcard.yarn.policyconfig.ApplyToken;
 import org.loomcard.yarn.policyconfig.PolicyConfig;
 import org.loomcard.yarn.status.HoldStatus;
 import org.loomcard.yarn.status.LabelStatus;
@@ -51,6 +52,7 @@ final class SampleStatus implements StatusSource {
   final List<Integer> limits = Collections.synchronizedList(new ArrayList<Integer>());
   volatile ConfigSwapResult answer;
   volatile boolean recovered = true;
+  volatile ApplyToken token;
 
   private static AppliedConfig governing() {
     try {
@@ -132,6 +134,11 @@ final class SampleStatus implements StatusSource {
   public List<HoldStatus> holds() {
     return Collections.singletonList(new HoldStatus("application_1790000000000_0001", "root.a",
         "n1:45454", 10, 7, amounts(2048, 1), 1_790_000_000_250L));
+  }
+
+  @Override
+  public ApplyToken token() {
+    return token;
   }
 
   @Override

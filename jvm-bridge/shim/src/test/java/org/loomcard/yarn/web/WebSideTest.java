@@ -143,23 +143,6 @@ public final class WebSideTest {
     }
   }
 
-  /** A name that is only claimed counts on the ResourceManager's own host, or where it is meant. */
-  @Test
-  public void claimedNamesAreRefusedFromElsewhere() {
-    Configuration conf = new Configuration();
-    Caller elsewhere = new Caller("admin", false);
-    PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, elsewhere);
-    assertTrue(denial.message, denial.message.contains("without authentication"));
-    assertTrue(denial.hint, denial.hint.contains("loomcard.apply.unauthenticated"));
-    conf.setBoolean("loomcard.apply.unauthenticated", true);
-    assertNull(PolicyAdministrators.denial(conf, elsewhere));
-    assertNull(PolicyAdministrators.denial(new Configuration(), new Caller("admin", true)));
-    assertNotNull(PolicyAdministrators.denial(conf, new Caller("bob", false)));
-    assertTrue(Caller.isLocal("127.0.0.1", null) && Caller.isLocal("0:0:0:0:0:0:0:1", null));
-    assertFalse(Caller.isLocal("10.0.0.1", null));
-    assertFalse("behind a proxy", Caller.isLocal("127.0.0.1", "10.0.0.1"));
-  }
-
   /** What a caller writes cannot forge a line of the log, nor pass as a file's name. */
   @Test
   public void namesAreOneLine() throws Exception {
