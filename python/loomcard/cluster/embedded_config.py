@@ -43,9 +43,9 @@ class LocalSettings:
 
     `scheduler` is loomcard, stock:capacity, stock:fifo, stock:fair or a class name; `policy` the
     YAML configuration that Loomcard starts with (None: fifo); `stock_setup` a compiled one whose
-    queues stock:capacity and stock:fair are given (None: one queue, root.default). `yarn` and
-    `mapred` are further properties, `environment` further variables of the cluster's processes, the
-    policy process among them.
+    queues stock:capacity and stock:fair are given (None: one queue, root.default). `core`, `yarn`
+    and `mapred` are further properties, `environment` further variables of the cluster's processes,
+    the policy process among them.
     """
 
     run_dir: Path
@@ -62,6 +62,7 @@ class LocalSettings:
     policy: str | Path | None = None
     stock_setup: Mapping[str, Any] | None = None
     policy_path: tuple[Path, ...] = ()
+    core: dict[str, str] = field(default_factory=dict)
     yarn: dict[str, str] = field(default_factory=dict)
     mapred: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
@@ -117,7 +118,11 @@ def render_conf(settings: LocalSettings) -> list[Path]:
         # Dozens of nodes would write more about their containers than they do for them.
         log_level="WARN" if settings.virtual else "INFO",
         **_stock(settings),
-        extra=Extra(yarn=_yarn(settings, conf_dir), mapred=_MAPRED | settings.mapred),
+        extra=Extra(
+            core=settings.core,
+            yarn=_yarn(settings, conf_dir),
+            mapred=_MAPRED | settings.mapred,
+        ),
     )
     written = render(conf_dir, rendered, settings.policy)
     _write_hosts(conf_dir / "hosts", hosts)

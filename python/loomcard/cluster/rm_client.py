@@ -400,6 +400,8 @@ def _read(answer: requests.Response, path: str) -> Document:
     remote = remote if isinstance(remote, dict) else {}
     said = " ".join(str(remote.get("message") or answer.reason).split())  # a policy may raise lines
     hint = str(remote.get("hint") or f"HTTP {answer.status_code} from {path}")
+    if answer.status_code == 401:
+        hint = "it wants a Kerberos ticket: get one with kinit; klist shows those that are there"
     if answer.status_code == 404 and not remote:
         hint += f"; is {where} the whole address of a ResourceManager, as in http://HOST:8088?"
     passing = answer.status_code in _PASSING and not body  # what the scheduler says, it means
