@@ -16,7 +16,9 @@ from typing import TypeVar
 import msgspec
 import pytest
 from testcontainers.compose import DockerCompose
+from typer.testing import CliRunner
 
+from loomcard.cli.policy.commands import policy
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.rm_client import Document, ResourceManagerClient
 from loomcard.config.source import resolve
@@ -278,6 +280,20 @@ def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None
     assert "completed successfully" in ended(cluster.client("bob", *to_bob))
     latest = cluster.rm.applications()[-1]
     assert (latest["user"], latest["queue"]) == ("bob", "root.bob")
+
+
+def test_the_command_knows_address_and_token(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --on docker; by its address alone the cluster refuses, and says what to do."""
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", cluster.project)
+    version = cluster.rm.policy()["version"]
+    done = CliRunner().invoke(policy, ["apply", "fifo", "--on", "docker"])
+    assert (done.exit_code, f"applied as version {version + 1}" in done.output) == (0, True)
+    by_address = ["rollback", "--rm", cluster.rm.url, "--user", "hadoop"]
+    refused = CliRunner().invoke(policy, by_address)
+    assert (refused.exit_code, "--on docker" in refused.output) == (1, True)
+    assert cluster.rm.policy()["version"] == version + 1
 
 
 def test_node_managers_scale_to_five(cluster: Cluster) -> None:

@@ -31,6 +31,7 @@ NOT_RUN = (
     (".*", r"docker .*", "tests/cluster/test_compose*.py drive the same compose files"),
     (".*", r"loomcard .*--on docker.*", "tests/cluster/test_compose*, suite/test_on_compose.py"),
     ("docs/operate/compose.md", r"loomcard status.*", "tests/cluster/test_compose_ha.py"),
+    ("docs/operate/rest.md", r"curl .*", "a cluster of that name; CallerTest, test_kerberos.py"),
     (".*", r"\S*python -m benchmarks\..*", "minutes to hours; tests/benchmarks runs them small"),
     (".*", r"python -m loomcard.cluster.hadoop_property_names .*", "writes into the sources"),
     (".*", r"loomcard suite (setup|try|run)\b.*", "pyspark, 700 MB; tests/suite/test_on_local.py"),
