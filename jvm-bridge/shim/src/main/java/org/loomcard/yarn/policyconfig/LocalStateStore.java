@@ -10,14 +10,24 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Files in a folder of this machine: written beside, forced to disk, renamed. */
+/**
+ * Files in a folder of this machine, for their owner alone: written beside, forced to disk,
+ * renamed.
+ */
 public final class LocalStateStore implements StateStore {
   private static final Logger LOG = LoggerFactory.getLogger(LocalStateStore.class);
+  private static final FileAttribute<Set<PosixFilePermission>> OWNER_ONLY =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
   private final Path folder;
 
   public LocalStateStore(File folder) {
@@ -34,7 +44,7 @@ public final class LocalStateStore implements StateStore {
    */
   public void check(String setting) throws IOException {
     try {
-      Files.createDirectories(folder);
+      StateFolder.make(folder);
       Files.delete(Files.createTempFile(folder, "writable-", ""));
     } catch (IOException e) {
       if (!names().isEmpty()) {
@@ -55,7 +65,8 @@ public final class LocalStateStore implements StateStore {
 
   @Override
   public void write(String name, String text) throws IOException {
-    write(folder.resolve(name), text);
+    StateFolder.make(folder);
+    write(folder.resolve(name), text, OWNER_ONLY);
   }
 
   @Override
@@ -97,11 +108,12 @@ public final class LocalStateStore implements StateStore {
     }
   }
 
-  static void write(Path path, String text) throws IOException {
+  static void write(Path path, String text, FileAttribute<?>... mode) throws IOException {
     Files.createDirectories(path.getParent());
     Path draft = path.resolveSibling(path.getFileName() + ".draft");
-    try (FileChannel channel = FileChannel.open(draft, StandardOpenOption.CREATE,
-        StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+    Files.deleteIfExists(draft); // one that was left may have another mode
+    try (FileChannel channel = FileChannel.open(draft,
+        EnumSet.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), mode)) {
       ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
       while (bytes.hasRemaining()) {
         channel.write(bytes);

@@ -29,12 +29,7 @@ public final class StateFolder {
    */
   public static void prepare(File folder) throws IOException {
     Path path = folder.toPath();
-    if (!Files.exists(path)) {
-      if (path.getParent() != null) {
-        Files.createDirectories(path.getParent());
-      }
-      Files.createDirectory(path,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    if (make(path)) {
       return;
     }
     String problem = problem(path);
@@ -42,6 +37,19 @@ public final class StateFolder {
       throw new IOException(BridgeConfig.STATE_DIR + ": " + folder + ": expected a folder that "
           + "only its owner, the user of the ResourceManager, may write to, found " + problem);
     }
+  }
+
+  /** Makes the folder, for its owner alone; false when it is there. */
+  static boolean make(Path path) throws IOException {
+    if (Files.exists(path)) {
+      return false;
+    }
+    if (path.getParent() != null) {
+      Files.createDirectories(path.getParent());
+    }
+    Files.createDirectory(path,
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    return true;
   }
 
   private static String problem(Path path) throws IOException {

@@ -40,6 +40,21 @@ public class StateFolderTest {
         PosixFilePermissions.toString(Files.getPosixFilePermissions(state.toPath())));
   }
 
+  private static String mode(File file) throws IOException {
+    return PosixFilePermissions.toString(Files.getPosixFilePermissions(file.toPath()));
+  }
+
+  /** The store that comes first makes it so too, and files that nobody else reads. */
+  @Test
+  public void theStoreKeepsItPrivate() throws Exception {
+    File state = new File(folder.getRoot(), "a/b");
+    LocalStateStore store = new LocalStateStore(state);
+    store.check("loomcard.state.dir");
+    assertEquals("rwx------", mode(state));
+    store.write("applied.json", "{}");
+    assertEquals("rw-------", mode(new File(state, "applied.json")));
+  }
+
   /** Where others may write, a policy of theirs may lie. */
   @Test
   public void isRefusedWhereOthersMayWrite() throws Exception {
