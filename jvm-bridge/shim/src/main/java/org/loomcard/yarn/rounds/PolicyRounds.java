@@ -162,6 +162,20 @@ public final class PolicyRounds {
    */
   public RoundResult run(RunningPolicy policy, AppliedConfig applied)
       throws PolicyFailureException {
+    return run(policy, applied, config.roundHardDeadlineMs, BridgeConfig.ROUND_HARD_DEADLINE_MS);
+  }
+
+  /**
+   * The same for a policy on trial. A plan that is late fails the trial, so it is not waited for:
+   * the policy of before is to have the cluster back.
+   */
+  public RoundResult runTrial(RunningPolicy policy, AppliedConfig applied)
+      throws PolicyFailureException {
+    return run(policy, applied, config.roundDeadlineMs, BridgeConfig.ROUND_DEADLINE_MS);
+  }
+
+  private RoundResult run(RunningPolicy policy, AppliedConfig applied, long deadlineMs,
+      String setting) throws PolicyFailureException {
     boolean snapshot = snapshotReason != null;
     if (snapshot) {
       history.begin("[\"segment\",{\"hello\":" + hello + "}]");
@@ -177,8 +191,7 @@ public final class PolicyRounds {
     int byFallback = 0;
     overdueFallback.begin(config.roundDeadlineMs);
     try {
-      reply = watchdog.ask(policy, text, config.roundHardDeadlineMs + extraMs,
-          BridgeConfig.ROUND_HARD_DEADLINE_MS);
+      reply = watchdog.ask(policy, text, deadlineMs + extraMs, setting);
     } finally {
       byFallback = overdueFallback.end();
     }

@@ -98,7 +98,7 @@ public final class SwapTrial {
     rounds.forgetOutside(wanted.policyConfig);
     rounds.snapshotNext("swap to version " + wanted.version);
     try {
-      RoundResult end = rounds.run(candidate, wanted);
+      RoundResult end = rounds.runTrial(candidate, wanted);
       return end.bad != null ? end.bad : end.fault;
     } catch (PolicyFailureException e) {
       return e.getMessage();
