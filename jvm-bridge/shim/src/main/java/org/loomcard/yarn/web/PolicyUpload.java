@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Semaphore;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
@@ -28,6 +29,8 @@ import org.slf4j.LoggerFactory;
 final class PolicyUpload {
   /** YAML of a megabyte is no policy. */
   static final int LONGEST = 1 << 20;
+  /** Calls at a time: the rest of the web side must go on while bodies come slowly. */
+  static final int MOST = 8;
   private static final int LONGEST_NAME = 255;
   private static final int LONGEST_LOGGED = 1000;
   private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cntrl}\\u2028\\u2029]");
@@ -42,6 +45,7 @@ final class PolicyUpload {
   private static final int FAILED = 500;
   private static final int UNAVAILABLE = 503;
 
+  private static final Semaphore PLACES = new Semaphore(MOST);
   private final Configuration conf;
   private final StatusSource source;
 
@@ -56,6 +60,19 @@ final class PolicyUpload {
    * @param body YAML in UTF-8
    */
   Reply put(Caller caller, String name, String dryRun, InputStream body) throws IOException {
+    if (!PLACES.tryAcquire()) {
+      return new Reply(UNAVAILABLE, problem(MOST + " policies are being sent already.",
+          "Try again when one of them is over."));
+    }
+    try {
+      return take(caller, name, dryRun, body);
+    } finally {
+      PLACES.release();
+    }
+  }
+
+  private Reply take(Caller caller, String name, String dryRun, InputStream body)
+      throws IOException {
     PolicyAdministrators.Denial denial = PolicyAdministrators.denial(conf, source.token(), caller);
     if (denial != null) {
       LOG.warn("A policy of {} was not applied: {}", printable(caller.user),

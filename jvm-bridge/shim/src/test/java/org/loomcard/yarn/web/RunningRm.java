@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
+import java.net.Socket;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -102,6 +103,15 @@ final class RunningRm {
     connection.setRequestProperty("Content-Type", "application/yaml");
     connection.getOutputStream().write(body);
     return answer(connection);
+  }
+
+  /** A call of whose body only the beginning comes: without that the server does not even look. */
+  Socket stalled(String path) throws IOException {
+    URL url = new URL(address + path);
+    Socket socket = new Socket(url.getHost(), url.getPort());
+    socket.getOutputStream().write(("PUT " + url.getFile() + " HTTP/1.1\r\nHost: localhost\r\n"
+        + "Content-Length: 100\r\n\r\npolicy").getBytes(StandardCharsets.US_ASCII));
+    return socket;
   }
 
   Answer post(String path) throws IOException {
