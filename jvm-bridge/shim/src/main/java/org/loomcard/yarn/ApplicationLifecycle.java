@@ -8,12 +8,9 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Priority;
-import org.apache.hadoop.yarn.api.records.QueueACL;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptEventType;
@@ -47,6 +44,7 @@ final class ApplicationLifecycle {
   private final Lock writeLock;
   private final RoundDriver rounds;
   private final TrialGate gate;
+  private final Submissions submissions;
 
   ApplicationLifecycle(LoomcardScheduler scheduler, RMContext rmContext, ClusterState cluster,
       QueueTree tree, Lock writeLock, RoundDriver rounds, TrialGate gate) {
@@ -58,85 +56,12 @@ final class ApplicationLifecycle {
     this.writeLock = writeLock;
     this.rounds = rounds;
     this.gate = gate;
+    this.submissions =
+        new Submissions(rmContext, applications, cluster, tree, writeLock, rounds, gate);
   }
 
-  /** Accepts or rejects it; during a trial of a configuration it may have to wait. */
-  void addApplication(Submission submission) {
-    ApplicationId id = submission.id;
-    String queueName = submission.queueName;
-    String user = submission.user;
-    boolean recovering = submission.recovering;
-    PolicyConfig checked;
-    String problem;
-    do { // groups are looked up without the lock: that may take seconds
-      checked = tree.policyConfig();
-      LoomcardQueue queue = tree.find(queueName);
-      problem = queue != null ? whyNotSubmit(queue, user, recovering)
-          : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
-          + ". " + tree.leavesText();  // Capacity's words, which clients may look for
-    } while (!addApplication(checked, problem, submission));
-    rounds.signal();
-  }
-
-  /** False when the configuration that was checked is no longer in force. */
-  private boolean addApplication(PolicyConfig checked, String forbidden, Submission submission) {
-    ApplicationId id = submission.id;
-    String user = submission.user;
-    boolean recovering = submission.recovering;
-    writeLock.lock();
-    try {
-      if (tree.policyConfig() != checked) {
-        return false;
-      }
-      if (submission.waited && !gate.remove(id)) {
-        return true; // the user withdrew it meanwhile
-      }
-      LoomcardQueue queue = tree.find(submission.queueName);
-      String problem = forbidden != null || recovering ? forbidden
-          : Admission.refusal(queue, null, user, id);
-      if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
-        submission.waited = true;
-        gate.add(id, () -> addApplication(submission));
-        return true;
-      }
-      if (problem != null) {
-        LOG.info("Application {} of {} rejected: {}", id, user, problem);
-        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
-        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
-        return true;
-      }
-      RMApp app = rmContext.getRMApps().get(id);
-      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
-          && app.getApplicationSubmissionContext().getUnmanagedAM();
-      Priority priority = submission.priority;
-      applications.put(id, HadoopCompat.newApplication(queue, user, priority, unmanaged));
-      cluster.addApplication(id, user, app, queue, priority.getPriority());
-      HadoopCompat.countSubmission(queue.getMetrics(), user, unmanaged);
-      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
-      if (!recovering) {
-        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
-            RMAppEventType.APP_ACCEPTED));
-      }
-      return true;
-    } finally {
-      writeLock.unlock();
-    }
-  }
-
-  /**
-   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
-   * not.
-   */
-  private String whyNotSubmit(LoomcardQueue queue, String user, boolean recovering) {
-    if (!queue.isLeaf()) {
-      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
-    }
-    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
-    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
-      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
-          + queue.submitters();
-    }
-    return null;
+  Submissions submissions() {
+    return submissions;
   }
 
   void finishApplication(ApplicationId id, RMAppState state) {
@@ -211,7 +136,7 @@ final class ApplicationLifecycle {
     LoomcardApplication application = known(id);
     LoomcardQueue to = tree.find(target);
     String problem = to == null ? tree.unknown(target)
-        : whyNotSubmit(to, application.user(), false);
+        : submissions.whyNot(to, application.user(), false);
     requireAllowed(application, problem != null ? problem
         : Admission.refusal(to, application.queue(), application.user(), id));
   }
@@ -275,24 +200,27 @@ final class ApplicationLifecycle {
 
   Priority changePriority(Priority asked, ApplicationId id, UserGroupInformation user,
       HadoopCompat.PriorityStore store) throws YarnException {
+    LoomcardApplication application = known(id);
+    RMApp app = rmContext.getRMApps().get(id);
+    Priority priority = scheduler.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
+    if (priority.getPriority() == application.priority()) {
+      store.skip();
+      return priority;
+    }
+    app.getApplicationSubmissionContext().setPriority(priority);
+    store.write(rmContext, app); // not under the lock: a state store may take long
     writeLock.lock();
     try {
-      LoomcardApplication application = known(id);
-      RMApp app = rmContext.getRMApps().get(id);
-      Priority priority = scheduler.checkAndGetApplicationPriority(asked, user, app.getQueue(), id);
-      if (priority.getPriority() == application.priority()) {
-        store.skip();
-        return priority;
+      SchedulerApplication<LoomcardAttempt> live = applications.get(id);
+      if (live != null) {
+        live.setPriority(priority);
+        cluster.changeApplication(application, application.queue(), priority.getPriority());
       }
-      app.getApplicationSubmissionContext().setPriority(priority);
-      store.write(rmContext, app);
-      applications.get(id).setPriority(priority);
-      cluster.changeApplication(application, application.queue(), priority.getPriority());
-      return priority;
     } finally {
       writeLock.unlock();
-      rounds.signal();
     }
+    rounds.signal();
+    return priority;
   }
 
   /** Latest attempts of the applications in this queue or below it. */

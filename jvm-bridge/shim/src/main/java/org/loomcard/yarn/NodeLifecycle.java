@@ -1,5 +1,6 @@
 package org.loomcard.yarn;
 
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,6 +26,8 @@ import org.slf4j.LoggerFactory;
 /** Adds, changes and removes nodes, and takes their heartbeats. */
 final class NodeLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLifecycle.class);
+  /** Nodes that are relabelled under one hold of the scheduler's lock. */
+  private static final int SLICE = 100;
   private final LoomcardScheduler scheduler;
   private final RMContext rmContext;
   private final ClusterState cluster;
@@ -151,20 +154,35 @@ final class NodeLifecycle {
     scheduler.signal();
   }
 
+  /** Some nodes at a time: an administrator may relabel all of the cluster at once. */
   void relabel(Map<NodeId, Set<String>> labels) {
-    writeLock.lock();
-    try {
-      labels.forEach((id, names) -> {
-        LoomcardNode node = find(id);
-        if (node != null) {
-          cluster.relabelNode(node, names);
-          count(node);
+    Iterator<Map.Entry<NodeId, Set<String>>> left = labels.entrySet().iterator();
+    boolean more = true;
+    boolean moved = false;
+    while (more) {
+      writeLock.lock();
+      try {
+        for (int i = 0; i < SLICE && left.hasNext(); i++) {
+          moved |= relabel(left.next());
         }
-      });
-      scheduler.updateTrackedLabels();
-    } finally {
-      writeLock.unlock();
+        more = left.hasNext();
+        if (!more && moved) { // YARN sends this event for each node that registers, too
+          scheduler.updateTrackedLabels();
+        }
+      } finally {
+        writeLock.unlock();
+      }
     }
     scheduler.signal();
+  }
+
+  /** Whether it came to another partition. */
+  private boolean relabel(Map.Entry<NodeId, Set<String>> change) {
+    LoomcardNode node = find(change.getKey());
+    boolean moved = node != null && cluster.relabelNode(node, change.getValue());
+    if (moved) {
+      count(node);
+    }
+    return moved;
   }
 }

@@ -75,7 +75,7 @@ final class SchedulerEventRouter {
   }
 
   private void applicationAdded(AppAddedSchedulerEvent event) {
-    applications.addApplication(new Submission(event));
+    applications.submissions().add(event);
   }
 
   private void applicationRemoved(AppRemovedSchedulerEvent event) {

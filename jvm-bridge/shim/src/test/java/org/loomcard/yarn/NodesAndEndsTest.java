@@ -3,18 +3,24 @@ package org.loomcard.yarn;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNotSame;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.commons.lang3.reflect.FieldUtils;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerExitStatus;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
@@ -23,8 +29,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
 import org.junit.Test;
+import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.PlanMessage;
 
 /** How containers end, and what becomes of nodes. */
@@ -195,6 +203,26 @@ public class NodesAndEndsTest extends SchedulerTestBase {
         ResourceOption.newInstance(Resource.newInstance(2048, 2), 0)));
     assertEquals("[2048,2]", read().one("node_resized").get(3).toString());
     assertEquals(10, scheduler.queues().root().maximum()[1]);
+  }
+
+  /**
+   * Nodes that come and are relabelled have the amounts of the queues computed once, when these are
+   * looked at, not once a node.
+   */
+  @Test
+  public void amountsAreComputedOnceForManyNodes() throws Exception {
+    startRm();
+    LoomcardQueue root = scheduler.queues().root();
+    Object before = FieldUtils.readField(root, "labels", true);
+    Map<NodeId, Set<String>> labels = new HashMap<>();
+    for (int i = 0; i < 3; i++) {
+      labels.put(node("h" + i, 1024, 1).getNodeId(), Collections.singleton("gpu"));
+    }
+    scheduler.handle(new NodeLabelsUpdateSchedulerEvent(labels));
+    assertSame(before, FieldUtils.readField(root, "labels", true));
+    read();
+    assertNotSame(before, FieldUtils.readField(root, "labels", true));
+    assertEquals(3, root.maximum()[1]);
   }
 
   /** Heartbeats are reported, idle ones too, while the policy configuration needs them. */

@@ -12,10 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps applications from queues that only one of two configurations has, while the new one is
- * tried: otherwise neither could be taken away again. Submissions wait, for as long as the trial
- * lasts; then they are accepted or refused by what governs. Every method is called under the
- * scheduler's write lock.
+ * Submissions that wait, and may be withdrawn meanwhile. It keeps applications from queues that
+ * only one of two configurations has, while the new one is tried: otherwise neither could be taken
+ * away again. They wait for as long as the trial lasts; then they are accepted or refused by what
+ * governs. Others wait for a look-up of groups. Every method is called under the scheduler's write
+ * lock.
  */
 public final class TrialGate {
   private static final Logger LOG = LoggerFactory.getLogger(TrialGate.class);
@@ -29,7 +30,7 @@ public final class TrialGate {
 
   /**
    * The trial is over: submissions that wait are made again, in order, on a thread of their own, as
-   * a look-up of groups may take seconds.
+   * the caller holds the lock.
    */
   void end() {
     before = null;
@@ -55,11 +56,20 @@ public final class TrialGate {
     return before != null;
   }
 
-  /** The application waits for the end of the trial. */
-  public void add(ApplicationId id, Runnable submission) {
-    LOG.info("Application {} waits until the configuration that is being tried is applied or "
-        + "taken back", id);
+  /**
+   * The application waits.
+   *
+   * @param until what for, for the log
+   * @param submission makes it again, after a trial
+   */
+  public void add(ApplicationId id, String until, Runnable submission) {
+    LOG.info("Application {} waits until {}", id, until);
     waiting.put(id, submission);
+  }
+
+  /** Whether it waits still. */
+  public boolean isWaiting(ApplicationId id) {
+    return waiting.containsKey(id);
   }
 
   /** It waits no longer; false: it did not, or was withdrawn meanwhile. */

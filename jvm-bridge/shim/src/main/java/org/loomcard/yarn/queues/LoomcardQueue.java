@@ -81,10 +81,11 @@ public final class LoomcardQueue implements Queue {
    */
   void resize(long[] parentGuaranteed, long[] parentMaximum, LabelShares parentLabels) {
     guaranteed = amounts(spec.guaranteed, parentGuaranteed, 0);
-    maximum = amounts(spec.maximum, parentMaximum, Long.MAX_VALUE);
-    for (int i = 0; i < maximum.length; i++) {
-      maximum[i] = Math.min(maximum[i], parentMaximum[i]);
+    long[] most = amounts(spec.maximum, parentMaximum, Long.MAX_VALUE);
+    for (int i = 0; i < most.length; i++) {
+      most[i] = Math.min(most[i], parentMaximum[i]);
     }
+    maximum = most;
     cap = spec.maximum.ppm == WHOLE ? null : maximum;
     userLimit = part(spec.userLimitPpm);
     amLimit = part(spec.amSharePpm);
@@ -317,7 +318,15 @@ public final class LoomcardQueue implements Queue {
 
   @Override
   public boolean hasAccess(QueueACL acl, UserGroupInformation user) {
-    return administer.allows(user) || acl == QueueACL.SUBMIT_APPLICATIONS && submit.allows(user);
+    boolean submits = acl == QueueACL.SUBMIT_APPLICATIONS;
+    return administer.names(user) || submits && submit.names(user)
+        || administer.allowsGroupOf(user) || submits && submit.allowsGroupOf(user);
+  }
+
+  /** Whether it takes a look-up of groups, which may be slow, to know if the user may submit. */
+  public boolean needsGroups(UserGroupInformation user) {
+    return (administer.hasGroups() || submit.hasGroups())
+        && !administer.names(user) && !submit.names(user);
   }
 
   @Override

@@ -30,14 +30,17 @@ final class QueueAcl {
     }
   }
 
-  /**
-   * Groups are looked up (by Hadoop's mapping) only when the list names some and the user's own
-   * name is not on it.
-   */
-  boolean allows(UserGroupInformation user) {
-    if (everyone || users.contains(user.getShortUserName())) {
-      return true;
-    }
+  /** Whether the list has the user's own name, or everyone's. */
+  boolean names(UserGroupInformation user) {
+    return everyone || users.contains(user.getShortUserName());
+  }
+
+  boolean hasGroups() {
+    return !groups.isEmpty();
+  }
+
+  /** Groups are looked up, by Hadoop's mapping, only when the list names some. */
+  boolean allowsGroupOf(UserGroupInformation user) {
     return !groups.isEmpty() && Arrays.stream(user.getGroupNames()).anyMatch(groups::contains);
   }
 

@@ -28,6 +28,7 @@ public final class QueueTree {
   private volatile PolicyConfig policyConfig;
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
+  private volatile boolean stale;
   private final PartitionCapacities partitions = new PartitionCapacities(types);
 
   public QueueTree(Configuration conf) {
@@ -59,7 +60,7 @@ public final class QueueTree {
     byPath = Collections.unmodifiableMap(paths);
     byNumber = Collections.unmodifiableList(ordered);
     policyConfig = next;
-    resize();
+    compute();
   }
 
   /** The policy configuration applied last. */
@@ -67,19 +68,32 @@ public final class QueueTree {
     return policyConfig;
   }
 
-  /** Computes all amounts again for a cluster of that size. */
+  /**
+   * The cluster has that size now. All amounts are computed again by {@link #settle}, at the latest
+   * when all queues are looked at: many nodes may come, go and change in one moment, and each
+   * computation costs microseconds a queue.
+   */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
-    resize();
+    stale = true;
   }
 
-  private void resize() {
+  /** Computes the amounts of all queues, if the cluster has changed since. From any thread. */
+  public void settle() {
+    if (stale) {
+      compute();
+    }
+  }
+
+  private synchronized void compute() {
+    stale = false;
     Map<String, long[]> labels = partitions.all();
-    root().resize(cluster, cluster, LabelShares.of(labels));
-    root().refreshMetrics(partitions, labels.keySet());
+    LoomcardQueue top = byNumber.get(0);
+    top.resize(cluster, cluster, LabelShares.of(labels));
+    top.refreshMetrics(partitions, labels.keySet());
   }
 
-  /** The capacity by node label; after a change the caller resizes the tree. */
+  /** The capacity by node label; after a change the caller calls {@link #resize}. */
   public PartitionCapacities partitions() {
     return partitions;
   }
@@ -93,11 +107,13 @@ public final class QueueTree {
   }
 
   public LoomcardQueue root() {
+    settle();
     return byNumber.get(0);
   }
 
   /** All queues, depth-first. */
   public List<LoomcardQueue> queues() {
+    settle();
     return byNumber;
   }
 

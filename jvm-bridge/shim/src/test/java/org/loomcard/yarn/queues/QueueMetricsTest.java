@@ -128,6 +128,7 @@ public class QueueMetricsTest extends SchedulerTestBase {
     Map<NodeId, Set<String>> labels = new HashMap<>();
     labels.put(gpu.getNodeId(), new HashSet<>(Collections.singletonList("gpu")));
     scheduler.handle(new NodeLabelsUpdateSchedulerEvent(labels));
+    scheduler.queues().settle();
     assertEquals(8192, metrics("root").getAvailableMB());
     assertEquals(4096, metrics("root").getPartitionQueueMetrics("gpu").getAvailableMB());
     assertEquals(2048, metrics("root.a").getPartitionQueueMetrics("gpu").getAvailableMB());

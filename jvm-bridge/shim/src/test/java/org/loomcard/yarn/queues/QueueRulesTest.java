@@ -13,6 +13,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
 import org.apache.hadoop.security.GroupMappingServiceProvider;
@@ -33,6 +35,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppRemovedSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.ConfigText;
 import org.loomcard.yarn.SchedulerTestBase;
@@ -98,19 +101,35 @@ public class QueueRulesTest extends SchedulerTestBase {
     assertEquals(0, scheduler.getAppsInQueue("root.open").size());
   }
 
-  /** Everybody is in wheel; notes who was looked up, and who under YARN's lock. */
+  /** Everybody is in wheel; notes who was looked up, who under YARN's lock, and who by a caller. */
   public static final class SlowGroups implements GroupMappingServiceProvider {
     private static final Set<String> ASKED = ConcurrentHashMap.newKeySet();
     private static final Set<String> ASKED_UNDER_LOCK = ConcurrentHashMap.newKeySet();
+    private static final Set<String> ASKED_BY_CALLER = ConcurrentHashMap.newKeySet();
     private static volatile ScriptedScheduler watched;
+    private static volatile Thread caller;
+    private static volatile CountDownLatch answers;
 
     @Override
     public List<String> getGroups(String user) {
       ASKED.add(user);
+      if (Thread.currentThread() == caller) {
+        ASKED_BY_CALLER.add(user);
+      } else {
+        awaitAnswer();
+      }
       if (watched.isLockedByCaller()) {
         ASKED_UNDER_LOCK.add(user);
       }
       return Collections.singletonList("wheel");
+    }
+
+    private static void awaitAnswer() {
+      try {
+        answers.await(60, TimeUnit.SECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
 
     @Override
@@ -122,24 +141,39 @@ public class QueueRulesTest extends SchedulerTestBase {
     }
   }
 
-  /** The look-up of a user's groups may take seconds: nobody waits for it at YARN's lock. */
+  /**
+   * The look-up of a user's groups may take seconds: nobody waits for it at YARN's lock, and YARN's
+   * only thread for the scheduler's events does not make it. Meanwhile the application may be
+   * withdrawn, and others come in.
+   */
   @Test
   public void groupsAreLookedUpWithoutTheLock() throws Exception {
     ScriptedScheduler.policyConfig = tree().text();
     startRm();
     SlowGroups.watched = scheduler;
+    SlowGroups.caller = Thread.currentThread();
+    SlowGroups.answers = new CountDownLatch(1);
     Configuration slow = new Configuration(conf);
     slow.setClass(CommonConfigurationKeysPublic.HADOOP_SECURITY_GROUP_MAPPING, SlowGroups.class,
         GroupMappingServiceProvider.class);
     useGroups(slow);
     try {
       scheduler.handle(new AppAddedSchedulerEvent(id(1), "lab.b", "frank"));
-      assertEquals(1, scheduler.queues().find("lab.b").applications());
-      assertTrue("at a submission", SlowGroups.ASKED.contains("frank"));
+      scheduler.handle(new AppAddedSchedulerEvent(id(3), "lab.b", "heidi"));
+      scheduler.handle(new AppRemovedSchedulerEvent(id(3), RMAppState.KILLED));
       scheduler.handle(new AppAddedSchedulerEvent(id(2), "open", "grace"));
       assertFalse("everybody may", SlowGroups.ASKED.contains("grace"));
+      assertEquals(1, scheduler.queues().find("open").applications());
+      until("a look-up at a submission", () -> SlowGroups.ASKED.contains("frank"));
+      assertEquals(0, scheduler.queues().find("lab.b").applications());
+      SlowGroups.answers.countDown();
+      until("the submission", () -> scheduler.queues().find("lab.b").applications() > 0);
+      until("the other look-up", () -> SlowGroups.ASKED.contains("heidi"));
+      assertEquals(Collections.emptySet(), SlowGroups.ASKED_BY_CALLER);
       assertEquals("root.lab.b", scheduler.moveApplication(id(2), "lab.b"));
       assertTrue("at a move", SlowGroups.ASKED.contains("grace"));
+      assertEquals("without the withdrawn one", 2,
+          scheduler.queues().find("lab.b").applications());
       assertEquals(Collections.emptySet(), SlowGroups.ASKED_UNDER_LOCK);
     } finally {
       useGroups(new Configuration());

@@ -1,0 +1,160 @@
+package org.loomcard.yarn;
+
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.api.records.QueueACL;
+import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
+import org.loomcard.yarn.bridge.RoundDriver;
+import org.loomcard.yarn.commit.TrialGate;
+import org.loomcard.yarn.hadoop.HadoopCompat;
+import org.loomcard.yarn.policyconfig.PolicyConfig;
+import org.loomcard.yarn.queues.Admission;
+import org.loomcard.yarn.queues.LoomcardQueue;
+import org.loomcard.yarn.queues.QueueTree;
+import org.loomcard.yarn.state.ClusterState;
+import org.loomcard.yarn.state.LoomcardAttempt;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Applications that are submitted, or recovered: accepts them, rejects them, or lets them wait. */
+final class Submissions {
+  private static final Logger LOG = LoggerFactory.getLogger(Submissions.class);
+  private final RMContext rmContext;
+  private final Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications;
+  private final ClusterState cluster;
+  private final QueueTree tree;
+  private final Lock writeLock;
+  private final RoundDriver rounds;
+  private final TrialGate gate;
+  private final SubmissionThreads lookUps = new SubmissionThreads();
+
+  Submissions(RMContext rmContext,
+      Map<ApplicationId, SchedulerApplication<LoomcardAttempt>> applications,
+      ClusterState cluster, QueueTree tree, Lock writeLock, RoundDriver rounds, TrialGate gate) {
+    this.rmContext = rmContext;
+    this.applications = applications;
+    this.cluster = cluster;
+    this.tree = tree;
+    this.writeLock = writeLock;
+    this.rounds = rounds;
+    this.gate = gate;
+  }
+
+  /**
+   * Accepts or rejects it; during a trial of a configuration, and while groups are looked up, it
+   * waits.
+   */
+  void add(AppAddedSchedulerEvent event) {
+    submit(new Submission(event, cluster.events().clock()));
+  }
+
+  private void submit(Submission submission) {
+    LoomcardQueue queue = tree.find(submission.queueName);
+    if (queue == null || submission.recovering
+        || !queue.needsGroups(UserGroupInformation.createRemoteUser(submission.user))) {
+      decide(submission);
+      return;
+    }
+    writeLock.lock();
+    try {
+      if (submission.waited && !gate.isWaiting(submission.id)) {
+        return; // the user withdrew it meanwhile
+      }
+      hold(submission, "the groups of " + submission.user + " are looked up");
+    } finally {
+      writeLock.unlock();
+    }
+    lookUps.run(submission.user, () -> decide(submission));
+  }
+
+  /** Its user may withdraw it; under the write lock. */
+  private void hold(Submission submission, String until) {
+    submission.waited = true;
+    gate.add(submission.id, until, () -> submit(submission));
+  }
+
+  private void decide(Submission submission) {
+    ApplicationId id = submission.id;
+    String queueName = submission.queueName;
+    String user = submission.user;
+    PolicyConfig checked = tree.policyConfig();
+    LoomcardQueue queue = tree.find(queueName);
+    String problem = queue != null ? whyNot(queue, user, submission.recovering)
+        : "Application " + id + " submitted by user " + user + " to unknown queue: " + queueName
+        + ". " + tree.leavesText();  // Capacity's words, which clients may look for
+    if (addApplication(checked, problem, submission)) {
+      rounds.signal();
+    } else {
+      submit(submission);
+    }
+  }
+
+  /** False when the configuration that was checked is no longer in force. */
+  private boolean addApplication(PolicyConfig checked, String forbidden, Submission submission) {
+    ApplicationId id = submission.id;
+    String user = submission.user;
+    boolean recovering = submission.recovering;
+    writeLock.lock();
+    try {
+      if (tree.policyConfig() != checked) {
+        return false;
+      }
+      if (submission.waited && !gate.remove(id)) {
+        return true; // the user withdrew it meanwhile
+      }
+      LoomcardQueue queue = tree.find(submission.queueName);
+      String problem = forbidden != null || recovering ? forbidden
+          : Admission.refusal(queue, null, user, id);
+      if (gate.isTrial() && (problem != null || gate.isClosed(queue))) {
+        hold(submission, "the configuration that is being tried is applied or taken back");
+        return true;
+      }
+      if (problem != null) {
+        LOG.info("Application {} of {} rejected: {}", id, user, problem);
+        RMAppEventType end = recovering ? RMAppEventType.KILL : RMAppEventType.APP_REJECTED;
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id, end, problem));
+        return true;
+      }
+      RMApp app = rmContext.getRMApps().get(id);
+      boolean unmanaged = app != null && app.getApplicationSubmissionContext() != null
+          && app.getApplicationSubmissionContext().getUnmanagedAM();
+      Priority priority = submission.priority;
+      applications.put(id, HadoopCompat.newApplication(queue, user, priority, unmanaged));
+      cluster.addApplication(id, user, app, queue, priority.getPriority(),
+          submission.submittedMs(app, cluster.events().clock()));
+      HadoopCompat.countSubmission(queue.getMetrics(), user, unmanaged);
+      LOG.info("Accepted application {} of {} into {}", id, user, queue.path());
+      if (!recovering) {
+        rmContext.getDispatcher().getEventHandler().handle(new RMAppEvent(id,
+            RMAppEventType.APP_ACCEPTED));
+      }
+      return true;
+    } finally {
+      writeLock.unlock();
+    }
+  }
+
+  /**
+   * Null when {@code user} may run an application in {@code queue}; else one sentence that says why
+   * not.
+   */
+  String whyNot(LoomcardQueue queue, String user, boolean recovering) {
+    if (!queue.isLeaf()) {
+      return "Queue " + queue.path() + " holds queues, not applications. " + tree.leavesText();
+    }
+    UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
+    if (!recovering && !queue.hasAccess(QueueACL.SUBMIT_APPLICATIONS, caller)) {
+      return "User " + user + " may not submit to queue " + queue.path() + "; who may: "
+          + queue.submitters();
+    }
+    return null;
+  }
+}

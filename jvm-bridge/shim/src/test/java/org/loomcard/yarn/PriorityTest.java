@@ -1,0 +1,52 @@
+package org.loomcard.yarn;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+
+import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.Priority;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.RMStateStore;
+import org.apache.hadoop.yarn.server.resourcemanager.recovery.records.ApplicationStateData;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.junit.Test;
+
+/** A changed priority is stored, and the policy told. */
+public class PriorityTest extends SchedulerTestBase {
+  private static volatile ScriptedScheduler watched;
+  private static volatile int storedUnderLock;
+  private static volatile int stored;
+
+  /** Notes whether YARN's lock is held while it writes. */
+  public static final class Store extends MemoryRMStateStore {
+    @Override
+    public void updateApplicationStateInternal(ApplicationId id, ApplicationStateData state)
+        throws Exception {
+      stored++;
+      storedUnderLock += watched.isLockedByCaller() ? 1 : 0;
+      super.updateApplicationStateInternal(id, state);
+    }
+  }
+
+  @Override
+  protected void more(YarnConfiguration settings) {
+    settings.setClass(YarnConfiguration.RM_STORE, Store.class, RMStateStore.class);
+  }
+
+  /** A state store may take long: nobody waits for it at YARN's lock. */
+  @Test
+  public void isStoredWithoutTheLock() throws Exception {
+    startRm();
+    watched = scheduler;
+    ApplicationId id = submit(application()).getApplicationId();
+    rm.waitForState(id, RMAppState.ACCEPTED);
+    read();
+    int before = stored;
+    scheduler.updateApplicationPriority(Priority.newInstance(7), id, SettableFuture.create(), null);
+    assertEquals(7, read().one("application_changed").get(4).asInt());
+    assertFalse("not stored", stored == before);
+    assertEquals(0, storedUnderLock);
+  }
+}
