@@ -1,7 +1,10 @@
 package org.loomcard.yarn;
 
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.Lock;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
@@ -9,6 +12,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.Allocation;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.bridge.RoundDriver;
 import org.loomcard.yarn.commit.ContainerResizes;
@@ -24,11 +28,15 @@ import org.slf4j.LoggerFactory;
 /** The heartbeat of an application master: takes its requests and returns what it was granted. */
 final class AmHeartbeat {
   private static final Logger LOG = LoggerFactory.getLogger(AmHeartbeat.class);
+  /** Containers that are given back under one hold of the scheduler's lock. */
+  private static final int SLICE = 500;
+  /** Rows of asks that are taken in under one hold, or all of one ask. */
+  private static final int ROWS = 2000;
   private final LoomcardScheduler scheduler;
   private final ClusterState cluster;
   private final ContainerResizes resizes;
   private final RoundDriver rounds;
-  private final BridgeConfig config;
+  private final AskLimits limits;
   private final EngineClock clock;
   private final Lock readLock;
 
@@ -38,7 +46,7 @@ final class AmHeartbeat {
     this.cluster = scheduler.cluster();
     this.resizes = scheduler.resizes();
     this.rounds = rounds;
-    this.config = config;
+    this.limits = new AskLimits(config);
     this.clock = clock;
     this.readLock = scheduler.readLock();
   }
@@ -47,11 +55,12 @@ final class AmHeartbeat {
   Allocation allocate(LoomcardAttempt attempt, List<ResourceRequest> asks,
       List<ContainerId> releases, List<String> blacklistAdditions, List<String> blacklistRemovals,
       ContainerUpdates updates) {
-    AskLimits.check(attempt, asks, config);
     scheduler.normalize(asks, attempt.loomcardQueue().path());
+    limits.check(attempt, asks, blacklistAdditions, blacklistRemovals);
     // The call that asks for the AM's own container must not return it: RMAppAttempt drops what it
     // gets before it is in state SCHEDULED, and the AM would never be launched.
     boolean asksForMaster = attempt.isWaitingForAMContainer() && !asks.isEmpty();
+    List<List<ResourceRequest>> slices = slices(asks);
     readLock.lock();
     try {
       if (attempt.isStopped()) {
@@ -66,14 +75,15 @@ final class AmHeartbeat {
         scheduler.updateContainers(attempt, updates);
         resizes.asked(attempt, updates);
       }
-      scheduler.release(attempt, releases);
+      release(attempt, releases, 0);
       if (!asks.isEmpty()) {
-        attempt.updateResourceRequests(asks);
+        attempt.updateResourceRequests(slices.get(0));
       }
       attempt.updateBlacklist(blacklistAdditions, blacklistRemovals);
     } finally {
       readLock.unlock();
     }
+    takeRest(attempt, slices, releases);
     if (!asks.isEmpty()) {
       rounds.signalDemand();
     } else if (scheduler.hasPendingEvents()) {
@@ -81,6 +91,55 @@ final class AmHeartbeat {
     }
     return answer(attempt, asksForMaster
         ? Collections.emptyList() : attempt.pullNewlyAllocatedContainers());
+  }
+
+  /** What a list holds beyond its first slice: others get the lock in between. */
+  private void takeRest(LoomcardAttempt attempt, List<List<ResourceRequest>> slices,
+      List<ContainerId> releases) {
+    for (int i = 1; i < slices.size(); i++) {
+      readLock.lock();
+      try {
+        if (!attempt.isStopped()) {
+          attempt.updateResourceRequests(slices.get(i));
+        }
+      } finally {
+        readLock.unlock();
+      }
+    }
+    for (int start = SLICE; start < releases.size(); start += SLICE) {
+      readLock.lock();
+      try {
+        release(attempt, releases, start);
+      } finally {
+        readLock.unlock();
+      }
+    }
+  }
+
+  /** The rows of one ask stay together: the policy must not see half of it. */
+  private static List<List<ResourceRequest>> slices(List<ResourceRequest> asks) {
+    if (asks.size() <= ROWS) {
+      return Collections.singletonList(asks);
+    }
+    Map<SchedulerRequestKey, List<ResourceRequest>> byKey = new LinkedHashMap<>();
+    for (ResourceRequest ask : asks) {
+      byKey.computeIfAbsent(SchedulerRequestKey.create(ask), key -> new ArrayList<>()).add(ask);
+    }
+    List<List<ResourceRequest>> slices = new ArrayList<>();
+    List<ResourceRequest> last = null;
+    for (List<ResourceRequest> rows : byKey.values()) {
+      if (last == null || last.size() + rows.size() > ROWS) {
+        last = new ArrayList<>();
+        slices.add(last);
+      }
+      last.addAll(rows);
+    }
+    return slices;
+  }
+
+  private void release(LoomcardAttempt attempt, List<ContainerId> releases, int start) {
+    scheduler.release(attempt, releases.subList(start,
+        Math.min(start + SLICE, releases.size())));
   }
 
   private Allocation answer(LoomcardAttempt attempt, List<Container> containers) {

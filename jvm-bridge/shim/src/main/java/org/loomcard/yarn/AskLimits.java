@@ -1,5 +1,6 @@
 package org.loomcard.yarn;
 
+import java.nio.LongBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -9,39 +10,51 @@ import java.util.Set;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttempt;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
+import org.loomcard.yarn.state.AskRows;
 import org.loomcard.yarn.state.LoomcardAttempt;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one attempt from asking under so many keys (priority, allocation request id), or for so
- * many hosts and racks, that every round of the whole cluster becomes slow: each grant of an ask
- * has all of its rows written for the policy again.
+ * Keeps one attempt, and all attempts of one user, from asking for so much of different kinds that
+ * every round of the whole cluster becomes slow, or the ResourceManager's memory full: keys
+ * (priority, allocation request id), sizes of containers, hosts and racks, names on blacklists.
  */
-public final class AskLimits {
+final class AskLimits {
   private static final Logger LOG = LoggerFactory.getLogger(AskLimits.class);
+  private static final String WAIT = "or wait for some to be granted.";
+  private final BridgeConfig limits;
 
-  private AskLimits() {
+  AskLimits(BridgeConfig limits) {
+    this.limits = limits;
   }
 
   /**
-   * Refuses the heartbeat whose asks would bring the attempt above a limit: the AM gets an
-   * exception, and the application's diagnostics say so. Called before anything of the heartbeat is
-   * applied. The ask for the AM's own container is not limited: no one would be notified of its
-   * refusal, and the attempt would wait for ever.
+   * Refuses the heartbeat that would bring the attempt or its user above a limit: the AM gets an
+   * exception, and the application's diagnostics say so. Called, without a lock, before anything of
+   * the heartbeat is applied. The ask for the AM's own container is not limited: no one would be
+   * notified of its refusal, and the attempt would wait for ever.
    */
-  public static void check(LoomcardAttempt attempt, List<ResourceRequest> asks,
-      BridgeConfig limits) {
-    if (asks.isEmpty() || attempt.isWaitingForAMContainer()) {
+  void check(LoomcardAttempt attempt, List<ResourceRequest> asks, List<String> blacklistAdditions,
+      List<String> blacklistRemovals) {
+    if (attempt.isWaitingForAMContainer()) {
       return;
     }
-    checkKeys(attempt, asks, limits.maxAskKeys);
-    checkRows(attempt, asks, limits);
+    if (blacklistAdditions != null && !blacklistAdditions.isEmpty()) {
+      checkBlacklist(attempt, blacklistAdditions, blacklistRemovals);
+    }
+    if (!asks.isEmpty()) {
+      checkKeys(attempt, asks);
+      checkRows(attempt, asks);
+      checkSizes(attempt, asks);
+    }
   }
 
-  private static void checkKeys(LoomcardAttempt attempt, List<ResourceRequest> asks, int most) {
+  private void checkKeys(LoomcardAttempt attempt, List<ResourceRequest> asks) {
+    int most = limits.maxAskKeys;
     Set<SchedulerRequestKey> keys = new HashSet<>(attempt.getSchedulerKeys());
     keys.removeIf(key -> key.getContainerToUpdate() != null);
     int before = keys.size();
@@ -60,34 +73,34 @@ public final class AskLimits {
     }
     if (keys.size() > Math.max(most, before)) {
       refuse(attempt, "asks for containers under " + keys.size() + " different pairs of "
-          + "priority and allocation request id", most + " outstanding ("
-          + BridgeConfig.MAX_ASK_KEYS + ")",
-          "Ask for several containers under one pair, or wait for some to be granted.");
+          + "priority and allocation request id; one attempt may have " + most + " outstanding ("
+          + BridgeConfig.MAX_ASK_KEYS + ")", "Ask for several containers under one pair, " + WAIT);
     }
   }
 
   /** Rows without one for {@code *} count too: they are kept, and such a one may follow. */
-  private static void checkRows(LoomcardAttempt attempt, List<ResourceRequest> asks,
-      BridgeConfig limits) {
+  private void checkRows(LoomcardAttempt attempt, List<ResourceRequest> asks) {
     Map<SchedulerRequestKey, List<ResourceRequest>> asked = new HashMap<>();
     for (ResourceRequest ask : asks) {
       asked.computeIfAbsent(SchedulerRequestKey.create(ask), key -> new ArrayList<>()).add(ask);
     }
-    long enough = limits.maxAskRows - asks.size();
+    long coming = AskRows.weightOf(asks);
+    long enough = limits.maxAskRows - coming;
     long all = attempt.askRows().atMost(enough);
     if (all > enough) {
       attempt.askRows().dropServed();
       all = attempt.askRows().atMost(enough);
     }
-    boolean allFit = all + asks.size() <= limits.maxAskRows;
+    boolean userHasRoom = attempt.userAsks().takeRows(coming, limits.maxUserRows);
+    boolean allFit = all <= enough && userHasRoom;
     long more = 0;
     for (Map.Entry<SchedulerRequestKey, List<ResourceRequest>> key : asked.entrySet()) {
       Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key.getKey());
-      int before = rows.size();
-      if (allFit && before + key.getValue().size() <= limits.maxKeyRows) {
+      long before = AskRows.weightOf(rows.values());
+      if (allFit && before + AskRows.weightOf(key.getValue()) <= limits.maxKeyRows) {
         continue;
       }
-      int after = named(rows, key.getValue()).size();
+      long after = AskRows.weight(named(rows, key.getValue()));
       if (after > Math.max(limits.maxKeyRows, before)) {
         refuseRows(attempt, after, "under one pair of priority and allocation request id",
             limits.maxKeyRows + " (" + BridgeConfig.MAX_KEY_ROWS + ")");
@@ -97,6 +110,13 @@ public final class AskLimits {
     if (more > 0 && all + more > limits.maxAskRows) {
       refuseRows(attempt, all + more, "in all its asks together",
           limits.maxAskRows + " (" + BridgeConfig.MAX_ASK_ROWS + ")");
+    }
+    if (more < 0 && !userHasRoom) {
+      attempt.userAsks().giveRows(-more);
+    }
+    if (more > 0 && !userHasRoom && !attempt.userAsks().takeRows(more, limits.maxUserRows)) {
+      refuseUser(attempt, "names in asks for containers", limits.maxUserRows + " hosts and racks ("
+          + BridgeConfig.MAX_USER_ROWS + ")", "Name fewer, " + WAIT);
     }
   }
 
@@ -113,15 +133,63 @@ public final class AskLimits {
     return names;
   }
 
+  private void checkSizes(LoomcardAttempt attempt, List<ResourceRequest> asks) {
+    Set<LongBuffer> sizes = new HashSet<>();
+    for (ResourceRequest ask : asks) {
+      if (ask.getNumContainers() > 0 && ask.getResourceName().equals(ResourceRequest.ANY)) {
+        sizes.add(LongBuffer.wrap(Amounts.of(ask.getCapability())));
+      }
+    }
+    if (!attempt.askRows().takeSizes(sizes, limits.maxAskSizes)) {
+      refuse(attempt, "asks for containers of too many different sizes; one attempt may ask for "
+          + limits.maxAskSizes + " (" + BridgeConfig.MAX_ASK_SIZES + ")",
+          "Ask for fewer sizes, " + WAIT);
+    }
+    if (!attempt.userAsks().takeSizes(sizes, limits.maxUserSizes)) {
+      refuseUser(attempt, "asks for", limits.maxUserSizes + " different sizes of containers ("
+          + BridgeConfig.MAX_USER_SIZES + ")", "Ask for fewer sizes, " + WAIT);
+    }
+  }
+
+  private void checkBlacklist(LoomcardAttempt attempt, List<String> additions,
+      List<String> removals) {
+    Set<String> names = new HashSet<>(attempt.getBlacklistedNodes());
+    long before = AskRows.weight(names);
+    names.addAll(additions);
+    if (removals != null) {
+      names.removeAll(new HashSet<>(removals));
+    }
+    long after = AskRows.weight(names);
+    if (after <= before) {
+      return;
+    }
+    String remedy = "Take names off the list.";
+    if (after > limits.maxBlacklist) {
+      refuse(attempt, "puts " + after + " hosts and racks on its blacklist; one attempt may have "
+          + limits.maxBlacklist + " (" + BridgeConfig.MAX_BLACKLIST + ")", remedy);
+    }
+    if (attempt.userAsks().blacklisted() + after - before > limits.maxUserBlacklist) {
+      refuseUser(attempt, "names on blacklists", limits.maxUserBlacklist + " hosts and racks ("
+          + BridgeConfig.MAX_USER_BLACKLIST + ")", remedy);
+    }
+  }
+
   private static void refuseRows(LoomcardAttempt attempt, long wanted, String where, String most) {
-    refuse(attempt, "names " + wanted + " hosts and racks (* counts as one) " + where, most,
+    refuse(attempt, "names " + wanted + " hosts and racks (* counts as one, and a long name as one "
+        + "for each 64 characters) " + where + "; one attempt may have " + most,
         "Name fewer, or first take back those that are no longer wanted: ask for 0 containers"
         + " there.");
   }
 
-  private static void refuse(LoomcardAttempt attempt, String what, String most, String remedy) {
+  private static void refuseUser(LoomcardAttempt attempt, String what, String most,
+      String remedy) {
+    refuse(attempt, what + ", with all other applications of user " + attempt.getUser()
+        + ", too much; one user may have " + most, remedy);
+  }
+
+  private static void refuse(LoomcardAttempt attempt, String what, String remedy) {
     String message = "Application " + attempt.getApplicationId() + " " + what
-        + "; one attempt may have " + most + ". Nothing of this request was taken. " + remedy;
+        + ". Nothing of this request was taken. " + remedy;
     LOG.warn("{}", message);
     RMAppAttempt known = attempt.appAttempt();
     if (known != null) {

@@ -8,15 +8,21 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.commons.lang3.StringUtils;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
+import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.rounds.CommitReport;
+import org.mockito.Mockito;
 
 /** An application from its submission to its end, as it is reported to the policy. */
 public class ApplicationLifecycleTest extends SchedulerTestBase {
@@ -120,5 +126,51 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     rm.drainEvents();
     assertFalse(rounds.hasPendingEvents());
     assertEquals(before, rounds.signals());
+  }
+
+  /** The ResourceManager may have forgotten an application when the scheduler hears of it. */
+  @Test
+  public void anApplicationThatIsForgotten() throws Exception {
+    startRm();
+    scheduler.handle(new AppAddedSchedulerEvent(ApplicationId.newInstance(1, 1), "default",
+        "alice"));
+    assertEquals("", read().one("application_added").get(6).asText());
+    assertEquals("alice", rounds.snapshot().one("application_added").get(5).asText());
+  }
+
+  /** Of long names the policy gets the beginning, in whole characters. */
+  @Test
+  public void longNamesAreCut() throws Exception {
+    startRm();
+    String name = StringUtils.repeat("n", 999) + "\ud83d\ude00" + StringUtils.repeat("n", 9999);
+    submit(application().withAppName(name));
+    assertEquals(StringUtils.repeat("n", 999), read().one("application_added").get(6).asText());
+  }
+
+  private JsonNode added(int number, boolean recovering, long submittedAtMs) {
+    ApplicationId id = ApplicationId.newInstance(1, number);
+    RMApp app = Mockito.mock(RMApp.class);
+    Mockito.when(app.getSubmitTime()).thenReturn(submittedAtMs);
+    rm.getRMContext().getRMApps().put(id, app);
+    scheduler.handle(new AppAddedSchedulerEvent(id, "default", "alice", recovering, null,
+        Priority.newInstance(0), null));
+    JsonNode record = read().one("application_added");
+    rm.getRMContext().getRMApps().remove(id);
+    return record;
+  }
+
+  /** A step of the wall clock puts no application before one that came earlier. */
+  @Test
+  public void stepsOfTheClockReorderNothing() throws Exception {
+    startRm();
+    long hour = TimeUnit.HOURS.toMillis(1);
+    long first = added(1, false, scheduler.startedAtMs() + hour).get(10).asLong();
+    long second = added(2, false, scheduler.startedAtMs() - hour).get(10).asLong();
+    assertTrue(first + " then " + second, first <= second);
+    JsonNode early = added(3, true, scheduler.startedAtMs() - hour);
+    assertEquals("recovered", -hour, early.get(10).asLong());
+    JsonNode ahead = added(4, true, scheduler.startedAtMs() + hour);
+    assertEquals("recovered, by a clock that was ahead", ahead.get(1).asLong(),
+        ahead.get(10).asLong());
   }
 }

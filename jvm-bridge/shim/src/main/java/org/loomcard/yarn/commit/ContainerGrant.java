@@ -150,9 +150,4 @@ final class ContainerGrant {
   boolean isExhausted() {
     return rows.get(ResourceRequest.ANY) == null;
   }
-
-  /** Whether the mirror could not know which rows of the ask this container took from. */
-  boolean hasLocalityRows() {
-    return rows.size() > 1;
-  }
 }

@@ -20,6 +20,7 @@ import org.loomcard.yarn.state.ClusterState;
 import org.loomcard.yarn.state.LoomcardApplication;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.PlanMessage;
+import org.loomcard.yarn.wire.Records;
 
 /**
  * YARN's state as the rounds see them; every method takes the scheduler's write lock for what it
@@ -71,21 +72,26 @@ public final class LockedSchedulerState implements SchedulerState {
 
   @Override
   public void close(BatchWriter out, boolean snapshot) {
+    tree.settle();
     resizes.serve();
+    Records records = new Records(out.nowMs());
     writeLock.lock();
     try {
       resizes.eventsSent();
       if (snapshot) {
-        cluster.writeSnapshot(out);
+        cluster.writeSnapshot(records);
       } else {
-        writeOutcome(out);
-        cluster.writePendingEvents(out);
+        cluster.writePendingEvents(records);
       }
-      outcome = null;
-      outcomeIsNews = false;
     } finally {
       writeLock.unlock();
     }
+    if (!snapshot) {
+      writeOutcome(out);
+    }
+    outcome = null;
+    outcomeIsNews = false;
+    records.writeTo(out);
   }
 
   private void writeOutcome(BatchWriter out) {
@@ -98,6 +104,7 @@ public final class LockedSchedulerState implements SchedulerState {
   @Override
   public CommitReport commit(PlanMessage plan, boolean late) {
     String whyNot = late ? ReasonCodes.LATE : ready.getAsBoolean() ? null : ReasonCodes.STALE;
+    tree.settle();
     outcome = whyNot == null ? committer.commit(plan) : committer.refuse(plan, whyNot);
     outcomeIsNews = !outcome.refusals.isEmpty();
     if (!late) {
@@ -120,6 +127,7 @@ public final class LockedSchedulerState implements SchedulerState {
     if (!ready.getAsBoolean()) {
       return 0;
     }
+    tree.settle();
     writeLock.lock();
     try {
       cluster.holds().sweep(); // no batch does it meanwhile

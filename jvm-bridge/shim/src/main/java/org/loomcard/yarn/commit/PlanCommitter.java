@@ -78,12 +78,15 @@ public final class PlanCommitter {
     Outcome outcome = new Outcome(plan);
     outcome.firstContainer = cluster.reserveContainerNumbers(wanted(plan));
     List<PlanMessage.Decision> decisions = plan.decisions;
-    for (int start = 0; start < decisions.size(); start += SLICE) {
-      int end = Math.min(decisions.size(), start + SLICE);
+    int next = 0;
+    while (next < decisions.size()) {
+      int end = Math.min(decisions.size(), next + SLICE);
       writeLock.lock();
       try {
-        for (int i = start; i < end; i++) {
-          carryOut(i, decisions.get(i), outcome);
+        int most = outcome.granted + SLICE;
+        while (next < end && outcome.granted < most) {
+          carryOut(next, decisions.get(next), outcome);
+          next++;
         }
       } finally {
         writeLock.unlock();
@@ -172,8 +175,6 @@ public final class PlanCommitter {
     }
     if (grant.isExhausted()) {
       attempt.reportedAsks().forget(key);
-    } else if (grant.hasLocalityRows()) {
-      attempt.reportedAsks().sendAgain(key);
     }
   }
 

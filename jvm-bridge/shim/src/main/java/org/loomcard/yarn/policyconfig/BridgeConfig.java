@@ -27,6 +27,11 @@ public final class BridgeConfig {
   public static final String MAX_ASK_KEYS = "loomcard.attempt.max-ask-keys";
   public static final String MAX_KEY_ROWS = "loomcard.attempt.max-key-rows";
   public static final String MAX_ASK_ROWS = "loomcard.attempt.max-ask-rows";
+  public static final String MAX_ASK_SIZES = "loomcard.attempt.max-ask-sizes";
+  public static final String MAX_BLACKLIST = "loomcard.attempt.max-blacklist";
+  public static final String MAX_USER_ROWS = "loomcard.user.max-ask-rows";
+  public static final String MAX_USER_SIZES = "loomcard.user.max-ask-sizes";
+  public static final String MAX_USER_BLACKLIST = "loomcard.user.max-blacklist";
   public static final String ROUND_DEADLINE_MS = "loomcard.round.deadline-ms";
   public static final String ROUND_HARD_DEADLINE_MS = "loomcard.round.hard-deadline-ms";
   public static final String ROUND_SNAPSHOT_MICROS = "loomcard.round.snapshot-record-us";
@@ -75,10 +80,21 @@ public final class BridgeConfig {
   public final long processMaxReplyMb;
   /** Keys (priority, allocation request id) with outstanding containers of one attempt. */
   public final int maxAskKeys;
-  /** Hosts, racks and {@code *} that one attempt may name under one key. */
+  /**
+   * Hosts, racks and {@code *} that one attempt may name under one key; a name counts once for each
+   * 64 characters begun, here and below.
+   */
   public final int maxKeyRows;
   /** The same under all its keys together. */
   public final int maxAskRows;
+  /** Different sizes of containers that one attempt may ask for. */
+  public final int maxAskSizes;
+  /** Hosts and racks on the blacklist of one attempt. */
+  public final int maxBlacklist;
+  /** What all live attempts of one user may have together, of each of these three. */
+  public final int maxUserRows;
+  public final int maxUserSizes;
+  public final int maxUserBlacklist;
   /**
    * From then on the fallback serves, although the call is still pending; a plan that comes later
    * is refused whole, LATE.
@@ -162,6 +178,11 @@ public final class BridgeConfig {
     maxAskKeys = (int) number(conf, MAX_ASK_KEYS, 2000, 1, 1_000_000);
     maxKeyRows = (int) number(conf, MAX_KEY_ROWS, 10_000, 1, 10_000_000);
     maxAskRows = (int) number(conf, MAX_ASK_ROWS, 200_000, 1, 10_000_000);
+    maxAskSizes = (int) number(conf, MAX_ASK_SIZES, 500, 1, 1_000_000);
+    maxBlacklist = (int) number(conf, MAX_BLACKLIST, 2000, 1, 10_000_000);
+    maxUserRows = (int) number(conf, MAX_USER_ROWS, 500_000, 1, 100_000_000);
+    maxUserSizes = (int) number(conf, MAX_USER_SIZES, 2000, 1, 1_000_000);
+    maxUserBlacklist = (int) number(conf, MAX_USER_BLACKLIST, 20_000, 1, 100_000_000);
     roundDeadlineMs = number(conf, ROUND_DEADLINE_MS, 1000, 1, 3_600_000);
     roundHardDeadlineMs = number(conf, ROUND_HARD_DEADLINE_MS, 10_000, 1, 3_600_000);
     roundSnapshotMicros = number(conf, ROUND_SNAPSHOT_MICROS, 100, 0, 1_000_000);

@@ -1,5 +1,7 @@
 package org.loomcard.yarn.state;
 
+import java.nio.LongBuffer;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -7,11 +9,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
+import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.wire.AskRecord;
 
-/** The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. */
+/**
+ * The rows of one attempt's asks; YARN keeps one for each host, rack and {@code *} named. A row
+ * counts once for each {@value #CHARACTERS} characters, begun, of its name: what it costs is text.
+ */
 public final class AskRows {
+  private static final int CHARACTERS = 64;
   private final LoomcardAttempt attempt;
   /**
    * Never less than there are, of the AM's own; that spares the heartbeats of ordinary AMs a count.
@@ -19,9 +26,33 @@ public final class AskRows {
   private final AtomicLong bound = new AtomicLong();
   /** Asks that were granted in full, while YARN keeps hosts of theirs, of no use any more. */
   private final Set<SchedulerRequestKey> served = ConcurrentHashMap.newKeySet();
+  private final AskSizes sizes = new AskSizes();
 
   AskRows(LoomcardAttempt attempt) {
     this.attempt = attempt;
+  }
+
+  /** As how many rows one with this name counts. */
+  public static int weight(String name) {
+    return 1 + Math.max(0, name.length() - 1) / CHARACTERS;
+  }
+
+  /** As how many rows those with these names count. */
+  public static int weight(Iterable<String> names) {
+    int sum = 0;
+    for (String name : names) {
+      sum += weight(name);
+    }
+    return sum;
+  }
+
+  /** As how many rows these count. */
+  public static long weightOf(Iterable<ResourceRequest> rows) {
+    long sum = 0;
+    for (ResourceRequest row : rows) {
+      sum += weight(row.getResourceName());
+    }
+    return sum;
   }
 
   /** The number of all rows, or a greater one that is not above {@code enough}. */
@@ -30,9 +61,27 @@ public final class AskRows {
     if (before <= enough) {
       return before;
     }
-    long counted = attempt.getAppSchedulingInfo().getAllResourceRequests().size() - ofYarn();
+    long counted =
+        weightOf(attempt.getAppSchedulingInfo().getAllResourceRequests()) - ofYarn();
     bound.addAndGet(counted - before); // rows may have come in between
     return counted;
+  }
+
+  /** Takes these sizes; false, with nothing taken, when the attempt would have too many. */
+  public boolean takeSizes(Set<LongBuffer> coming, int most) {
+    return sizes.take(coming, most, this::sizes);
+  }
+
+  /** The sizes of all outstanding asks. */
+  Set<LongBuffer> sizes() {
+    Set<LongBuffer> present = new HashSet<>();
+    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
+      ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
+      if (any != null && any.getNumContainers() > 0 && key.getContainerToUpdate() == null) {
+        present.add(LongBuffer.wrap(Amounts.of(any.getCapability())));
+      }
+    }
+    return present;
   }
 
   /** Rows by which YARN lets containers grow: the AM names no hosts by those. */
@@ -40,7 +89,7 @@ public final class AskRows {
     long rows = 0;
     for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
       if (key.getContainerToUpdate() != null) {
-        rows += HadoopCompat.rows(attempt, key).size();
+        rows += weightOf(HadoopCompat.rows(attempt, key).values());
       }
     }
     return rows;
@@ -48,7 +97,7 @@ public final class AskRows {
 
   /** These rows are about to be added, or to take the place of others. */
   void coming(List<ResourceRequest> rows) {
-    bound.addAndGet(rows.size());
+    bound.addAndGet(weightOf(rows));
     for (ResourceRequest row : rows) {
       served.remove(SchedulerRequestKey.create(row));
     }

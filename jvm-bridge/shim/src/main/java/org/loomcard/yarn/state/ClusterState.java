@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
@@ -20,6 +21,8 @@ import org.loomcard.yarn.facts.HintBudget;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.PendingEvents;
+import org.loomcard.yarn.wire.Records;
 
 /**
  * Everything the policy knows of, by the number it is known under, and the pending events of what
@@ -43,7 +46,8 @@ public final class ClusterState extends ContainerTable {
   private final Map<ApplicationId,
       LoomcardApplication> applicationsById = new ConcurrentHashMap<>();
   private final Map<Integer, LoomcardAttempt> attempts = new ConcurrentHashMap<>();
-  private final Set<LoomcardAttempt> uncounted = ConcurrentHashMap.newKeySet();
+  /** By name; of those with a live attempt. */
+  private final Map<String, UserAsks> users = new ConcurrentHashMap<>();
   private final FreeCapacity<LoomcardNode> free = new FreeCapacity<>();
   private final Holds holds = new Holds(this);
   private final HintBudget hints = new HintBudget();
@@ -66,13 +70,16 @@ public final class ClusterState extends ContainerTable {
     free.changed(node);
     long at = events.now();
     long[] capacity = Amounts.of(node.getTotalResource());
-    events.add(out -> writeNode(out, at, node, capacity));
+    events.add(added(at, node, capacity));
     return node;
   }
 
-  static void writeNode(BatchWriter out, long at, LoomcardNode node, long[] capacity) {
-    out.nodeAdded(at, node.number(), node.getNodeID().toString(), node.getRackName(), capacity,
-        node.getPartition(), node.getNodeName(), node.isShared());
+  /** The record of a node, as it is now. */
+  static PendingEvents.Event added(long at, LoomcardNode node, long[] capacity) {
+    String label = node.getPartition();
+    boolean shared = node.isShared();
+    return out -> out.nodeAdded(at, node.number(), node.getNodeID().toString(),
+        node.getRackName(), capacity, label, node.getNodeName(), shared);
   }
 
   /** A node is gone; what is left on it has ended with it. */
@@ -98,26 +105,39 @@ public final class ClusterState extends ContainerTable {
     events.add(out -> out.nodeResized(at, node.number(), capacity));
   }
 
-  /** A node gets other labels, and so may come to another partition. */
-  public void relabelNode(LoomcardNode node, Set<String> labels) {
+  /** A node gets other labels; returns whether it came to another partition by that. */
+  public boolean relabelNode(LoomcardNode node, Set<String> labels) {
     String before = node.getPartition();
     boolean lent = node.isShared();
     node.updateLabels(labels);
     String label = node.getPartition();
     boolean shared = sharedLabels.lends(label);
-    if (label.equals(before) && shared == lent) {
-      return;
+    boolean moved = !label.equals(before);
+    if (!moved && shared == lent) {
+      return false;
     }
     node.setShared(shared);
     for (RMContainer container : node.getCopiedListOfRunningContainers()) {
-      ContainerEntry entry = container(container.getContainerId());
-      LoomcardAttempt attempt = entry == null ? null : entry.application.attempt();
+      LoomcardAttempt attempt = attemptOf(container);
       if (attempt != null) {
         attempt.movePartition(container, before, label);
       }
     }
     long at = events.now();
     events.add(out -> out.nodeRelabelled(at, node.number(), label, shared));
+    return moved;
+  }
+
+  /**
+   * Whose use a container counts to, whether the policy knows it or it is the second one by which
+   * YARN changes another; null for an opportunistic one.
+   */
+  private LoomcardAttempt attemptOf(RMContainer container) {
+    ContainerEntry entry = container(container.getContainerId());
+    LoomcardApplication application = entry != null ? entry.application
+        : container.getExecutionType() != ExecutionType.GUARANTEED ? null
+        : application(container.getApplicationAttemptId().getApplicationId());
+    return application == null ? null : application.attempt();
   }
 
   /** Room on the node was taken or given back. */
@@ -133,17 +153,20 @@ public final class ClusterState extends ContainerTable {
 
   // Applications and attempts.
 
-  /** An application was accepted. */
+  /**
+   * An application was accepted.
+   *
+   * @param submittedMs on the engine's clock
+   */
   public LoomcardApplication addApplication(ApplicationId id, String user, RMApp app,
-      LoomcardQueue queue,
-      int priority) {
+      LoomcardQueue queue, int priority, long submittedMs) {
     LoomcardApplication application =
         new LoomcardApplication(lastApplication.incrementAndGet(), id, user, app, queue, priority,
-            hints);
+            submittedMs, hints);
     applications.put(application.number(), application);
     applicationsById.put(id, application);
     long at = events.now();
-    events.add(out -> application.writeTo(out, at, events.clock()));
+    events.add(application.added(at));
     return application;
   }
 
@@ -191,8 +214,10 @@ public final class ClusterState extends ContainerTable {
   /** An application got a new attempt. */
   public LoomcardAttempt addAttempt(LoomcardApplication application, ApplicationAttemptId id,
       RMContext context) {
+    UserAsks user = users.computeIfAbsent(application.user(), name -> new UserAsks());
     LoomcardAttempt attempt =
-        new LoomcardAttempt(lastAttempt.incrementAndGet(), application, id, this, context);
+        new LoomcardAttempt(lastAttempt.incrementAndGet(), application, id, this, user, context);
+    user.add(attempt);
     application.setAttempt(attempt);
     attempts.put(attempt.number(), attempt);
     long at = events.now();
@@ -224,8 +249,10 @@ public final class ClusterState extends ContainerTable {
   /** An attempt ended; its containers may go on. */
   public void finishAttempt(LoomcardAttempt attempt, String state) {
     if (attempts.remove(attempt.number()) != null) {
-      uncounted.remove(attempt);
-      pending += attempt.recount();
+      asks.ended(attempt);
+      if (attempt.userAsks().remove(attempt)) {
+        users.remove(attempt.getUser(), attempt.userAsks());
+      }
       long at = events.now();
       events.add(out -> out.attemptRemoved(at, attempt.number(), state));
     }
@@ -233,14 +260,14 @@ public final class ClusterState extends ContainerTable {
 
   void changed(LoomcardAttempt attempt) {
     if (attempts.get(attempt.number()) == attempt) {
-      uncounted.add(attempt);
-      events.changed(attempt);
+      asks.changed(attempt);
+      events.changed();
     }
   }
 
   void touched(LoomcardAttempt attempt) {
     if (attempts.get(attempt.number()) == attempt) {
-      uncounted.add(attempt);
+      asks.changed(attempt);
     }
   }
 
@@ -293,38 +320,42 @@ public final class ClusterState extends ContainerTable {
 
   /** Whether any ask may be outstanding; read without a lock, for the pace of rounds. */
   public boolean hasDemand() {
-    return pending > 0 || !uncounted.isEmpty();
+    return asks.hasDemand();
   }
 
   // Batches; the caller holds the scheduler's write lock.
 
-  /** Writes the pending events and the counts that hold after them. */
-  public void writePendingEvents(BatchWriter out) {
-    events.writeTo(out);
+  /** Takes the pending events and the counts that hold after them. */
+  public void writePendingEvents(Records out) {
+    events.moveTo(out);
     writeCheck(out);
     holds.writeTo(out);
   }
 
-  /** Writes everything there is, and forgets the pending events, which is part of it. */
-  public void writeSnapshot(BatchWriter out) {
+  /** Takes everything there is, and forgets the pending events, which is part of it. */
+  public void writeSnapshot(Records out) {
     events.clear();
-    free.snapshot(SnapshotWriter.write(this, out, events.clock()), this::isLive);
+    free.snapshot(SnapshotWriter.write(this, out), this::isLive);
+    asks.sendAll(applications.values());
     writeCheck(out);
     holds.writeSnapshot(out);
   }
 
-  private void writeCheck(BatchWriter out) {
-    for (LoomcardAttempt attempt : uncounted) {
-      uncounted.remove(attempt);
-      attempt.writeChanges(out);
-      pending += attempt.recount();
+  private void writeCheck(Records out) {
+    if (asks.write(out)) {
+      events.changed(); // the rest wants another round
     }
-    out.check(nodes.size(), applications.size(), containerCount(), pending,
-        free.total(this::isLive));
+    int nodeCount = nodes.size();
+    int applicationCount = applications.size();
+    int containerCount = containerCount();
+    long pending = asks.pending();
+    long[] left = free.total(this::isLive);
+    out.add(batch -> batch.check(nodeCount, applicationCount, containerCount, pending, left));
   }
 
   /** Forgets the pending events: a snapshot will follow. */
   public void clearPendingEvents() {
     events.clear();
+    asks.clear();
   }
 }

@@ -7,7 +7,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerStat
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.facts.RunTimes;
 import org.loomcard.yarn.wire.ContainerRecord;
-import org.loomcard.yarn.wire.EngineClock;
 
 /** A container as the policy knows it, from its grant until its room on the node is free again. */
 public final class ContainerEntry {
@@ -17,6 +16,8 @@ public final class ContainerEntry {
   final boolean isAm;
   final String origin;
   private final RMContainer container;
+  /** On the engine's clock. */
+  private final long allocatedMs;
   private final RunTimes times = new RunTimes();
   /** What the node counts for it, with changes of its size that its AM has not fetched. */
   private long[] size;
@@ -25,20 +26,26 @@ public final class ContainerEntry {
   private int exitStatus;
 
   ContainerEntry(long number, LoomcardAttempt attempt, LoomcardNode node, RMContainer container,
-      boolean isAm,
-      String origin) {
+      boolean isAm, String origin, long allocatedMs) {
     this.number = number;
     this.application = attempt.application();
     this.node = node;
     this.container = container;
     this.isAm = isAm;
     this.origin = origin;
+    this.allocatedMs = allocatedMs;
     this.size = Amounts.of(container.getContainer().getResource());
   }
 
   /** The attempt that it was granted to, as YARN counts them. */
   int ordinal() {
     return container.getContainerId().getApplicationAttemptId().getAttemptId();
+  }
+
+  /** Whether it was granted to an attempt before the latest. */
+  boolean isPast() {
+    LoomcardAttempt latest = application.attempt();
+    return latest != null && latest.getApplicationAttemptId().getAttemptId() != ordinal();
   }
 
   RunTimes times() {
@@ -102,8 +109,8 @@ public final class ContainerEntry {
     return container.getState() == RMContainerState.RUNNING;
   }
 
-  /** As a record; {@code clock} is the engine's. */
-  ContainerRecord text(EngineClock clock) {
+  /** As a record. */
+  ContainerRecord text() {
     Container granted = container.getContainer();
     ContainerId id = container.getContainerId();
     Long preempting;
@@ -113,6 +120,6 @@ public final class ContainerEntry {
     return new ContainerRecord(number, application.attemptNumber(ordinal()), id.getContainerId(),
         node.number(), size(), granted.getPriority().getPriority(),
         granted.getAllocationRequestId(), isAm, origin, new ContainerRecord.Times(
-            clock.fromWallMs(container.getCreationTime()), times.startedMs(), preempting));
+            allocatedMs, times.startedMs(), preempting));
   }
 }

@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
@@ -22,8 +21,7 @@ import org.loomcard.yarn.wire.PendingEvents;
 /** the cluster state's containers. */
 public abstract class ContainerTable {
   final PendingEvents events;
-  /** The sum over all attempts; guarded by the scheduler's write lock. */
-  volatile long pending;
+  final AskReports asks = new AskReports();
   private final AtomicLong lastContainer = new AtomicLong();
   private final Map<ContainerId, ContainerEntry> containers = new ConcurrentHashMap<>();
   private final Map<Long, ContainerEntry> containersByNumber = new ConcurrentHashMap<>();
@@ -54,19 +52,17 @@ public abstract class ContainerTable {
   /** A container that a plan placed: its outcome reports it. */
   public ContainerEntry containerGranted(long number, LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container, boolean isAm) {
-    attempt.countGrant();
-    pending--;
-    return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy"));
+    asks.granted(attempt, container.getAllocatedSchedulerKey());
+    return enter(new ContainerEntry(number, attempt, node, container, isAm, "policy",
+        events.now()));
   }
 
   /** A container that the fallback placed. */
   public ContainerEntry containerGivenByFallback(LoomcardAttempt attempt, LoomcardNode node,
       RMContainer container,
       boolean isAm) {
-    attempt.countGrant();
-    pending--;
     return report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, isAm,
-        "fallback"));
+        "fallback", events.now()));
   }
 
   /** A container that a node reported after a restart of the ResourceManager. */
@@ -78,10 +74,15 @@ public abstract class ContainerTable {
         Amounts.of(container.getContainer().getResource()), isAm,
         new LabelUse(node.getPartition(), node.getPartition())); // what it asked for is forgotten
     ContainerEntry entry = new ContainerEntry(reserveContainerNumbers(1), attempt, node, container,
-        isAm, "recovered");
-    entry.times().recovered(events.clock().fromWallMs(container.getCreationTime()));
+        isAm, "recovered", created(container));
+    entry.times().recovered(created(container));
     reportPastAttempt(entry);
     report(entry);
+  }
+
+  /** By another clock, which may be ahead of the engine's. */
+  private long created(RMContainer container) {
+    return Math.min(events.now(), events.clock().fromWallMs(container.getCreationTime()));
   }
 
   /** The attempt of a recovered container may have ended before the ResourceManager restarted. */
@@ -98,12 +99,12 @@ public abstract class ContainerTable {
   /** An opportunistic container, of which the policy knows nothing, becomes one like any other. */
   public void containerPromoted(LoomcardAttempt attempt, LoomcardNode node, RMContainer container) {
     report(new ContainerEntry(reserveContainerNumbers(1), attempt, node, container, false,
-        "policy"));
+        "policy", created(container)));
   }
 
   private ContainerEntry report(ContainerEntry entry) {
     long at = events.now();
-    ContainerRecord text = entry.text(events.clock());
+    ContainerRecord text = entry.text();
     events.add(out -> out.containerAdded(at, text));
     return enter(entry);
   }
@@ -229,8 +230,8 @@ public abstract class ContainerTable {
     return containers.size();
   }
 
-  /** All containers, by number. */
+  /** All containers, in no order. */
   Collection<ContainerEntry> containers() {
-    return new ConcurrentSkipListMap<>(containersByNumber).values();
+    return containersByNumber.values();
   }
 }

@@ -10,8 +10,8 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.queues.ReasonCodes;
-import org.loomcard.yarn.wire.BatchWriter;
 import org.loomcard.yarn.wire.HoldRecord;
+import org.loomcard.yarn.wire.Records;
 
 /**
  * All holds: for one ask of an application, at most one a node, and of a queue no more than its
@@ -196,7 +196,7 @@ public final class Holds {
   }
 
   /** Writes the whole list where the mirror may have another. */
-  void writeTo(BatchWriter out) {
+  void writeTo(Records out) {
     sweep();
     if (unreported) {
       unreported = false;
@@ -205,7 +205,7 @@ public final class Holds {
   }
 
   /** Writes the whole list into a snapshot, which begins with none. */
-  void writeSnapshot(BatchWriter out) {
+  void writeSnapshot(Records out) {
     sweep();
     unreported = false;
     if (!byApplication.isEmpty()) {
@@ -213,13 +213,13 @@ public final class Holds {
     }
   }
 
-  private void write(BatchWriter out) {
+  private void write(Records out) {
     List<HoldRecord> texts = new ArrayList<>();
     for (Hold hold : all()) {
       texts.add(new HoldRecord(hold.attempt.number(), hold.priority(),
           hold.allocationRequestId(), hold.node.number(), hold.untilMs, hold.sinceMs,
           hold.placedMs));
     }
-    out.holds(out.nowMs(), texts);
+    out.add(batch -> batch.holds(out.nowMs(), texts));
   }
 }

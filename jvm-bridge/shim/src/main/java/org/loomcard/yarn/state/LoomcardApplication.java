@@ -1,7 +1,9 @@
 package org.loomcard.yarn.state;
 
 import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
@@ -13,18 +15,25 @@ import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.queues.Charges;
 import org.loomcard.yarn.queues.LoomcardQueue;
 import org.loomcard.yarn.wire.ApplicationRecord;
-import org.loomcard.yarn.wire.BatchWriter;
-import org.loomcard.yarn.wire.EngineClock;
+import org.loomcard.yarn.wire.PendingEvents;
 
 /**
  * One application as the policy knows it. It stays known until its last container's room is free
  * again, which may be a heartbeat after YARN has forgotten it.
  */
 public final class LoomcardApplication {
+  /** Characters of a name that the policy, journals and pages get. */
+  static final int LONGEST_NAME = 1000;
+  /** Characters of a type, and of each tag; YARN's own clients allow no more. */
+  static final int LONGEST_TAG = 100;
+  static final int MOST_TAGS = 10;
   private final int number;
   private final ApplicationId id;
   private final String user;
-  private final RMApp app;
+  private final String name;
+  private final String type;
+  private final Set<String> tags;
+  private final long submittedMs;
   private final Charges charges;
   private final Map<String, String> hints;
   /** What the wire calls its attempts, by their own numbers. */
@@ -36,12 +45,19 @@ public final class LoomcardApplication {
   private int containers;
   private String finalState;
 
+  /**
+   * @param app null where the ResourceManager has forgotten it already: then of no name
+   * @param submittedMs on the engine's clock
+   */
   LoomcardApplication(int number, ApplicationId id, String user, RMApp app, LoomcardQueue queue,
-      int priority, HintBudget budget) {
+      int priority, long submittedMs, HintBudget budget) {
     this.number = number;
     this.id = id;
     this.user = user;
-    this.app = app;
+    this.name = app == null ? "" : cut(app.getName(), LONGEST_NAME);
+    this.type = app == null ? "" : cut(app.getApplicationType(), LONGEST_TAG);
+    this.tags = app == null ? Collections.<String>emptySet() : cut(app.getApplicationTags());
+    this.submittedMs = submittedMs;
     this.queue = queue;
     this.charges = new Charges(user, queue);
     this.priority = priority;
@@ -130,11 +146,29 @@ public final class LoomcardApplication {
     return finalState;
   }
 
-  void writeTo(BatchWriter out, long at, EngineClock clock) {
-    out.applicationAdded(at, number, new ApplicationRecord(id.toString(), queue.number(), user,
-        app.getName(),
-        app.getApplicationType(), app.getApplicationTags(), priority,
-        clock.fromWallMs(app.getSubmitTime()), hints));
+  private static String cut(String text, int most) {
+    if (text == null || text.length() <= most) {
+      return text;
+    }
+    return text.substring(0, Character.isHighSurrogate(text.charAt(most - 1)) ? most - 1 : most);
+  }
+
+  /** The first by their names: those of a hostile client may be without number. */
+  private static Set<String> cut(Set<String> stated) {
+    if (stated == null || stated.isEmpty()) {
+      return Collections.emptySet();
+    }
+    Set<String> kept = new LinkedHashSet<>();
+    stated.stream().sorted().limit(MOST_TAGS).forEach(tag -> kept.add(cut(tag, LONGEST_TAG)));
+    return kept;
+  }
+
+  /** Its record, as it is now. */
+  PendingEvents.Event added(long at) {
+    int queueNumber = queue.number();
+    int rank = priority;
+    return out -> out.applicationAdded(at, number, new ApplicationRecord(id.toString(),
+        queueNumber, user, name, type, tags, rank, submittedMs, hints));
   }
 
   /** It is forgotten, and its hints with it. */

@@ -1,5 +1,7 @@
 package org.loomcard.yarn.state;
 
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -29,13 +31,11 @@ import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.hadoop.PreemptionMetrics;
 import org.loomcard.yarn.queues.LoomcardQueue;
-import org.loomcard.yarn.wire.BatchWriter;
-import org.loomcard.yarn.wire.PendingEvents;
 
 /**
  * One attempt: its asks, its blacklist and its live containers.
  */
-public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.Changed {
+public final class LoomcardAttempt extends Hold.Holder {
   private final int number;
   private final LoomcardApplication application;
   private final ClusterState cluster;
@@ -45,24 +45,22 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
    * Nodes where AMs failed; YARN keeps them apart from the AM's own blacklist, without a getter.
    */
   private final Set<String> systemBlacklist = new TreeSet<>();
+  private final UserAsks userAsks;
+  private volatile int blacklisted;
   private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
   /** When a container of an ask was granted last; of asks that want more. */
   private final Map<SchedulerRequestKey, Long> served = new ConcurrentHashMap<>();
   private volatile boolean registered;
-  /**
-   * Outstanding containers of all asks when they were last counted; guarded by the scheduler's
-   * write lock.
-   */
-  private long pending;
 
   LoomcardAttempt(int number, LoomcardApplication application, ApplicationAttemptId id,
-      ClusterState cluster, RMContext context) {
+      ClusterState cluster, UserAsks userAsks, RMContext context) {
     super(id, application.user(), application.queue(),
         application.queue().getAbstractUsersManager(), context);
     this.number = number;
     this.application = application;
     this.cluster = cluster;
+    this.userAsks = userAsks;
     this.reportedAsks = new ReportedAsks(this, cluster);
   }
 
@@ -76,16 +74,19 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
     return askRows;
   }
 
+  /** What all live attempts of its user ask for. */
+  public UserAsks userAsks() {
+    return userAsks;
+  }
+
+  /** As how many rows the names count that its AM has put on its blacklist. */
+  int blacklisted() {
+    return blacklisted;
+  }
+
   /** What the policy knows of its asks. */
   public ReportedAsks reportedAsks() {
     return reportedAsks;
-  }
-
-  @Override
-  public void writeChanges(BatchWriter out) {
-    if (!isStopped()) {
-      reportedAsks.writeChanges(out);
-    }
   }
 
   @Override
@@ -172,6 +173,9 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
       }
     }
     super.updateBlacklist(additions, removals);
+    if (!isWaitingForAMContainer()) {
+      blacklisted = AskRows.weight(getBlacklistedNodes());
+    }
     reportedAsks.blacklistChanged();
   }
 
@@ -316,32 +320,13 @@ public final class LoomcardAttempt extends Hold.Holder implements PendingEvents.
     return isWaitingForAMContainer();
   }
 
-  /** Counts the outstanding containers again and returns the difference to the last count. */
-  long recount() {
-    long before = pending;
-    pending = 0;
-    if (!isStopped()) {
-      for (SchedulerRequestKey key : getSchedulerKeys()) {
-        if (key.getContainerToUpdate() == null) {
-          pending += Math.max(0, getOutstandingAsksCount(key));
-        }
-      }
-    }
-    return pending - before;
-  }
-
-  /** A container of an ask was granted; saves a recount. */
-  void countGrant() {
-    pending--;
-  }
-
   /** The names that the policy must avoid: of AMs' failures until the AM runs, then its own. */
-  Set<String> blacklist() {
+  Collection<String> blacklist() {
     if (!isWaitingForAMContainer()) {
-      return new TreeSet<>(getBlacklistedNodes());
+      return getBlacklistedNodes();
     }
     synchronized (systemBlacklist) {
-      return new TreeSet<>(systemBlacklist);
+      return new ArrayList<>(systemBlacklist);
     }
   }
 }

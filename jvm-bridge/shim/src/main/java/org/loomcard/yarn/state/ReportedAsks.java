@@ -1,6 +1,8 @@
 package org.loomcard.yarn.state;
 
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -10,7 +12,7 @@ import org.loomcard.yarn.amounts.Amounts;
 import org.loomcard.yarn.facts.AskKey;
 import org.loomcard.yarn.hadoop.HadoopCompat;
 import org.loomcard.yarn.wire.AskRecord;
-import org.loomcard.yarn.wire.BatchWriter;
+import org.loomcard.yarn.wire.Records;
 
 /** What the policy knows of one attempt's asks and blacklist, and what it must be sent again. */
 public final class ReportedAsks {
@@ -18,7 +20,9 @@ public final class ReportedAsks {
   private final ClusterState cluster;
   private final Set<SchedulerRequestKey> changed = ConcurrentHashMap.newKeySet();
   /** The outstanding asks that the policy knows; guarded by the scheduler's write lock. */
-  private final Map<AskKey, SchedulerRequestKey> reported = new HashMap<>();
+  private final Map<AskKey, Known> reported = new HashMap<>();
+  /** What it counts as outstanding of them; guarded likewise. */
+  private long pending;
   private volatile boolean blacklistChanged;
 
   ReportedAsks(LoomcardAttempt attempt, ClusterState cluster) {
@@ -43,9 +47,28 @@ public final class ReportedAsks {
     cluster.touched(attempt);
   }
 
-  /** Nothing of this ask is outstanding, and the policy knows it. */
+  /** A container of this ask was granted by a plan; returns by how many less are outstanding. */
+  int granted(SchedulerRequestKey key) {
+    Known known = reported.get(AskKey.of(key));
+    if (known == null) {
+      return 0;
+    }
+    known.count--;
+    pending--;
+    return 1;
+  }
+
+  /** Nothing of this ask is outstanding; the policy knows it, or is about to be sent it. */
   public void forget(SchedulerRequestKey key) {
-    reported.remove(AskKey.of(key));
+    Known known = reported.get(AskKey.of(key));
+    if (known != null && known.count == 0) {
+      reported.remove(AskKey.of(key));
+    }
+  }
+
+  /** Outstanding containers of all asks, as the policy counts them. */
+  long pending() {
+    return pending;
   }
 
   void blacklistChanged() {
@@ -55,54 +78,80 @@ public final class ReportedAsks {
 
   /** YARN's key of an ask that the policy knows, or null. Under the scheduler's write lock. */
   public SchedulerRequestKey key(int priority, long allocationRequestId) {
-    return reported.get(new AskKey(priority, allocationRequestId));
+    Known known = reported.get(new AskKey(priority, allocationRequestId));
+    return known == null ? null : known.key;
   }
 
-  /** Writes the asks that changed, and the blacklist if it did. */
-  void writeChanges(BatchWriter out) {
-    for (SchedulerRequestKey key : changed) {
-      changed.remove(key);
-      write(out, key);
-    }
+  /** The policy has forgotten all of it: everything is to be sent. */
+  void sendAll() {
+    reported.clear();
+    pending = 0;
+    changed.clear();
+    changed.addAll(attempt.getSchedulerKeys());
+    blacklistChanged = !attempt.blacklist().isEmpty();
+  }
+
+  /** Forgets what is to be sent: all will be, with what {@link #sendAll} finds then. */
+  void clear() {
+    changed.clear();
+  }
+
+  /** Whether the policy knows everything as it is. */
+  boolean isSent() {
+    return changed.isEmpty() && !blacklistChanged;
+  }
+
+  /**
+   * Writes the blacklist if it changed, and of the asks that did as many as come to {@code most}
+   * rows, or one; returns the rows. A change of a running container is no ask: the policy does not
+   * decide it.
+   */
+  int write(Records out, int most) {
+    int rows = 0;
     if (blacklistChanged) {
       blacklistChanged = false;
-      out.blacklist(out.nowMs(), attempt.number(), attempt.blacklist());
+      Collection<String> names = attempt.blacklist();
+      out.add(batch -> batch.blacklist(out.nowMs(), attempt.number(), names));
+      rows += AskRows.weight(names);
     }
-  }
-
-  /** Writes all outstanding asks, and the blacklist if it names anything. */
-  void writeAll(BatchWriter out) {
-    changed.clear();
-    blacklistChanged = false;
-    for (SchedulerRequestKey key : attempt.getSchedulerKeys()) {
-      write(out, key);
+    for (Iterator<SchedulerRequestKey> keys = changed.iterator(); rows < most && keys.hasNext();) {
+      SchedulerRequestKey key = keys.next();
+      keys.remove();
+      if (key.getContainerToUpdate() == null) {
+        AskRecord record = record(key);
+        out.add(batch -> batch.ask(out.nowMs(), record));
+        rows += 1 + AskRows.weight(record.hosts.keySet()) + AskRows.weight(record.racks.keySet());
+      }
     }
-    Set<String> names = attempt.blacklist();
-    if (!names.isEmpty()) {
-      out.blacklist(out.nowMs(), attempt.number(), names);
-    }
-  }
-
-  /** A change of a running container is no ask: the policy does not decide it. */
-  private void write(BatchWriter out, SchedulerRequestKey key) {
-    if (key.getContainerToUpdate() == null) {
-      out.ask(out.nowMs(), record(key));
-    }
+    return rows;
   }
 
   private AskRecord record(SchedulerRequestKey key) {
     Map<String, ResourceRequest> rows = HadoopCompat.rows(attempt, key);
     ResourceRequest any = rows.get(ResourceRequest.ANY);
     int priority = key.getPriority().getPriority();
+    Known before = reported.remove(AskKey.of(key));
+    pending -= before == null ? 0 : before.count;
     if (any == null || any.getNumContainers() <= 0) {
-      reported.remove(AskKey.of(key));
       return new AskRecord(attempt.number(), priority, key.getAllocationRequestId(), false,
           new long[Amounts.names().length], 0, new AskRecord.Rows(), true, "");
     }
-    reported.put(AskKey.of(key), key);
+    reported.put(AskKey.of(key), new Known(key, any.getNumContainers()));
+    pending += any.getNumContainers();
     String label = any.getNodeLabelExpression();
     return new AskRecord(attempt.number(), priority, key.getAllocationRequestId(),
         attempt.isAmAsk(), Amounts.of(any.getCapability()), any.getNumContainers(),
         AskRows.hostsAndRacks(rows), any.getRelaxLocality(), label == null ? "" : label);
+  }
+
+  /** An ask as the policy has it. */
+  private static final class Known {
+    private final SchedulerRequestKey key;
+    private int count;
+
+    private Known(SchedulerRequestKey key, int count) {
+      this.key = key;
+      this.count = count;
+    }
   }
 }

@@ -1,31 +1,24 @@
 package org.loomcard.yarn.wire;
 
 import java.util.Queue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What the policy has not been sent. Events wait in the order in which they happened; of asks and
- * blacklists only which attempts changed is noted, since they are read when the batch is closed.
+ * blacklists only that some changed is noted, since they are read when the batch is closed.
  *
  * <p>Written by YARN's threads while they hold the scheduler's lock, for reading or writing;
  * emptied by the round thread, which holds it for writing: so a batch never sees half of a change.
  */
 public final class PendingEvents {
-  /** A record that is written when the batch is closed. */
+  /** A record that is written when the batch has been closed. */
   public interface Event {
     void write(BatchWriter out);
   }
 
-  /** Something whose present state is written when the batch is closed. */
-  public interface Changed {
-    void writeChanges(BatchWriter out);
-  }
-
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
-  private final Set<Changed> changed = ConcurrentHashMap.newKeySet();
+  private volatile boolean changed;
   private final AtomicLong written = new AtomicLong();
   private final EngineClock clock;
 
@@ -46,9 +39,9 @@ public final class PendingEvents {
     written.incrementAndGet();
   }
 
-  /** Asks or the blacklist of {@code source} changed. */
-  public void changed(Changed source) {
-    changed.add(source);
+  /** Asks or a blacklist changed. */
+  public void changed() {
+    changed = true;
     written.incrementAndGet();
   }
 
@@ -58,22 +51,19 @@ public final class PendingEvents {
   }
 
   public boolean isEmpty() {
-    return events.isEmpty() && changed.isEmpty();
+    return events.isEmpty() && !changed;
   }
 
   public void clear() {
     events.clear();
-    changed.clear();
+    changed = false;
   }
 
-  /** Writes the events in order, then the asks and blacklists as they stand now. */
-  public void writeTo(BatchWriter out) {
+  /** Moves the events to a batch, in order; asks and blacklists follow them. */
+  public void moveTo(Records out) {
     for (Event event = events.poll(); event != null; event = events.poll()) {
-      event.write(out);
+      out.add(event);
     }
-    for (Changed source : changed) {
-      changed.remove(source);
-      source.writeChanges(out);
-    }
+    changed = false;
   }
 }

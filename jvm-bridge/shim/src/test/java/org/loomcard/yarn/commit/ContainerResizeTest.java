@@ -20,9 +20,12 @@ import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.MockAM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
+import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
 import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
@@ -92,6 +95,24 @@ public class ContainerResizeTest extends SchedulerTestBase {
     assertEquals(unused - 1024, scheduler.getSchedulerNode(nm.getNodeId())
         .getUnallocatedResource().getMemorySize());
     assertEquals(1, scheduler.metrics().resizesServed());
+  }
+
+  /** A node comes to another partition between the grant of growth and its fetch: nothing stays. */
+  @Test
+  public void growthOnANodeThatIsRelabelled() throws Exception {
+    start();
+    resize(ContainerUpdateType.INCREASE_RESOURCE, 3072);
+    read();
+    scheduler.handle(new NodeLabelsUpdateSchedulerEvent(Collections.singletonMap(nm.getNodeId(),
+        Collections.singleton("gpu"))));
+    am.allocate(new ArrayList<ResourceRequest>(), new ArrayList<ContainerId>());
+    rm.drainEvents();
+    rm.killApp(app.getApplicationId());
+    rm.waitForState(app.getApplicationId(), RMAppState.KILLED);
+    rm.drainEvents();
+    QueueMetrics metrics = scheduler.queues().root().getMetrics();
+    assertEquals(0, metrics.getAllocatedContainers());
+    assertEquals(0, metrics.getAllocatedMB());
   }
 
   /** Growth beyond the node's room waits, and starts no round until events are pending. */

@@ -1,0 +1,45 @@
+package org.loomcard.yarn.state;
+
+import java.nio.LongBuffer;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * The different sizes of what is asked for, bounded. What is no longer asked for stays until the
+ * bound is met; only then all asks are looked at again.
+ */
+final class AskSizes {
+  private final Set<LongBuffer> seen = new HashSet<>();
+  private final Recount recount = new Recount();
+
+  /**
+   * Takes these sizes; false, with nothing taken, when there would be more than {@code most}.
+   *
+   * @param present gives the sizes that are asked for now
+   */
+  synchronized boolean take(Set<LongBuffer> coming, int most, Supplier<Set<LongBuffer>> present) {
+    if (seen.containsAll(coming)) {
+      return true;
+    }
+    if (with(coming) > most && recount.isDue(most)) {
+      seen.clear();
+      seen.addAll(present.get());
+    }
+    if (with(coming) > most) {
+      return false;
+    }
+    int before = seen.size();
+    seen.addAll(coming);
+    recount.came(seen.size() - before);
+    return true;
+  }
+
+  private int with(Set<LongBuffer> coming) {
+    int count = seen.size();
+    for (LongBuffer size : coming) {
+      count += seen.contains(size) ? 0 : 1;
+    }
+    return count;
+  }
+}
