@@ -20,7 +20,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
+.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -129,6 +129,9 @@ $(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.made
 
 bench: setup $(COMPILED)  ## the seam against CapacityScheduler, as the compiled wheel runs; at most 20 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.bridge --python .venv-compiled/bin/python
+
+locks: setup  ## the longest holds of the scheduler's lock, with one user at every bound; some minutes; the last line is JSON
+	@$(BIN)/python -m benchmarks.speed.locks
 
 agreement: setup  ## the simulator beside real YARN, ours beside YARN's own; 15 minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.agreement

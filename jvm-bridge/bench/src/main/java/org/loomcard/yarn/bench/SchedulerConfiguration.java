@@ -37,12 +37,13 @@ final class SchedulerConfiguration {
       capacity(conf, settings);
     } else if ("fair".equals(settings.scheduler)) {
       fair(conf, settings, folder);
-    } else if ("loomcard".equals(settings.scheduler)) {
-      conf.set(YarnConfiguration.RM_SCHEDULER, "org.loomcard.yarn.LoomcardScheduler");
+    } else if (settings.scheduler.startsWith("loomcard")) {
+      conf.set(YarnConfiguration.RM_SCHEDULER, settings.scheduler.equals("loomcard")
+          ? "org.loomcard.yarn.LoomcardScheduler" : WatchedScheduler.class.getName());
       conf.set("loomcard.state.dir", folder + "/state");
     } else {
       throw new IllegalArgumentException("scheduler=" + settings.scheduler
-          + ": expected capacity, fair or loomcard");
+          + ": expected capacity, fair, loomcard or loomcard-watched");
     }
     settings.configuration.forEach(conf::set);
     return conf;
