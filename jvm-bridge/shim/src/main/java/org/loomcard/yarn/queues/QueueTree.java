@@ -98,11 +98,14 @@ public final class QueueTree {
     return partitions;
   }
 
-  /** Brings the metrics of what is available up to date, unless that was just done. */
+  /**
+   * Brings the metrics of what is available up to date, unless that was just done, or {@link
+   * #settle} is about to do it: heartbeats, which call this, do not wait for that.
+   */
   public void refreshMetrics(long nowMs) {
-    if (nowMs - metricsRefreshedMs >= METRICS_EVERY_MS) {
+    if (nowMs - metricsRefreshedMs >= METRICS_EVERY_MS && !stale) {
       metricsRefreshedMs = nowMs;
-      root().refreshMetrics(partitions, partitions.all().keySet());
+      byNumber.get(0).refreshMetrics(partitions, partitions.all().keySet());
     }
   }
 
