@@ -23,7 +23,7 @@ final class AskReports {
    * cost a millisecond to write here and some to read there.
    */
   static final int MOST_OF_A_USER = 2_000;
-  /** The same of all users, and of one in a snapshot, which is long anyway. */
+  /** The same of all users. One may have half of it in a snapshot, which is long anyway. */
   static final int MOST = 100_000;
   private final Set<LoomcardAttempt> changed = ConcurrentHashMap.newKeySet();
   /** In the order in which they changed; guarded by the scheduler's write lock. */
@@ -56,7 +56,7 @@ final class AskReports {
     changed.clear();
     waiting.clear();
     pending = 0;
-    mostOfAUser = MOST;
+    mostOfAUser = MOST / 2;
     for (LoomcardApplication application : applications) {
       LoomcardAttempt attempt = application.attempt();
       if (attempt != null && !attempt.isStopped()) {
