@@ -49,7 +49,9 @@ public final class LoomcardAttempt extends Hold.Holder {
   private volatile int blacklisted;
   private final Set<String> labels = ConcurrentHashMap.newKeySet();
   private final Set<ContainerId> toBePreempted = ConcurrentHashMap.newKeySet();
-  /** When a container of an ask was granted last; of asks that want more. */
+  /** Asks that want nothing more, of which it is known when they were served. */
+  private static final int SERVED_KEPT = 64;
+  /** When a container of an ask was granted last. */
   private final Map<SchedulerRequestKey, Long> served = new ConcurrentHashMap<>();
   private volatile boolean registered;
 
@@ -196,7 +198,6 @@ public final class LoomcardAttempt extends Hold.Holder {
     writeLock.lock();
     try {
       if (getOutstandingAsksCount(key) <= 0) {
-        served.remove(key);
         HadoopCompat.dropRows(this, key);
       }
     } finally {
@@ -233,11 +234,14 @@ public final class LoomcardAttempt extends Hold.Holder {
     }
   }
 
+  /**
+   * Remembered of what is granted in full, too: an AM that asks for one container at a time is
+   * served each time. What ended long ago is dropped when there is too much of it.
+   */
   private void noteServed(SchedulerRequestKey key) {
-    if (getOutstandingAsksCount(key) > 0) {
-      served.put(key, cluster.events().now());
-    } else {
-      served.remove(key);
+    served.put(key, cluster.events().now());
+    if (served.size() > SERVED_KEPT + 2 * getSchedulerKeys().size()) {
+      served.keySet().removeIf(one -> getOutstandingAsksCount(one) <= 0);
     }
   }
 

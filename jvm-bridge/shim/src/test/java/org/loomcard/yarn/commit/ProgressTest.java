@@ -16,6 +16,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.MockNM;
 import org.apache.hadoop.yarn.server.resourcemanager.MockRM;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
+import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.junit.Test;
 import org.loomcard.yarn.SchedulerTestBase;
 import org.loomcard.yarn.ScriptedRounds;
@@ -188,6 +189,23 @@ public class ProgressTest extends SchedulerTestBase {
     long servedMs = attempt.servedMs(attempt.getSchedulerKeys().iterator().next());
     assertTrue("noted", servedMs >= 0);
     nowMs = servedMs;
+    assertEquals(1, lookFor(1).size());
+    assertTrue(nowMs >= servedMs + DEADLINE_MS);
+  }
+
+  /** An AM that asks for one container at a time, and gets each, waits for none. */
+  @Test
+  public void whoAsksForOneAtATimeAndIsServedIsNotStalled() throws Exception {
+    start();
+    LoomcardAttempt attempt =
+        (LoomcardAttempt) scheduler.getApplicationAttempt(am.getApplicationAttemptId());
+    rounds.commit(ScriptedRounds.allocate(ask(am, 1024, 5, 1), node(nm), 1));
+    long servedMs = attempt.servedMs(SchedulerRequestKey.create(
+        am.createResourceReq("*", 1024, 5, 1, null)));
+    nowMs = servedMs - DEADLINE_MS; // each look, but for the last half deadline, was before that
+    ask(am, 1024, 5, 1);
+    assertEquals(Collections.emptyList(), lookFor(1));
+    assertTrue("looked beyond a deadline", nowMs >= servedMs);
     assertEquals(1, lookFor(1).size());
     assertTrue(nowMs >= servedMs + DEADLINE_MS);
   }

@@ -109,8 +109,11 @@ final class RunningRm {
   Socket stalled(String path) throws IOException {
     URL url = new URL(address + path);
     Socket socket = new Socket(url.getHost(), url.getPort());
-    socket.getOutputStream().write(("PUT " + url.getFile() + " HTTP/1.1\r\nHost: localhost\r\n"
-        + "Content-Length: 100\r\n\r\npolicy").getBytes(StandardCharsets.US_ASCII));
+    StringBuilder call = new StringBuilder("PUT " + url.getFile() + " HTTP/1.1\r\n"
+        + "Host: localhost\r\nContent-Length: 100\r\n");
+    headers.forEach((name, value) -> call.append(name + ": " + value + "\r\n"));
+    socket.getOutputStream()
+        .write(call.append("\r\npolicy").toString().getBytes(StandardCharsets.US_ASCII));
     return socket;
   }
 
