@@ -20,6 +20,7 @@ from loomcard.api.headroom import EVERYBODY, Amounts, headroom_by_user
 from loomcard.api.hold import (
     HOLD_AFTER_MS,
     HOLDS,
+    ByShape,
     HoldRules,
     no_room,
     serve_holds,
@@ -71,7 +72,7 @@ from loomcard.model.events import (
     Refused,
     TimerFired,
 )
-from loomcard.model.fit_index import SHAPES_KEPT, FitIndex, Shape
+from loomcard.model.fit_index import SHAPES_KEPT, FirstFit, FitIndex, Shape
 from loomcard.model.holds import why_never
 from loomcard.model.limits import own_limit
 from loomcard.model.objects import (
@@ -119,6 +120,7 @@ __all__ = [
     "AttemptAdded",
     "AttemptRegistered",
     "AttemptRemoved",
+    "ByShape",
     "ClusterView",
     "Container",
     "ContainerAdded",
@@ -132,6 +134,7 @@ __all__ = [
     "Event",
     "ExhaustedShapes",
     "Finished",
+    "FirstFit",
     "FitIndex",
     "Hold",
     "HoldRules",

@@ -6,6 +6,7 @@ import pytest
 
 from compiled import flat, queue, setup
 from loomcard.api import fill
+from loomcard.model import fit_index
 from loomcard.model.fit_index import SHAPES_KEPT, FitIndex
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -29,8 +30,8 @@ def asking(policy: str, seed: int = 1) -> Cluster:
 
 
 @pytest.mark.parametrize("policy", HOLDING)
-def test_many_shapes_are_served_as_if_each_had_been_looked_for(policy, monkeypatch):
-    """What is ruled out without a look at every node fits nowhere indeed."""
+def test_many_shapes_are_served_as_if_each_had_an_index(policy, monkeypatch):
+    """What is found among many shapes, or ruled out, is what a look at every node would find."""
 
     def lived() -> list[tuple[int, ...]]:
         made, found = asking(policy), []
@@ -40,14 +41,16 @@ def test_many_shapes_are_served_as_if_each_had_been_looked_for(policy, monkeypat
         return found
 
     quick = lived()
-    monkeypatch.setattr(fill, "SHAPES_KEPT", 10 * SHAPES)
+    monkeypatch.setattr(fit_index, "SHAPES_KEPT", 10 * SHAPES)
     assert lived() == quick
     assert {app for app, *_ in quick} == {2}
 
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
-    """What fits on no node is ruled out for all shapes at once, in a round and in a turn."""
+    """What fits on no node is ruled out for all shapes at once, in a round and in a turn: a look at
+    every node, to make an index, is paid for by as many looks without one as there are nodes.
+    """
     made = asking(policy)
     looked = []
     made_of = FitIndex.__init__
@@ -59,7 +62,7 @@ def test_a_full_cluster_is_not_searched_for_each_shape(policy, monkeypatch):
     monkeypatch.setattr(FitIndex, "__init__", counted)
     for _ in range(5):
         assert made.round(1000) == []
-    assert len(looked) < SHAPES_KEPT
+    assert len(looked) <= SHAPES_KEPT + 5 * SHAPES // 10
 
 
 @pytest.mark.parametrize("policy", [*HOLDING, "strict"])

@@ -2,12 +2,15 @@
 journal replays.
 """
 
+from unittest import mock
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scripted  # noqa: F401 - registers test policies
 from compiled import queue, setup
-from loomcard.model.fit_index import FitIndex
+from loomcard.model import fit_index
+from loomcard.model.fit_index import FirstFit
 from loomcard.model.objects import Node
 from loomcard.model.resource import Resource, fits
 from loomcard.testing import PolicyMachine
@@ -66,25 +69,35 @@ def test_plain_data_survives_the_journal(value):
     assert encode(again) == encode(value)  # types too: 1 is not True, a tuple is no list
 
 
+amounts = st.tuples(st.integers(0, 4), st.integers(0, 4))
+
+
 @given(
-    frees=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12),
-    changes=st.lists(
-        st.tuples(st.integers(0, 11), st.tuples(st.integers(0, 4), st.integers(0, 4))), max_size=30
-    ),
+    frees=st.lists(amounts, min_size=1, max_size=12),
+    changes=st.lists(st.tuples(st.integers(0, 14), amounts, st.booleans()), max_size=30),
+    kept=st.integers(1, 3),
+    sizes=st.lists(amounts.map(Resource), min_size=1, max_size=8, unique=True),
 )
-def test_room_finds_the_lowest_fitting_node(frees, changes):
-    """The heap answers as a walk over all nodes would, after any sequence of gains and losses of
-    room.
+def test_room_finds_the_lowest_fitting_node(frees, changes, kept, sizes):
+    """For sizes with an index of their own and for those without, what is found is what a walk over
+    all nodes would find, after any sequence of gains and losses of room, joins and leaves.
     """
     nodes = {i: Node(i, f"n{i}:1", "/r", Resource(free), "") for i, free in enumerate(frees)}
-    room = FitIndex((Resource((2, 1)), ""), nodes)
-    for number, free in changes:
-        node = nodes.get(number)
-        if node is None:
-            continue
-        grew = any(b > a for a, b in zip(node.free, free, strict=True))
-        node.free[:] = free
-        if grew:
-            room.touch(node)
-        want = next((n for n in nodes.values() if fits((2, 1), n.free)), None)
-        assert room.first() is want
+    with mock.patch.object(fit_index, "SHAPES_KEPT", kept):
+        room = FirstFit(nodes, "")
+        for number, free, stays in changes:
+            node = nodes.get(number)
+            if not stays:
+                nodes.pop(number, None)
+            elif node is None:
+                nodes[number] = node = Node(number, f"n{number}:1", "/r", Resource(free), "")
+                room.touch(node)
+            else:
+                grew = any(b > a for a, b in zip(node.free, free, strict=True))
+                node.free[:] = free
+                if grew:
+                    room.touch(node)
+            for size in sizes:
+                want = min((n for n, each in nodes.items() if fits(size, each.free)), default=None)
+                found = room.first(size)
+                assert (None if found is None else found.number) == want

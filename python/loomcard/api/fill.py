@@ -285,24 +285,10 @@ class ExhaustedShapes:
         """One shape was found to fit nowhere: look at all shapes now, so that not every member
         tries without success.
         """
-        shapes = self._state.shapes
-        if len(shapes) > SHAPES_KEPT:
-            self._add_larger(*shape)
-        elif not self._shapes:
-            of = self._state.fit_indexes.of
-            self._shapes.update(s for s in shapes if of(*s).first() is None)
+        if not self._shapes:
+            first = self._state.fit_indexes.first
+            self._shapes.update(s for s in self._state.shapes if first(*s) is None)
         self._shapes.add(shape)
-
-    def _add_larger(self, size: Resource, label: str) -> None:
-        """Too many shapes to look for each on every node: those that are larger than one which fits
-        nowhere, or in some type than what any node has left.
-        """
-        offers = self._state.fit_indexes.offers
-        rooms = [node.room for node in self._state.nodes.values() if offers(node, label)]
-        most = [max(column) for column in zip(*rooms, strict=True)] or [0] * len(size)
-        for shape in self._state.shapes:
-            if shape[1] == label and (fits(size, shape[0]) or not fits(shape[0], most)):
-                self._shapes.add(shape)
 
 
 def _serve_applications(
@@ -355,7 +341,7 @@ def serve_application(
 
 
 def _why_nowhere(plan: Plan, ask: Ask, shape: Shape, full: ExhaustedShapes) -> str:
-    if plan.view._state.fit_indexes.of(ask.size, ask.label).first() is None:
+    if plan.view._state.fit_indexes.first(ask.size, ask.label) is None:
         full.add(shape)
         return no_room(plan.view, ask)
     return Reason.LOCALITY if not ask.relax_locality else Reason.BLACKLISTED

@@ -124,6 +124,22 @@ def age_of(ask: Ask) -> tuple[int, int, AskKey]:
     return ask.since_ms, ask.application.submitted_ms, ask.key
 
 
+class ByShape:
+    """Asks by their shape, for ``want_first``; they are read when a shape is first asked for."""
+
+    def __init__(self, asks: Callable[[], Iterable[Ask]]) -> None:
+        self._asks = asks
+        self._found: dict[Shape, list[Ask]] | None = None
+
+    def of(self, shape: Shape) -> Iterable[Ask]:
+        """Those of a shape."""
+        if self._found is None:
+            self._found = {}
+            for ask in self._asks():
+                self._found.setdefault((ask.size, ask.label), []).append(ask)
+        return self._found.get(shape, ())
+
+
 def want_first(
     plan: Plan, asks_of: Callable[[Shape], Iterable[Ask]], after_ms: int
 ) -> None:  # fmt: skip
@@ -165,6 +181,11 @@ def _first(
 
 def _possible(state: ClusterState, ask: Ask) -> bool:
     """Whether some node could run ``ask`` if it were empty."""
+    largest = state.partitions.largest(ask.label, state.capacity_version)
+    fit = any(fits(ask.size, capacity) for capacity in largest)
+    anywhere = not ask.racks and ask.relax_locality and not ask.attempt.blacklist
+    if anywhere or not fit:
+        return fit
     return any(why_never(ask, node) is None for node in state.nodes.values())
 
 

@@ -21,23 +21,28 @@ class ShapeLines:
     """A line for each shape of container, kept from call to call.
 
     An entry is a tuple that sorts by what goes first and ends with what it stands for, its key: an
-    application, or an ask. A key stands once in a line.
+    application, or an ask. A key stands once in a line. Keys are not compared: an entry is kept
+    with a number before its key, and of entries that tie the one that entered first goes first.
     """
 
     def __init__(self) -> None:
         self._lines: dict[Shape, tuple[dict[Any, Entry], LazyHeap]] = {}
         self._owned: dict[Any, Keys] = {}
         self._aside: list[tuple[Shape, Entry]] = []
+        self._entered = 0
 
     def enter(self, owner: Any, entries: Iterable[tuple[Shape, Entry]]) -> None:
         """Give ``owner`` these places, and take those that it had: for each change of it."""
         keys: Keys = {}
         for shape, entry in entries:
-            keys[shape, entry[-1]] = None
+            key = entry[-1]
+            keys[shape, key] = None
             current, heap = self._line(shape)
-            if current.get(entry[-1]) != entry:
-                current[entry[-1]] = entry
-                heap.push(entry)
+            old = current.get(key)
+            if old is None or old[:-2] != entry[:-1]:
+                self._entered += 1
+                current[key] = kept = (*entry[:-1], self._entered, key)
+                heap.push(kept)
         for shape, key in self._owned.pop(owner, ()):
             if (shape, key) not in keys:
                 self.leave(shape, key)
@@ -56,11 +61,13 @@ class ShapeLines:
 
     def entries(self, shape: Shape) -> list[Entry]:
         """All of a line, in no order."""
-        return list(self._lines[shape][0].values()) if shape in self._lines else []
+        kept = self._lines[shape][0].values() if shape in self._lines else ()
+        return [_as_entered(each) for each in kept]
 
     def top(self, shape: Shape) -> Entry | None:
         """The first of a line; it stays. None: nobody is left."""
-        return self._lines[shape][1].top()
+        kept = self._lines[shape][1].top()
+        return None if kept is None else _as_entered(kept)
 
     def set_aside(self, shape: Shape) -> None:
         """The first of a line gets nothing now; ``put_back`` gives it its place again."""
@@ -84,62 +91,37 @@ class ShapeLines:
         return line
 
 
-class OpenShapes:
-    """The shapes that may fit somewhere, kept from call to call so that not all are tried again.
+def _as_entered(kept: Entry) -> Entry:
+    return (*kept[:-2], kept[-1])
 
-    One that was found to fit nowhere is closed until a node changes on which it fits; then only
-    such nodes are looked at. Call ``begin`` at each call. ``in``: whether a shape may fit.
+
+class OpenShapes:
+    """The shapes that may fit somewhere, as one policy finds out in a round. Call ``begin`` at each
+    call. ``in``: whether a shape may fit.
     """
 
     def __init__(self, view: ClusterView) -> None:
-        self._view = view
-        self._nodes = view.watch_nodes()
-        self._nowhere: set[Shape] = set()
-        self._only_on: dict[Shape, dict[Node, None]] = {}
-        self._full = ExhaustedShapes(view)
-        self._lending = False
+        self.begin(view)
 
     def begin(self, view: ClusterView) -> None:
-        """See which nodes changed."""
-        self._view, self._full, self._lending = view, ExhaustedShapes(view), view.lending
-        if len(self._nowhere) + len(self._only_on) > 4 * max(SHAPES_KEPT, len(view.shapes)):
-            self._nowhere.clear()
-            self._only_on.clear()
-        for node in self._nodes:
-            for shape in [*self._nowhere, *self._only_on]:
-                if fits(shape[0], node.room) and node.takes(shape[1]):
-                    self._nowhere.discard(shape)
-                    self._only_on.setdefault(shape, {})[node] = None
-        self._nodes.clear()
+        """A call of the policy begins."""
+        self._view, self._full = view, ExhaustedShapes(view)
 
     def __contains__(self, shape: object) -> bool:
-        if shape in self._full:
-            return False
-        if self._lending:  # other nodes are asked for than else
-            return True
-        nodes = self._only_on.get(shape)  # type: ignore[call-overload]
-        if nodes is not None and not any(fits(shape[0], node.room) for node in nodes):  # type: ignore[index]
-            self._close(shape)
-        return shape not in self._nowhere
+        return shape not in self._full
 
     def find(self, shape: Shape) -> Node | None:
-        """The node of the lowest number on which it fits; None: it is closed, or is now."""
-        if shape not in self:
+        """The node of the lowest number on which it fits; None: it fits nowhere in this round."""
+        if shape in self._full:
             return None
         node = self._view.first_fit(*shape)
         if node is None:
             self._full.add(shape)
-            if not self._lending:
-                self._close(shape)
         return node
 
     def none(self) -> bool:
         """Nothing that anybody asks for fits any more."""
         return self._full.everything()
-
-    def _close(self, shape: Any) -> None:
-        self._only_on.pop(shape, None)
-        self._nowhere.add(shape)
 
 
 class RoomIndex:
@@ -162,6 +144,8 @@ class RoomIndex:
         self._changed.clear()
         found = self._of.get(shape)
         if found is None:
+            if not self._view._state.partitions.shared and self._view.first_fit(*shape) is None:
+                return set()
             if len(self._of) >= SHAPES_KEPT:
                 del self._of[next(iter(self._of))]
             found = self._of[shape] = {n.number for n in self._view.nodes if _takes(n, shape)}

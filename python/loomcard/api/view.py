@@ -229,7 +229,7 @@ class ClusterView:
         """The node of the lowest number on which such a container fits now; None where it fits
         nowhere. Found in an index of the shape, without a walk over the nodes.
         """
-        return self._state.fit_indexes.of(size, label).first()
+        return self._state.fit_indexes.first(size, label)
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether asks with that node label may be placed on the node in this stage of the round

@@ -28,6 +28,7 @@ from loomcard.engine.instance import Instance
 from loomcard.engine.mirror import Mirror
 from loomcard.engine.place_hold import place_hold
 from loomcard.engine.timers import Timers
+from loomcard.model.fit_index import Shape
 from loomcard.model.objects import Ask, AskKey
 from loomcard.model.partitions import Stage
 from loomcard.model.placement import place
@@ -76,6 +77,8 @@ class PolicyTree:
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
         self._pending = PendingPlan(mirror.state, 0)
+        self._is_full = False  # nothing fits any more in this stage
+        self._fitting: Shape | None = None  # what was found to fit somewhere
 
     def is_built(self) -> bool:
         """Whether every instance has its policy."""
@@ -121,7 +124,7 @@ class PolicyTree:
         """
         mirror = self.mirror
         self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
-        self._shares = None
+        self._shares, self._is_full = None, False
         self._end_rule_waits()
         holds, ended = mirror.state.holds, mirror.state.holds.ended
         for instance in self.instances.values():
@@ -182,6 +185,7 @@ class PolicyTree:
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
         self.mirror.state.enter(stage)
+        self._is_full = False
         self._pending.reasons_reported = True
         self._pending.exhausted.clear()
         for instance in self.instances.values():
@@ -297,6 +301,7 @@ class PolicyTree:
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         instance.faulty, instance.plan = True, None
+        self._is_full = False
         self._pending.drop(instance.queue.number)
         self._pending.faults.append(self._rest(instance, error))
 
@@ -340,26 +345,31 @@ class PolicyTree:
         """It took nothing: nothing fits, or its policy would not."""
         state, allowance = self.mirror.state, instance.view._allowance
         assert allowance is not None
-        exhausted = self._pending.exhausted
-        if (
-            instance.asks_again
-            or instance.asks_below
-            or all(
-                shape in exhausted or state.fit_indexes.of(*shape).first() is None
-                for shape in state.shapes
-            )
-        ):
+        if instance.asks_again or instance.asks_below or self._full():
             return NO_FIT
         for ask in instance.view.asks:
             if allowance.allows(ask.size) and _fits_somewhere(state, ask):
                 return WITHHELD
         return NO_FIT
 
+    def _full(self) -> bool:
+        """Nothing that anybody asks for fits; so it is for the rest of a stage, once it is."""
+        if not self._is_full:
+            state, exhausted = self.mirror.state, self._pending.exhausted
+            first, some = state.fit_indexes.first, self._fitting
+            if some is not None and first(*some) is not None:
+                return False
+            left = (shape for shape in state.shapes if shape not in exhausted)
+            self._fitting = next((s for s in left if first(*s) is not None), None)
+            self._is_full = self._fitting is None
+        return self._is_full
+
 
 def could_lend(state: ClusterState) -> bool:
     """Whether some container that is asked for without a label fits on a shared node."""
     shared, fit_indexes = state.partitions.shared, state.fit_indexes
-    return any(fit_indexes.lent(size, shared).first() for size, label in state.shapes if not label)
+    sizes = (size for size, label in state.shapes if not label)
+    return any(fit_indexes.lent(size, shared) is not None for size in sizes)
 
 
 def _wake_for(state: ClusterState, pending: PendingPlan, *, given_back: bool) -> None:

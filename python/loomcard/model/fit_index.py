@@ -4,7 +4,7 @@ node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
@@ -12,8 +12,8 @@ from loomcard.model.objects import Node
 from loomcard.model.resource import Resource, fits
 
 SHAPES_KEPT = 64
-"""More shapes than this are rare; the least recently made is forgotten and rebuilt when it is asked
-for again.
+"""So many sizes have an index of their own among the nodes of a partition: each costs memory for
+every node, and a look whenever a node gains room. The others share one (``Bounds``).
 """
 
 Shape = tuple[Resource, str]
@@ -35,16 +35,16 @@ S = TypeVar("S", bound=FitNode)
 
 
 class FitIndex(Generic[S]):
-    """The nodes on which one shape may fit, as a heap of node numbers cleaned when read."""
+    """The nodes on which one shape may fit, as a heap of node numbers cleaned when read; with a
+    label of None those of every partition.
+    """
 
     __slots__ = ("_heap", "_inside", "_nodes", "label", "size")
 
-    def __init__(self, shape: Shape, nodes: Mapping[int, S]) -> None:
+    def __init__(self, shape: tuple[Resource, str | None], nodes: Mapping[int, S]) -> None:
         self.size, self.label = shape
         self._nodes = nodes
-        self._heap = [
-            n.number for n in nodes.values() if n.label == self.label and fits(self.size, n.room)
-        ]
+        self._heap = [n.number for n in _of_label(nodes, self.label) if fits(self.size, n.room)]
         heapify(self._heap)
         self._inside = set(self._heap)
 
@@ -61,67 +61,155 @@ class FitIndex(Generic[S]):
     def touch(self, node: S) -> None:
         """A node may have more room than before."""
         number = node.number
-        if number not in self._inside and node.label == self.label and fits(self.size, node.room):
+        if number in self._inside or not fits(self.size, node.room):
+            return
+        if self.label is None or node.label == self.label:
             heappush(self._heap, number)
             self._inside.add(number)
 
 
-class SharedFitIndex(FitIndex[Node]):
-    """The same, of the nodes that take asks without a label though they have one."""
+class Bounds(Generic[S]):
+    """What nodes have room for at most, as a tree over them in order of their numbers: a size is
+    looked for among the nodes that may have room for it, and at once ruled out for all the others.
 
-    __slots__ = ()
+    A bound is never less than the room. It is lowered when a search finds it too high, so that
+    such a search is paid for by what was taken of the node.
+    """
 
-    def __init__(self, size: Resource, shared: Mapping[int, Node]) -> None:
-        super().__init__((size, ""), {})
-        self._nodes = shared
-        for node in shared.values():
-            self.touch(node)
+    __slots__ = ("_at", "_bounds", "_half", "_nodes", "_nowhere", "_order")
 
-    def touch(self, node: Node) -> None:
-        """A node may have more room than before."""
-        number = node.number
-        if number not in self._inside and node.shared and fits(self.size, node.room):
-            heappush(self._heap, number)
-            self._inside.add(number)
+    def __init__(self, nodes: Mapping[int, S], label: str | None) -> None:
+        self._nodes = nodes
+        self._order = sorted(_of_label(nodes, label), key=lambda node: node.number)
+        self._at = {node.number: place for place, node in enumerate(self._order)}
+        self._half = half = 1 << max(0, len(self._order) - 1).bit_length()
+        self._nowhere: set[Resource] = set()  # what was looked for in vain since room was gained
+        # A place past the last node has no room: no bound of amounts, and nothing fits.
+        rooms: list[list[int]] = [list(node.room) for node in self._order]
+        none = [-1] * (len(rooms[0]) if rooms else 0)
+        self._bounds = [none] * half + rooms + [none] * (half - len(rooms))
+        for place in range(half - 1, 0, -1):
+            self._bounds[place] = self._above(place)
+
+    def _above(self, place: int) -> list[int]:
+        return list(map(max, self._bounds[2 * place], self._bounds[2 * place + 1]))
+
+    def first(self, size: Resource) -> S | None:
+        """The node of the lowest number on which the size fits, or None."""
+        if not self._order or not fits(size, self._bounds[1]) or size in self._nowhere:
+            return None
+        bounds, half, left = self._bounds, self._half, [1]
+        while left:
+            place = left.pop()
+            if not fits(size, bounds[place]):
+                continue
+            if place < half:
+                left += (2 * place + 1, 2 * place)
+                continue
+            node = self._order[place - half]
+            alive = self._nodes.get(node.number) is node
+            if alive and fits(size, node.room):
+                return node
+            self._lower(place, list(node.room) if alive else [-1] * len(size))
+        self._nowhere.add(size)
+        return None
+
+    def _lower(self, place: int, bound: list[int]) -> None:
+        while bound != self._bounds[place]:
+            self._bounds[place] = bound
+            place >>= 1
+            if not place:
+                return
+            bound = self._above(place)
+
+    def touch(self, node: S) -> bool:
+        """A node may have more room than before; False: it is new."""
+        place = self._at.get(node.number, -1)
+        if place < 0 or self._order[place] is not node:
+            return False
+        self._nowhere.clear()
+        place += self._half
+        while place and not fits(node.room, self._bounds[place]):
+            self._bounds[place] = list(map(max, node.room, self._bounds[place]))
+            place >>= 1
+        return True
 
 
-NOWHERE: FitIndex[Node] = FitIndex((Resource(), ""), {})
-"""What no node has."""
+class FirstFit(Generic[S]):
+    """Where containers of any size fit first: of the nodes of a label, or of all (None). Every
+    node that joins or gains room is reported to it.
+
+    The cost of a look hardly depends on how many sizes are looked for.
+    """
+
+    __slots__ = ("_bounds", "_indexes", "_label", "_nodes", "_searches")
+
+    def __init__(self, nodes: Mapping[int, S], label: str | None = None) -> None:
+        self._nodes, self._label = nodes, label
+        self._indexes: dict[Resource, FitIndex[S]] = {}
+        self._bounds: Bounds[S] | None = None
+        self._searches = 0  # in the bounds, since an index was made
+
+    def first(self, size: Resource) -> S | None:
+        """The node of the lowest number on which a container of the size fits, or None."""
+        index = self._indexes.get(size)
+        if index is None:
+            if len(self._indexes) >= SHAPES_KEPT and not self._renews():
+                return self._bounds_now().first(size)
+            index = self._indexes[size] = FitIndex((size, self._label), self._nodes)
+        return index.first()
+
+    def _renews(self) -> bool:
+        """Whether the oldest index gave way. A new one costs a look at every node: it is made once
+        for so many searches without one.
+        """
+        self._searches += 1
+        if self._searches <= len(self._nodes):
+            return False
+        self._searches = 0
+        del self._indexes[next(iter(self._indexes))]
+        return True
+
+    def _bounds_now(self) -> Bounds[S]:
+        if self._bounds is None:
+            self._bounds = Bounds(self._nodes, self._label)
+        return self._bounds
+
+    def touch(self, node: S) -> None:
+        """A node of those joined, or may have more room than before."""
+        for index in self._indexes.values():
+            index.touch(node)
+        if self._bounds is not None and not self._bounds.touch(node):
+            self._bounds = None
 
 
 class FitIndexes:
-    """All indexes in use; every node that gained room is reported to them.
+    """Where each shape fits first; every node that gained room is reported to them.
 
-    ``shared``: while partitions lend, the nodes of those that do; the indexes are then theirs
-    alone, and there are none for asks with a label. Else empty.
+    ``shared``: while partitions lend, the nodes of those that do; what is found is then theirs
+    alone, and nothing for asks with a label. Else empty.
     """
 
     def __init__(self, nodes: Mapping[int, Node]) -> None:
         self._nodes = nodes
-        self._indexes: dict[Shape, FitIndex[Node]] = {}
-        self._lent: dict[Resource, SharedFitIndex] = {}
+        self._of: dict[str, FirstFit[Node]] = {}  # by label
+        self._lent: FirstFit[Node] | None = None
         self.shared: Mapping[int, Node] = {}
 
-    def of(self, size: Resource, label: str) -> FitIndex[Node]:
-        """The index of one shape."""
+    def first(self, size: Resource, label: str) -> Node | None:
+        """The node of the lowest number on which one shape fits, or None."""
         if self.shared:
-            return NOWHERE if label else self.lent(size, self.shared)
-        shape = (size, label)
-        index = self._indexes.get(shape)
-        if index is None:
-            if len(self._indexes) >= SHAPES_KEPT:
-                del self._indexes[next(iter(self._indexes))]
-            index = self._indexes[shape] = FitIndex(shape, self._nodes)
-        return index
+            return None if label else self.lent(size, self.shared)
+        found = self._of.get(label)
+        if found is None:
+            found = self._of[label] = FirstFit(self._nodes, label)
+        return found.first(size)
 
-    def lent(self, size: Resource, shared: Mapping[int, Node]) -> FitIndex[Node]:
-        """The index of a size on these nodes, all that lend."""
-        index = self._lent.get(size)
-        if index is None:
-            if len(self._lent) >= SHAPES_KEPT:
-                del self._lent[next(iter(self._lent))]
-            index = self._lent[size] = SharedFitIndex(size, shared)
-        return index
+    def lent(self, size: Resource, shared: Mapping[int, Node]) -> Node | None:
+        """The same of a size on these nodes, all that lend."""
+        if self._lent is None:
+            self._lent = FirstFit(shared)
+        return self._lent.first(size)
 
     def offers(self, node: Node, label: str) -> bool:
         """Whether an ask with that label is to find room on the node now."""
@@ -130,14 +218,20 @@ class FitIndexes:
         return node.label == label
 
     def touch(self, node: Node) -> None:
-        """A node gained room."""
-        for index in self._indexes.values():
-            index.touch(node)
-        if self._lent:
-            for lent in self._lent.values():
-                lent.touch(node)
+        """A node joined, or gained room."""
+        found = self._of.get(node.label)
+        if found is not None:
+            found.touch(node)
+        if self._lent is not None and node.shared:
+            self._lent.touch(node)
 
     def forget(self) -> None:
-        """The set of nodes changed; indexes are rebuilt when asked for."""
-        self._indexes.clear()
-        self._lent.clear()
+        """Nodes have another label; where things fit is found again when it is asked for."""
+        self._of.clear()
+        self._lent = None
+
+
+def _of_label(nodes: Mapping[int, S], label: str | None) -> Iterable[S]:
+    if label is None:
+        return nodes.values()
+    return [node for node in nodes.values() if node.label == label]

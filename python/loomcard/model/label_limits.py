@@ -131,7 +131,7 @@ class LabelLimits:
                 any(queue is above for queue in owed for above in _path(ask.application.queue))
                 and state.limited(ask) is None
                 for ask in state.labelled.get(label, ())
-                if state.fit_indexes.of(ask.size, label).first() is not None
+                if state.fit_indexes.first(ask.size, label) is not None
             )
             self.guards = True
             self._contested[place] = found
@@ -140,7 +140,7 @@ class LabelLimits:
     def could_go_on(self, state: ClusterState) -> bool:
         """Whether some ask that was held back would fit."""
         shapes = dict.fromkeys((ask.size, ask.label) for ask in self.held if ask.count > 0)
-        return any(state.fit_indexes.of(*shape).first() for shape in shapes)
+        return any(state.fit_indexes.first(*shape) for shape in shapes)
 
     # What the shares come to
 

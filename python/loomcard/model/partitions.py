@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from loomcard.model.objects import Node, Partition
+from loomcard.model.resource import Resource, fits
 
 
 class Stage(Enum):
@@ -33,6 +34,8 @@ class Partitions(dict[str, Partition]):
         super().__init__()
         self.shared: dict[int, Node] = {}
         self.lends = True
+        self._largest: dict[str, list[Resource]] = {}
+        self._version = -1
 
     def join(self, node: Node) -> None:
         """A node comes, or has another label."""
@@ -49,3 +52,20 @@ class Partitions(dict[str, Partition]):
         del partition.nodes[node.number]
         if not partition.nodes:
             del self[node.label]
+
+    def largest(self, label: str, version: int) -> list[Resource]:
+        """The capacities of a label's nodes, those apart that another one exceeds: what none of
+        them has room for fits on no empty node. They are found anew for another ``version`` of the
+        capacities.
+        """
+        if version != self._version:
+            self._version = version
+            self._largest.clear()
+        found = self._largest.get(label)
+        if found is None:
+            found = self._largest[label] = []
+            nodes = self[label].nodes.values() if label in self else ()
+            for capacity in sorted({node.capacity for node in nodes}, reverse=True):
+                if not any(fits(capacity, larger) for larger in found):
+                    found.append(capacity)
+        return found

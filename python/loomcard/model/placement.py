@@ -20,8 +20,8 @@ def place(state: ClusterState, ask: Ask) -> Node | None:
         if _may(state, ask, hold.node):
             return hold.node
     if not ask.hosts and not ask.racks and ask.relax_locality and not ask.attempt.blacklist:
-        return state.fit_indexes.of(ask.size, ask.label).first()
-    if state.fit_indexes.of(ask.size, ask.label).first() is None:
+        return state.fit_indexes.first(ask.size, ask.label)
+    if state.fit_indexes.first(ask.size, ask.label) is None:
         return None
     return next(nodes_fitting(state, ask), None)
 
@@ -44,7 +44,7 @@ def _tiers(state: ClusterState, ask: Ask) -> Iterator[list[int]]:
         named = [name for name in names if rows.get(name)]
         yield sorted(number for name in named for number in table.get(name, ()))
     if ask.relax_locality:
-        first = state.fit_indexes.of(ask.size, ask.label).first()
+        first = state.fit_indexes.first(ask.size, ask.label)
         if first is not None and _may(state, ask, first):
             yield [first.number]  # the lowest of all, without a walk over every node
         yield sorted(state.fit_indexes.shared or state.nodes)

@@ -11,12 +11,12 @@ from heapq import heapify, heappop, heappush
 from loomcard import (
     RULE_MS,
     Ask,
+    ByShape,
     ExhaustedShapes,
     HoldRules,
     Node,
     Plan,
     Reason,
-    Shape,
     draw,
     fits,
     no_room,
@@ -93,7 +93,7 @@ class Serving:
         if not plan.spent:
             self._report_reasons()
             if self.options.hold_after_ms:
-                want_first(plan, self._asks_of, self.options.hold_after_ms)
+                want_first(plan, ByShape(self._holdable).of, self.options.hold_after_ms)
 
     def _refresh(self) -> None:
         for job in self.jobs.update(self.memory):
@@ -277,11 +277,11 @@ class Serving:
                 if self.view.first_fit(*shape) is None:
                     full.add(shape)
 
-    def _asks_of(self, shape: Shape) -> Iterable[Ask]:
-        """The asks of a shape for which room may be held."""
+    def _holdable(self) -> Iterable[Ask]:
+        """The asks for which room may be held."""
         for job in self.jobs.by_id.values():
-            ready = [ask for ask in job.reduces if not self.jobs.maps_first(job, ask)]
-            yield from (a for a in (*job.others, *job.maps, *ready) if (a.size, a.label) == shape)
+            ready = (ask for ask in job.reduces if not self.jobs.maps_first(job, ask))
+            yield from (*job.others, *job.maps, *ready)
 
     def _report_reasons(self) -> None:
         """Why asks wait: of new ones at once, of all as often as the policy reports."""

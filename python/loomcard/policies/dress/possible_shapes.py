@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomcard import Ask, ClusterView, Node, Resource, Shape, fits, subtract_all, why_never
+from loomcard import Ask, ClusterView, Node, Resource, fits, subtract_all, why_never
 
 
 def fits_with_ams(ask: Ask, nodes: Iterable[Node]) -> bool:
@@ -25,17 +25,16 @@ class PossibleShapes:
 
     def __init__(self, view: ClusterView) -> None:
         self._view = view
-        self._known: dict[Shape, bool] = {}
+        self._capacities: dict[str, list[Resource]] = {}  # of nodes by the label of asks, each once
 
     def holds(self, size: Resource, label: str) -> bool:
         """Whether some node could hold one of this size, for an ask with this node label."""
-        found = self._known.get((size, label))
+        found = self._capacities.get(label)
         if found is None:
-            nodes = (node for node in self._view.nodes if node.takes(label))
-            found = any(fits(size, node.capacity) for node in nodes)
-            self._known[size, label] = found
-        return found
+            every = (node.capacity for node in self._view.nodes if node.takes(label))
+            found = self._capacities[label] = list(dict.fromkeys(every))
+        return any(fits(size, capacity) for capacity in found)
 
     def forget(self) -> None:
         """The nodes are others now."""
-        self._known.clear()
+        self._capacities.clear()

@@ -12,7 +12,7 @@ from loomcard import (
     Application,
     Ask,
     ClusterView,
-    FitIndex,
+    FirstFit,
     Node,
     Plan,
     Queue,
@@ -32,7 +32,12 @@ class Kind:
     def __init__(self, width: int) -> None:
         self.nodes: dict[int, Node] = {}
         self.largest = [0] * width  # q; with headroom
-        self.fit_indexes: dict[Resource, FitIndex[Node]] = {}  # by what must be free; with headroom
+        self.fit = FirstFit(self.nodes)  # of what must be free; with headroom
+
+    def ask_for(self, largest: list[int]) -> None:
+        """The headroom is another: something else must be free for each task."""
+        if self.largest != largest:
+            self.largest, self.fit = largest, FirstFit(self.nodes)
 
     def needs(self, size: Resource) -> Resource:
         """What must be free for a task: the largest of what it needs."""
@@ -67,8 +72,7 @@ class Servers:
                 self.want(label, sizes)
         for node in self._changed:
             if self._view.node(node.number) is node:
-                for room in self._kinds[node.label, node.capacity].fit_indexes.values():
-                    room.touch(node)
+                self._kinds[node.label, node.capacity].fit.touch(node)
         self._changed.clear()
 
     def can_ever(self, shape: Shape) -> bool:
@@ -82,9 +86,7 @@ class Servers:
         for (of, capacity), kind in self._kinds.items():
             if self.headroom and of == label:
                 able = [size for size in sizes if fits(size, capacity)]
-                kind.largest = largest_demand(able, len(capacity))
-                if len(kind.fit_indexes) > 2 * len(sizes):
-                    kind.fit_indexes.clear()
+                kind.ask_for(largest_demand(able, len(capacity)))
 
     def unsaturated(self, label: str) -> tuple[bool, ...]:
         """Y of a partition."""
@@ -104,11 +106,7 @@ class Servers:
         found: Node | None = None
         for (of, capacity), kind in self._kinds.items():
             if of == label and fits(size, capacity):
-                need = kind.needs(size)
-                room = kind.fit_indexes.get(need)
-                if room is None:
-                    room = kind.fit_indexes[need] = FitIndex((need, label), kind.nodes)
-                node = room.first()
+                node = kind.fit.first(kind.needs(size))
                 if node is not None and (found is None or node.number < found.number):
                     found = node
         return found

@@ -17,10 +17,19 @@ Entry = tuple[int, int, int, Application]
 """An application at its place: remaining work, submission, number, itself."""
 
 
-class Group:
-    """One shape: who asks for it, and where it fits."""
+Followed = dict["Group", dict[Node, None]]
+"""The groups that keep every node's alignment, with the nodes that changed since they looked."""
 
-    def __init__(self, shape: Shape, view: ClusterView) -> None:
+
+class Group:
+    """One shape: who asks for it, and where it fits.
+
+    The alignment of every node is kept for so many shapes that fit somewhere as have an index of
+    their own (``SHAPES_KEPT``): it costs memory for every node, and a look whenever one changes.
+    The others go to the first node on which they fit.
+    """
+
+    def __init__(self, shape: Shape, view: ClusterView, followed: Followed) -> None:
         self.size, self.label = shape
         self.entries: dict[Application, Entry] = {}
         self.work = 0  # of all entries
@@ -29,7 +38,7 @@ class Group:
         self._scored: dict[int, tuple[float, int]] = {}  # by node number: negative score, number
         self._nodes = LazyHeap(self._scored)
         self._lent = LazyHeap(self._scored)  # shared nodes, which have another label
-        self.changed = view.watch_nodes()
+        self._followed = followed
 
     def enter(self, app: Application, work: int) -> None:
         """The application asks for this shape."""
@@ -63,14 +72,27 @@ class Group:
 
     def best(self) -> tuple[float, Node] | None:
         """The best aligned node on which the shape fits, ties by number, with its alignment."""
-        for node in self.changed:
+        changed = self._followed.get(self)
+        if changed is None:
+            some = self._view.first_fit(self.size, self.label)
+            if some is None or len(self._followed) >= SHAPES_KEPT:
+                return None if some is None else (self.alignment(some), some)
+            changed = self._followed[self] = self._view.watch_nodes()
+        for node in changed:
             self._score(node)
-        self.changed.clear()
+        changed.clear()
         first = (self._lent if self._view.lending else self._nodes).top()
         if first is None:
             return None
         best = self._view.node(first[1])
         return None if best is None else (-first[0], best)
+
+    def unfollow(self) -> None:
+        """Keep no node's alignment any more."""
+        changed = self._followed.pop(self, None)
+        if changed is not None:
+            self._view.unwatch(changed)
+            self._scored.clear()
 
     def alignment(self, node: Node) -> float:
         """Of the shape on a node."""
@@ -98,14 +120,16 @@ class Candidates:
         self._work = work
         self._shapes: dict[Application, list[Shape]] = {}
         self._version = -1
+        self._followed: Followed = {}
+        self._sweep_at = SHAPES_KEPT  # so many groups
         self.queue = view.queue
 
     def update(self) -> None:
         """Enter what changed; everything, when the cluster has another capacity."""
         if self._version != self._view.capacity_version:
             self._version = self._view.capacity_version
-            for group in self.groups.values():
-                self._view.unwatch(group.changed)
+            for group in list(self._followed):
+                group.unfollow()
             self.groups.clear()
             self._shapes.clear()
             self.stale.update(dict.fromkeys(self.queue.applications.values()))
@@ -113,6 +137,8 @@ class Candidates:
             self.enter(app)
         self.unreported.update(self.stale)
         self.stale.clear()
+        if len(self._followed) >= SHAPES_KEPT:  # one shape a call: the next costs a look at all
+            next(iter(self._followed)).unfollow()
 
     def enter(self, app: Application) -> None:
         """The application's asks or remaining work may be others than before."""
@@ -129,11 +155,9 @@ class Candidates:
             for shape in shapes:
                 self._group(shape).enter(app, work)
 
-    def asks_of(self, shape: Shape) -> Iterator[Ask]:
-        """Every outstanding ask of a shape."""
-        group = self.groups.get(shape)
-        for app in group.entries if group is not None else ():
-            yield from (a for a in app.asks if a.count > 0 and (a.size, a.label) == shape)
+    def asks(self) -> Iterator[Ask]:
+        """Every outstanding ask."""
+        return (ask for app in self._shapes for ask in app.asks if ask.count > 0)
 
     def served(self, app: Application) -> None:
         """It got a container."""
@@ -143,14 +167,15 @@ class Candidates:
     def _group(self, shape: Shape) -> Group:
         group = self.groups.get(shape)
         if group is None:
-            if len(self.groups) >= SHAPES_KEPT:
+            if len(self.groups) >= self._sweep_at:
                 self._sweep()
-            group = self.groups[shape] = Group(shape, self._view)
+            group = self.groups[shape] = Group(shape, self._view, self._followed)
         return group
 
     def _sweep(self) -> None:
         """Forget shapes that nobody asks for."""
         for shape, group in list(self.groups.items()):
             if not group.entries:
-                self._view.unwatch(group.changed)
+                group.unfollow()
                 del self.groups[shape]
+        self._sweep_at = SHAPES_KEPT + 2 * len(self.groups)

@@ -14,6 +14,7 @@ from loomcard import (
     HOLD_AFTER_MS,
     Application,
     Ask,
+    ByShape,
     ClusterView,
     Estimates,
     Finished,
@@ -80,7 +81,7 @@ class Tetris(WeighsWork):
             choice = packing.best()
             if choice is None:
                 report_waiting(plan, candidates.unreported)
-                want_first(plan, candidates.asks_of, self.hold_after_ms)
+                want_first(plan, ByShape(candidates.asks).of, self.hold_after_ms)
                 break
             _, ask, node = choice
             plan.grant(ask, node)

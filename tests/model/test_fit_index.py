@@ -1,0 +1,61 @@
+"""Where containers fit first, however many sizes there are."""
+
+from collections.abc import Sequence
+
+from loomcard.model.fit_index import SHAPES_KEPT, FirstFit
+from loomcard.model.resource import Resource
+
+NODES = 1_000
+SIZES = 1_000
+
+
+class Looked:
+    """A node that counts how often somebody looks at its room."""
+
+    label = ""
+    looks = 0
+
+    def __init__(self, number: int, room: Sequence[int]) -> None:
+        self.number, self._room = number, list(room)
+
+    @property
+    def room(self) -> Sequence[int]:
+        Looked.looks += 1
+        return self._room
+
+
+def looks_of(fit: FirstFit[Looked], sizes: list[Resource]) -> int:
+    """How often a node was looked at to look for every size once."""
+    before = Looked.looks
+    for size in sizes:
+        fit.first(size)
+    return Looked.looks - before
+
+
+def test_many_sizes_that_fit_nowhere_cost_no_look_at_every_node():
+    """Of sizes beyond those with an index of their own, a look for one looks at few nodes: where
+    nothing fits, where something fits, and after a node gained room.
+    """
+    nodes = {n: Looked(n, (4096, 4)) for n in range(1, NODES + 1)}
+    fit = FirstFit(nodes)
+    small = [Resource((100 + n, 1)) for n in range(SHAPES_KEPT)]
+    looks_of(fit, small)
+    large = [Resource((5000 + n, 1)) for n in range(SIZES)]
+    assert looks_of(fit, large) <= 2 * NODES  # the bounds were made, and an index
+    nodes[7]._room[:] = 5999, 4
+    fit.touch(nodes[7])
+    assert looks_of(fit, large) <= 2 * SIZES + NODES
+    assert fit.first(large[-1]) is nodes[7]
+    nodes[7]._room[:] = 0, 0
+    assert looks_of(fit, large) <= 2 * SIZES + NODES
+    assert fit.first(large[-1]) is None
+
+
+def test_a_node_that_gains_room_is_reported_to_few_indexes():
+    """What a node's gain costs does not grow with the number of sizes."""
+    nodes = {n: Looked(n, (4096, 4)) for n in range(1, 65)}
+    fit = FirstFit(nodes)
+    looks_of(fit, [Resource((5000 + n, 1)) for n in range(5_000)])
+    before = Looked.looks
+    fit.touch(nodes[1])
+    assert Looked.looks - before <= 4 * SHAPES_KEPT
