@@ -4,10 +4,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from compiled import queue, setup
+from compiled import flat, queue, setup
 from loomcard.api.registry import built_in, find
 from loomcard.api.stages.dag_hint import HINT, DagStage, write_dag
 from loomcard.engine.session import replay
@@ -111,6 +111,35 @@ def test_any_leaf_policy_works_under_any_sharing_policy(sharing, leaf, steps):
         if made.session.journal is not None:
             made.session.journal.close()
         assert replay(Path(folder)) == []
+
+
+AGAIN = st.tuples(
+    st.integers(1, 3), st.integers(0, 2), st.sampled_from([1, 20]), st.sampled_from([0, 1]),
+    st.sampled_from([0, 0, 1000]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(AGAIN, min_size=2, max_size=14))
+@example([(1, 2, 1, 0, 0), (2, 2, 20, 0, 1000), (2, 0, 20, 0, 0), (2, 2, 20, 0, 1000)])
+def test_what_ties_in_every_figure_is_not_compared_itself(name, steps):
+    """An ask is withdrawn and asked again under the same key, in the same ms and round or later,
+    while others are equal to it in submission, size and work: no policy compares objects.
+    """
+    made = Cluster(flat(name, **OPTIONS.get(name, {})), nodes=[(2048, 2)])
+    for app in (1, 2, 3):
+        made.add_app(app, submitted_ms=1)
+    for app, count, priority, request_id, later_ms in steps:
+        made.ask(app, count, priority=priority, request_id=request_id)
+        if later_ms or request_id:
+            made.round(later_ms)
+    for number in list(made.containers):
+        made.complete(number)
+    made.round(1000)
+    made.round(1000)
+    if name not in HOLDS_BACK:
+        assert unserved(made, "root.default") == []
 
 
 @pytest.mark.parametrize("sharing", SHARING)
