@@ -13,6 +13,7 @@ import runpy
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,12 @@ def install(folder: Path) -> None:
     switch, dumps = Switch(folder), Dumps(folder)
     decide, reply_to = Session.decide, handshake.reply_to
 
-    def faulty_decide(self: Session, batch_text: str) -> str:
+    def faulty_decide(self: Session, batch_text: str, cuts: Sequence[int] = ()) -> str:
         dumps.session = self
         mode, strength = switch.mode()
         switch.before(mode, strength)
         with dumps.busy:
-            reply = decide(self, batch_text)
+            reply = decide(self, batch_text, cuts)
         return switch.after(reply, mode, strength)
 
     def faulty_reply(hello: messages.Hello) -> messages.HelloReply:

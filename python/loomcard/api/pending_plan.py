@@ -78,6 +78,7 @@ class PendingPlan:
         self.headroom: dict[int, Amounts] = {}
         self.faults: list[tuple[int, str, str]] = []
         self.exhausted: set[Shape] = set()  # what was found to fit nowhere any more
+        self.cuts: list[int] = []  # after how many questions a turn's time was over
         self.reasons_reported = False  # each ask that waits had its reason before this stage
         self.wants: dict[Ask, int] = {}  # for what room should be held, and for which instance
         self._holds = state.holds.rows()  # before the round
@@ -152,6 +153,11 @@ class PendingPlan:
             rules.put(queue, until_ms)
             self.queue_waits[queue] = str(reason)
 
+    def wake_root(self, in_ms: int) -> None:
+        """Call the root again so soon, at the latest."""
+        known, at_ms = self.wakes.get(0), self.now_ms + in_ms
+        self.wakes[0] = at_ms if known is None else min(known, at_ms)
+
     def report(self, path: str, report: dict[str, Any], instance: int) -> None:
         """Show a report for a queue; the last one of a round counts."""
         self.reports[path] = instance, report
@@ -211,6 +217,7 @@ class PendingPlan:
             self.faults,
             sorted(self.headroom.items()),
             sorted((q.number, reason, until_ms(q)) for q, reason in self.queue_waits.items()),
+            cuts=self.cuts,
         )
 
 

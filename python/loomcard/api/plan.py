@@ -13,7 +13,7 @@ from typing import Any
 from loomcard.api.pending_plan import as_decision
 from loomcard.api.plan_checks import PlanError, amounts, whole, word
 from loomcard.api.report import FROM_ABOVE, ReportError, as_json
-from loomcard.api.view import ClusterView, TurnResult, asks_below
+from loomcard.api.view import ClusterView, TurnOver, TurnResult, asks_below
 from loomcard.model import placement
 from loomcard.model.objects import Application, Ask, Container, Member, Node
 from loomcard.model.queue import Queue
@@ -55,7 +55,7 @@ class Plan:
             reason = self.why_not(ask, node)
             if reason is not None:
                 raise PlanError(f"{ask!r} on {node.id}: {reason}")
-            if self._allowance is not None and not self._allowance.allows(ask.size):
+            if self._allowance is not None and not self._allowance.has_room(ask.size):
                 raise PlanError(f"{ask!r} on {node.id}: beyond what this turn may take")
             self.grant(ask, node, tag)
 
@@ -210,20 +210,40 @@ class Plan:
 
     @property
     def spent(self) -> bool:
-        """This turn may take nothing more."""
-        return self._allowance is not None and self._allowance.count < 1
+        """This turn may take nothing more: no further container, or its time is over. On YARN the
+        policies of a round have half of ``loomcard.round.deadline-ms``, and each turn half of what
+        is left then. One that goes on for half as long again is ended when it asks where something
+        fits: what it has decided counts, what it has cached is dropped.
+        """
+        allowance = self._allowance
+        if allowance is None:
+            return False
+        if allowance.time is not None:
+            allowance.time.ask(allowance)
+        return allowance.over or allowance.count < 1
+
+    def _go_on(self) -> None:
+        """Raises TurnOver where the turn was over long ago."""
+        allowance = self._allowance
+        if allowance is not None and allowance.time is not None:
+            allowance.time.ask(allowance)
+            if allowance.stopped:
+                raise TurnOver
 
     def place(self, ask: Ask) -> Node | None:
         """The node for the ask's next container: node-local, rack, any, ties by number; None if
         none fits.
         """
+        self._go_on()
         return placement.place(self._state, ask)
 
     def nodes_fitting(self, ask: Ask) -> Iterator[Node]:
         """Every node that may take one container of ``ask`` now, best first; none where a limit or
         the turn forbids.
         """
-        if ask.count > 0 and self.limited(ask) is None and self.allows(ask):
+        self._go_on()
+        has_room = self._allowance is None or self._allowance.has_room(ask.size)
+        if has_room and ask.count > 0 and self.limited(ask) is None:
             yield from placement.nodes_fitting(self._state, ask)
 
     def pending(
@@ -231,10 +251,16 @@ class Plan:
     ) -> list[Ask]:
         """Outstanding asks of the scope, or ``of`` one member, that limits and turn allow.
 
-        In the order of ``order``, ties by submission and number; without it by application.
+        In the order of ``order``, ties by submission and number; without it by application. Where
+        the time of the policy's last turn was over, those that fit nowhere are left out of this
+        one: it goes on with the others.
         """
+        self._go_on()
         found = self.view.asks if of is None else asks_below(of)
         asks = [a for a in found if self.limited(a) is None and self.allows(a)]
+        if self.view._was_cut:
+            first = self._state.fit_indexes.first
+            asks = [a for a in asks if a.holds or first(a.size, a.label) is not None]
         if order is None:
             return asks
         return sorted(asks, key=lambda a: (order(a), a.application.submitted_ms, a.key))

@@ -21,6 +21,13 @@ from loomcard.model.reasons import Reason
 from loomcard.model.resource import Resource, fits, subtract_all
 from loomcard.model.state import ClusterState
 
+NEVER = 1 << 62
+"""A count of questions that no round reaches."""
+LOOK_EVERY = 16
+"""A policy may ask so often from one look at the clock to the next, unless it asks seldom."""
+SLOW_MS = 2.0
+"""After so long without a question it asks seldom."""
+
 Kind = TypeVar("Kind", bound=Event)
 T = TypeVar("T")
 
@@ -50,20 +57,87 @@ WITHHELD = "WITHHELD"
 """A turn ended because the child's policy holds back."""
 
 
-class Allowance:
-    """How much a turn may still take: containers, and amounts (None: no bound); every turn above it
-    pays too, so that ``count`` never exceeds what is left above.
+class TurnOver(BaseException):
+    """A policy went on long after the time of its turn was over; what it has decided counts."""
+
+
+class RoundTime:
+    """When the time of a round's turns is over, so that a slow one ends with what it has.
+
+    A clock outside says so, when a policy asks whether it may go on or where something fits; what
+    is noted is how often they had asked by then. A replay has no clock: its turns end at the same
+    questions (``cuts``).
     """
 
-    __slots__ = ("above", "bounded", "count", "limit")
+    __slots__ = ("_clock", "_due", "_last_ms", "_look_at", "_round_ms", "asked", "cuts")
 
-    def __init__(self, count: int, limit: Resource | None, above: Allowance | None) -> None:
+    def __init__(
+        self, clock: Callable[[], float] | None, round_ms: float = 0, cuts: Sequence[int] = ()
+    ) -> None:
+        """``clock``: ms since any zero; None: turns end at the questions ``cuts``."""
+        self.asked = 0
+        self.cuts: list[int] = []
+        """After so many questions the turn under way was over, or stopped when it was over."""
+        self._clock, self._round_ms, self._due = clock, round_ms, list(cuts)
+        self._last_ms = 0.0
+        self._look_at = self._due[0] if self._due else NEVER if clock is None else 1
+
+    def begin(self, turn: Allowance) -> None:
+        """A turn begins: it has half of what is left to the one above it."""
+        if self._clock is not None:
+            self._last_ms = now = self._clock()
+            own_ms = self._round_ms if turn.above is None else (turn.above.end_ms - now) / 2
+            turn.end_ms, turn.stop_ms = now + own_ms, now + 1.5 * own_ms
+
+    def ask(self, turn: Allowance) -> None:
+        """A policy asks something that it may ask often."""
+        self.asked += 1
+        if self.asked >= self._look_at:
+            self._look(turn)
+
+    def _look(self, turn: Allowance) -> None:
+        if self._clock is None:
+            del self._due[0]
+            self._look_at = self._due[0] if self._due else NEVER
+        else:
+            now = self._clock()
+            seldom = now - self._last_ms > SLOW_MS
+            self._last_ms, self._look_at = now, self.asked + (1 if seldom else LOOK_EVERY)
+            if turn.stopped or now < (turn.stop_ms if turn.over else turn.end_ms):
+                return
+        turn.stopped, turn.over = turn.over, True
+        self.cuts.append(self.asked)
+
+
+class Allowance:
+    """How much a turn may still take: containers, and amounts (None: no bound); every turn above it
+    pays too, so that ``count`` never exceeds what is left above. ``over``: its time is;
+    ``stopped``: so it was long ago.
+    """
+
+    __slots__ = (
+        "above", "bounded", "count", "end_ms", "limit", "over", "stop_ms", "stopped", "time",
+    )  # fmt: skip
+
+    def __init__(
+        self, count: int, limit: Resource | None, above: Allowance | None,
+        time: RoundTime | None = None,
+    ) -> None:  # fmt: skip
         self.count: int = count if above is None else min(count, above.count)
         self.bounded: bool = limit is not None or (above is not None and above.bounded)
         self.limit = list(limit) if limit is not None else None
         self.above = above
+        self.over = self.stopped = False
+        self.end_ms = self.stop_ms = 0.0
+        self.time: RoundTime | None = time if above is None else above.time
+        if self.time is not None:
+            self.time.begin(self)
 
     def allows(self, size: Resource) -> bool:
+        """Whether the turn may go on with one more container of ``size``."""
+        return not self.over and self.has_room(size)
+
+    def has_room(self, size: Resource) -> bool:
         """Whether one more container of ``size`` is within this turn and all turns above it."""
         if self.count < 1:
             return False
@@ -76,7 +150,7 @@ class Allowance:
 
     def spent(self) -> bool:
         """No further container is allowed, whatever its size."""
-        return self.count < 1
+        return self.over or self.count < 1
 
     def take(self, size: Resource) -> None:
         """One container of ``size`` was granted under this turn."""
@@ -98,6 +172,7 @@ class ClusterView:
         self._pending = pending
         self._unread: list[list[Change]] = []
         self._allowance: Allowance | None = None
+        self._was_cut = False  # when its policy was last called, its time ran out
         self._report_due_ms = 0
         self._turn: Callable[[Queue, int, Resource | None], TurnResult] | None = None
         self._entitlement: Callable[[Queue], Resource] | None = None

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -182,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         secret = gateway.read_secret(options.secret_file)
         # The ResourceManager starts us in its state folder.
         copies = Path.cwd() / "applied-policies"
-        make_session = partial(Session, copies=copies, files=JournalWriter)
+        make_session = partial(Session, copies=copies, files=JournalWriter, clock=_now_ms)
         service = PolicyService(make_session, compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
@@ -195,6 +196,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not service.flush(FLUSH_S):
         log.warning("the journal's last rounds could not be written", within_s=FLUSH_S)
     return 0
+
+
+def _now_ms() -> float:
+    return time.monotonic() * 1000
 
 
 def _collect_garbage_less_often() -> None:

@@ -30,6 +30,7 @@ class Instance:
         self.faulty = False  # it raised in this round
         self.untried = True  # neither called nor tried
         self.called = False  # in this round
+        self.cut = False  # its time in this round is over
         self.exhausted = False  # its last turn of this round left over some of what it was offered
         self.plan: Plan | None = None  # of this round, where later turns go on with it
         self.reported_ms: int | None = None

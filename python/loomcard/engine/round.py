@@ -13,32 +13,36 @@ import msgspec
 
 from loomcard.api import registry
 from loomcard.api.entitlement import entitlements
+from loomcard.api.fill import ALL
 from loomcard.api.pending_plan import PendingPlan
 from loomcard.api.plan import Plan
 from loomcard.api.view import (
     NO_FIT,
     NOTHING,
-    WITHHELD,
     Allowance,
     ClusterView,
+    RoundTime,
+    TurnOver,
     TurnResult,
     asks_below,
 )
 from loomcard.engine.instance import Instance
+from loomcard.engine.left_room import LeftRoom, could_lend
 from loomcard.engine.mirror import Mirror
-from loomcard.engine.place_hold import place_hold
+from loomcard.engine.place_hold import place_hold, wake_for_waits
 from loomcard.engine.timers import Timers
-from loomcard.model.fit_index import Shape
-from loomcard.model.objects import Ask, AskKey
+from loomcard.model.objects import AskKey
 from loomcard.model.partitions import Stage
-from loomcard.model.placement import place
 from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource, add_all
-from loomcard.model.state import ClusterState
 from loomcard.validation import error_text
 
 Fault = tuple[int, str, str]
 """An instance's number, what it raised, and the traceback."""
+
+CUT_AGAIN_MS = 1_000
+"""So long after a round that ran out of time a second time, and granted nothing, it is tried again.
+"""
 
 REPORT_EVERY_MS = 1_000
 """How often ``plan.report_due`` is True."""
@@ -77,8 +81,7 @@ class PolicyTree:
                 instance.view._entitlement = self._entitlement
         self._shares: dict[Queue, Resource] | None = None
         self._pending = PendingPlan(mirror.state, 0)
-        self._is_full = False  # nothing fits any more in this stage
-        self._fitting: Shape | None = None  # what was found to fit somewhere
+        self._left = LeftRoom(mirror.state)
 
     def is_built(self) -> bool:
         """Whether every instance has its policy."""
@@ -118,21 +121,27 @@ class PolicyTree:
                 self.instances[number].memory = None
                 self.instances[number].has_memory = False
 
-    def run(self, most: int | None = None) -> PendingPlan:
-        """One round over what the mirror now shows, of at most ``most`` containers: a plan for a
-        large backlog on an empty cluster must not take longer than a plan may.
+    def run(self, most: int | None = None, time: RoundTime | None = None) -> PendingPlan:
+        """One round over what the mirror now shows, of at most ``most`` containers, and ended when
+        its ``time`` is over: a plan for a large backlog on an empty cluster must not take longer
+        than a plan may.
         """
         mirror = self.mirror
         self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
-        self._shares, self._is_full = None, False
+        self._shares = None
+        self._left.forget()
         self._end_rule_waits()
         holds, ended = mirror.state.holds, mirror.state.holds.ended
         for instance in self.instances.values():
             self._prepare(instance, pending)
-        self._stages(self.instances[0], None if most is None else Allowance(most, None, None))
+        again = any(instance.view._was_cut for instance in self.instances.values())
+        allowance = None
+        if most is not None or time is not None:
+            allowance = Allowance(ALL if most is None else most, None, None, time)
+        self._stages(self.instances[0], allowance)
         for instance in self.instances.values():
             if not instance.called and self._concerned(instance):
-                self._call(instance, Allowance(0, None, None))
+                self._call(instance, Allowance(0, None, allowance))
             if (
                 instance.untried
                 and instance.policy is not None
@@ -143,7 +152,10 @@ class PolicyTree:
         self.mirror.state.enter(Stage.OVER)
         if pending.wants:
             place_hold(pending)
-        _wake_for(mirror.state, pending, given_back=holds.ended != ended)
+        wake_for_waits(pending, given_back=holds.ended != ended)
+        if time is not None and time.cuts:
+            pending.cuts = time.cuts
+            pending.wake_root(1 if pending.steps or not again else CUT_AGAIN_MS)
         pending.wakes = self.timers.take_over(pending.wakes)
         return pending
 
@@ -185,7 +197,7 @@ class PolicyTree:
         if root.faulty or (allowance is not None and allowance.spent()):
             return False
         self.mirror.state.enter(stage)
-        self._is_full = False
+        self._left.forget()
         self._pending.reasons_reported = True
         self._pending.exhausted.clear()
         for instance in self.instances.values():
@@ -196,6 +208,8 @@ class PolicyTree:
 
     def _prepare(self, instance: Instance, pending: PendingPlan) -> None:
         view = instance.view
+        if instance.called:
+            view._was_cut, instance.cut = instance.cut, False
         instance.faulty = instance.called = instance.exhausted = False
         instance.plan = None
         view._pending = pending
@@ -230,7 +244,7 @@ class PolicyTree:
         return self._shares[queue]
 
     def _call(self, instance: Instance, allowance: Allowance | None) -> None:
-        view, pending = instance.view, self._pending
+        view = instance.view
         view._allowance = allowance
         if instance.reported_ms is not None:
             view._report_due_ms = instance.reported_ms + REPORT_EVERY_MS
@@ -240,14 +254,15 @@ class PolicyTree:
             else:
                 self._decide(instance)
                 instance.fallback.worked()
+        except TurnOver:
+            self._stop(instance)
         except BaseException as error:  # it may raise anything; the round goes on
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
-        if instance.queue.number in pending.reporters:
-            instance.reported_ms = view.now_ms
+        self._called(instance, allowance)
 
     def _decide(self, instance: Instance) -> None:
         view = instance.view
@@ -271,12 +286,24 @@ class PolicyTree:
         try:
             plan.go_on()
             instance.fallback.worked()
+        except TurnOver:
+            self._stop(instance)
         except BaseException as error:
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
+        self._called(instance, allowance)
+
+    def _called(self, instance: Instance, allowance: Allowance | None) -> None:
+        if allowance is not None and allowance.over:
+            instance.cut = True
         if instance.queue.number in self._pending.reporters:
             instance.reported_ms = instance.view.now_ms
+
+    def _stop(self, instance: Instance) -> None:
+        """It was stopped in its middle: what it decided stands, what it cached may not."""
+        instance.plan = None
+        instance.view._cache.drop()
 
     def _try(self, instance: Instance) -> None:
         """Call a policy that had no reason for a turn yet, on nothing and for nothing: one that
@@ -301,7 +328,7 @@ class PolicyTree:
 
     def _fault(self, instance: Instance, error: BaseException) -> None:
         instance.faulty, instance.plan = True, None
-        self._is_full = False
+        self._left.forget()
         self._pending.drop(instance.queue.number)
         self._pending.faults.append(self._rest(instance, error))
 
@@ -320,7 +347,7 @@ class PolicyTree:
         def turn(child: Queue, count: int, limit: Resource | None) -> TurnResult:
             before = tuple(child.used)
             instance = self.instances.get(child.number)
-            if instance is None or instance.faulty or child.pending_count <= 0:
+            if instance is None or instance.faulty or instance.cut or child.pending_count <= 0:
                 return TurnResult(0, NOTHING, before, before)
             if instance.exhausted and len(self._pending.exhausted) >= len(self.mirror.state.shapes):
                 # as it would say itself, if it were called again
@@ -331,59 +358,16 @@ class PolicyTree:
                 self._call(instance, allowance)
             else:
                 self._go_on(instance, instance.plan, allowance)
-            if instance.faulty:
-                return TurnResult(0, NOTHING, before, before)
             taken = offered - allowance.count
+            if instance.faulty or (allowance.over and not taken):
+                return TurnResult(0, NOTHING, before, before)
             instance.exhausted = allowance.count > 0
             if taken:
                 return TurnResult(taken, None, before, tuple(child.used))
-            return TurnResult(0, self._stopped(instance), before, before)
+            stopped = self._left.stopped(instance, self._pending.exhausted)
+            return TurnResult(0, stopped, before, before)
 
         return turn
-
-    def _stopped(self, instance: Instance) -> str:
-        """It took nothing: nothing fits, or its policy would not."""
-        state, allowance = self.mirror.state, instance.view._allowance
-        assert allowance is not None
-        if instance.asks_again or instance.asks_below or self._full():
-            return NO_FIT
-        for ask in instance.view.asks:
-            if allowance.allows(ask.size) and _fits_somewhere(state, ask):
-                return WITHHELD
-        return NO_FIT
-
-    def _full(self) -> bool:
-        """Nothing that anybody asks for fits; so it is for the rest of a stage, once it is."""
-        if not self._is_full:
-            state, exhausted = self.mirror.state, self._pending.exhausted
-            first, some = state.fit_indexes.first, self._fitting
-            if some is not None and first(*some) is not None:
-                return False
-            left = (shape for shape in state.shapes if shape not in exhausted)
-            self._fitting = next((s for s in left if first(*s) is not None), None)
-            self._is_full = self._fitting is None
-        return self._is_full
-
-
-def could_lend(state: ClusterState) -> bool:
-    """Whether some container that is asked for without a label fits on a shared node."""
-    shared, fit_indexes = state.partitions.shared, state.fit_indexes
-    sizes = (size for size, label in state.shapes if not label)
-    return any(fit_indexes.lent(size, shared) is not None for size in sizes)
-
-
-def _wake_for(state: ClusterState, pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back during a round is for a next round, and so are that of a hold and an
-    ask that a rule keeps waiting, once their time is over: of the root, which is called in every
-    one.
-    """
-    wanted = [hold.until_ms for hold in state.holds if hold.until_ms is not None]
-    wanted += [pending.now_ms + 1] if given_back else []
-    rule_ms = state.rule_waits.next_ms()
-    wanted += [] if rule_ms is None else [rule_ms]
-    known = pending.wakes.get(0)
-    if wanted:
-        pending.wakes[0] = min(wanted) if known is None else min(known, *wanted)
 
 
 def _wanted(leaf: Queue) -> Resource:
@@ -391,7 +375,3 @@ def _wanted(leaf: Queue) -> Resource:
     for ask in asks_below(leaf):
         add_all([total], ask.size.times(ask.count))
     return Resource(total)
-
-
-def _fits_somewhere(state: ClusterState, ask: Ask) -> bool:
-    return state.limited(ask) is None and place(state, ask) is not None

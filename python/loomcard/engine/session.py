@@ -4,13 +4,14 @@ from a journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from loomcard.api.view import RoundTime
 from loomcard.engine.mirror import Mirror, UntrustworthyError
 from loomcard.engine.round import Fault, PolicyTree
 from loomcard.engine.snapshot import dump, load
@@ -22,6 +23,8 @@ from loomcard.wire.plain_data import decode, encode
 SAVED_EVERY_MS = 5_000
 JOURNAL = "journal"
 """Under this name a plan reports a journal that cannot be written; no queue is called so."""
+PART = 0.5
+"""The part of ``round_deadline_ms`` that policies have: batch and plan cost time, too."""
 NOT_BUILT = "a policy cannot be built, and a replay could not build it either"
 
 
@@ -30,10 +33,12 @@ class Session:
 
     def __init__(
         self, hello: r.Hello, journal_dir: Path | None = None, copies: Path | None = None,
-        files: MakeFiles = SegmentFiles,
+        files: MakeFiles = SegmentFiles, clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         """``copies``: where the texts of policies' files are kept that were applied, but for a dry
-        run's. ``files``: what writes the journal; by default it is waited for.
+        run's. ``files``: what writes the journal; by default it is waited for. ``clock``: ms since
+        any zero, for rounds that end before they are late; by default they take as long as it
+        takes.
         """
         settings = hello.settings
         self.hello = hello
@@ -45,6 +50,7 @@ class Session:
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")
+        self._clock, self._round_ms = clock, (settings.get("round_deadline_ms") or 0) * PART
         rounds: int = settings.get("journal_segment_rounds") or 1000
         self.journal: Journal | None = None
         self._reported_problem: str | None = None
@@ -58,14 +64,14 @@ class Session:
         """The first line of a segment that begins with the next round."""
         return r.write(["segment", self._header()])  # type: ignore[list-item]
 
-    def decide(self, batch_text: str) -> str:
+    def decide(self, batch_text: str, cuts: Sequence[int] = ()) -> str:
         """The plan for a batch. A mirror that cannot be right answers with ``resync``; a batch that
-        cannot be read raises.
+        cannot be read raises. ``cuts``: in a replay, where turns ended for want of time.
         """
         batch = r.read_request(batch_text)
         if not isinstance(batch, r.Batch):
             raise TypeError(f"expected a batch, got {type(batch).__name__}")
-        return self._journalled(batch, batch_text)[1]
+        return self._journalled(batch, batch_text, cuts)[1]
 
     def answer(self, batch: r.Batch) -> r.PlanReply:
         """As ``decide``, for an engine in the same process: text is written for the journal
@@ -75,7 +81,9 @@ class Session:
             return self._reply(batch)
         return self._journalled(batch, r.write(batch))[0]
 
-    def _journalled(self, batch: r.Batch, text: str) -> tuple[r.PlanReply, str]:
+    def _journalled(
+        self, batch: r.Batch, text: str, cuts: Sequence[int] = ()
+    ) -> tuple[r.PlanReply, str]:
         journal = self.journal
         if self._cannot_be_replayed():
             journal = None
@@ -86,7 +94,7 @@ class Session:
             self._last_round = batch.round
             if journal.wants_segment(batch.now_ms):
                 journal.open_segment(batch.round, self._header(), batch.now_ms)
-        plan = self._reply(batch)
+        plan = self._reply(batch, cuts)
         reply = r.write(plan)
         if journal is not None and not self._cannot_be_replayed():
             journal.append(text, reply, batch.now_ms)
@@ -114,7 +122,7 @@ class Session:
         state = {"trouble": self._reported_problem, "lost_rounds": lost}
         return msgspec.structs.replace(plan, reports={**plan.reports, JOURNAL: state})
 
-    def _reply(self, batch: r.Batch) -> r.PlanReply:
+    def _reply(self, batch: r.Batch, cuts: Sequence[int] = ()) -> r.PlanReply:
         mirror = self.mirror
         try:
             mirror.apply(batch)
@@ -128,7 +136,10 @@ class Session:
             self.tree.forget()
         elif mirror.stale_instances:
             self.tree.forget(sorted(mirror.stale_instances))
-        pending = self.tree.run(self._round_containers)
+        time = RoundTime(None, cuts=cuts) if cuts else None
+        if self._clock is not None and self._round_ms:
+            time = RoundTime(self._clock, self._round_ms)
+        pending = self.tree.run(self._round_containers, time)
         mirror.carried_out(batch.round, pending.steps)
         reply = pending.reply(batch.round)
         if mirror.now_ms - self._last_saved_ms >= self._saved_every_ms:
@@ -166,6 +177,7 @@ class Session:
             "stand_ins": {
                 str(i.queue.number): state for i in instances if (state := i.fallback.state())
             },
+            "cut": [i.queue.number for i in instances if (i.cut if i.called else i.view._was_cut)],
             "reported_ms": {
                 str(i.queue.number): i.reported_ms for i in instances if i.reported_ms is not None
             },
@@ -190,6 +202,7 @@ class Session:
                 instance.memory = decode(header["memory"][str(number)])
                 instance.has_memory = True
             session.tree.timers.put(number, header["timers"].get(str(number)))
+            instance.view._was_cut = number in header.get("cut", ())
             instance.reported_ms = header.get("reported_ms", {}).get(str(number))
         session._last_saved_ms = header["last_saved_ms"]
         return session
@@ -219,6 +232,6 @@ def _replay(segment: Segment) -> Iterator[Difference]:
         session = Session.restored(segment.header)
     for each in segment:
         with reading(each.batch_place, "the batch cannot be used"):
-            again = session.decide(each.batch_text)
-        if again != each.plan_text:
+            again = session.decide(each.batch_text, each.plan.cuts)
+        if again not in (each.plan_text, r.write(each.plan)):  # an older one lacks newer fields
             yield Difference(segment.path, each.plan.round, each.plan_text, again)

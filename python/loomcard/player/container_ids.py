@@ -63,7 +63,7 @@ def of_mirror(journal_dir: Path) -> set[ContainerKey]:
     segment = read_segment(segments(journal_dir)[-1])
     session = Session.restored(segment.header)
     for each in segment:
-        session.decide(each.batch_text)
+        session.decide(each.batch_text, each.plan.cuts)
     return {
         (container.application.id, container.attempt.ordinal, container.yarn_number)
         for container in session.mirror.state.containers.values()

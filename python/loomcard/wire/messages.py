@@ -348,6 +348,7 @@ class PlanReply(msgspec.Struct, array_like=True, tag="plan", kw_only=False):
     headroom: list[tuple[int, Amounts]] = []
     queue_waits: list[tuple[int, str, int]] = []
     resync: str | None = None
+    cuts: list[int] = []
 
 
 class HelloReply(msgspec.Struct, array_like=True, frozen=True, tag="hello"):

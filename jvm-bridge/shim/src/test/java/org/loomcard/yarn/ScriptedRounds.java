@@ -137,7 +137,7 @@ public final class ScriptedRounds implements RoundDriver {
     return new PlanMessage(round, Arrays.asList(decisions), Collections.emptyList(),
         Collections.emptyList(),
         Collections.emptyMap(), Collections.emptyMap(), Collections.emptyList(),
-        Collections.emptyList(), Collections.emptyList(), null);
+        Collections.emptyList(), Collections.emptyList(), null, new long[0]);
   }
 
   public static PlanMessage.Allocate allocate(JsonNode ask, JsonNode node, int count) {

@@ -71,6 +71,7 @@ public final class BridgeMetrics implements MetricsSource {
         .addCounter(info("Rounds", "Rounds the policy was asked"), counters.rounds())
         .addCounter(info("Records", "Records sent"), counters.records())
         .addCounter(info("Late", "Plans refused whole"), counters.late())
+        .addCounter(info("Cut", "Rounds in which a policy's time was over"), counters.cut())
         .addCounter(info("Resyncs", "Snapshots that the mirror asked for"), counters.resyncs())
         .addCounter(info("Faults", "Times a policy raised"), counters.faults())
         .addCounter(info("Failures", "Times the fallback took over"), counters.failures())

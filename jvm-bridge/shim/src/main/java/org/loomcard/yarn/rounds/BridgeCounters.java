@@ -13,6 +13,7 @@ public final class BridgeCounters {
   public volatile long lastRoundMicros;
   volatile long roundMicros;
   volatile long late;
+  volatile long cut;
   volatile long resyncs;
   volatile long faults;
   public volatile long failures;
@@ -50,6 +51,11 @@ public final class BridgeCounters {
   /** Plans refused whole, LATE. */
   public long late() {
     return late;
+  }
+
+  /** Rounds in which a policy's time was over; its plan has what was decided by then. */
+  public long cut() {
+    return cut;
   }
 
   /** Times the policy's mirror asked to be rebuilt. */

@@ -275,6 +275,7 @@ public final class PolicyRounds {
     } else {
       overdueFallback.served();
     }
+    counters.cut += plan.cuts.length > 0 ? 1 : 0;
     String fault = note(plan.faults, policyConfig);
     // A plan as large as a plan may be: the policy was stopped, and has more to give, unless all of
     // it was refused. And a queue whose policy raised is served by another one from the next round

@@ -42,6 +42,7 @@ public final class Handshake {
     out.append(",\"journal_segment_rounds\":").append(config.journalSegmentRounds);
     JsonText.quoteAll(out.append(",\"policy_path\":"), config.policyPath);
     out.append(",\"round_containers\":").append(config.roundMaxContainers);
+    out.append(",\"round_deadline_ms\":").append(config.roundDeadlineMs);
     out.append(",\"saved_every_ms\":").append(config.savedEveryMs).append("}]");
     this.rest = out.toString();
   }

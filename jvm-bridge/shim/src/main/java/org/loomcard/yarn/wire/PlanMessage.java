@@ -22,11 +22,13 @@ public final class PlanMessage {
   public final List<QueueWait> queueWaits;
   /** Null, or why the next batch must be a snapshot; all else is then empty. */
   public final String resync;
+  /** After how many questions of the policies the time of a turn was over; most often none. */
+  public final long[] cuts;
 
   /** All fields in the order of the wire. */
   public PlanMessage(long round, List<Decision> decisions, List<Timer> timers, List<Wait> waits,
       Map<String, String> reports, Map<String, String> saved, List<Fault> faults,
-      List<Headroom> headroom, List<QueueWait> queueWaits, String resync) {
+      List<Headroom> headroom, List<QueueWait> queueWaits, String resync, long[] cuts) {
     this.round = round;
     this.decisions = Collections.unmodifiableList(decisions);
     this.timers = Collections.unmodifiableList(timers);
@@ -37,6 +39,7 @@ public final class PlanMessage {
     this.headroom = Collections.unmodifiableList(headroom);
     this.queueWaits = Collections.unmodifiableList(queueWaits);
     this.resync = resync;
+    this.cuts = cuts.clone();
   }
 
   /** How many containers the plan wants granted. */

@@ -33,7 +33,7 @@ public final class PlanReader {
     PlanMessage plan = new PlanMessage(in.number("plan: round"), decisions(in), timers(in),
         waits(in),
         in.rawValues("plan: reports"), in.rawValues("plan: saved"), faults(in), headroom(in),
-        queueWaits(in), in.stringOrNull("plan: resync"));
+        queueWaits(in), in.stringOrNull("plan: resync"), in.numbers("plan: cuts"));
     in.close("plan");
     in.end();
     return plan;

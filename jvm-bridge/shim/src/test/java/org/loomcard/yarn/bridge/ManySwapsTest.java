@@ -39,7 +39,7 @@ public class ManySwapsTest extends BridgeTestBase {
       }
       try {
         return text.startsWith("[\"compile\"") ? Golden.message("compiled")
-            : "[\"plan\"," + text.split(",")[1] + ",[],[],[],{},{},[],[],[],null]";
+            : "[\"plan\"," + text.split(",")[1] + ",[],[],[],{},{},[],[],[],null,[]]";
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

@@ -116,6 +116,7 @@ public class MessagesTest {
     assertEquals("Traceback\n  ...\n", plan.faults.get(0).traceback);
     assertArrayEquals(new long[] {4096, 4, 0}, plan.headroom.get(0).amounts);
     assertNull(plan.resync);
+    assertArrayEquals(new long[] {310, 402}, plan.cuts);
     assertEquals("nodes: counted 1, told 2", PlanReader.read(Golden.message("plan_resync")).resync);
   }
 
@@ -154,14 +155,14 @@ public class MessagesTest {
     refused("{}", "reply: expected an array");
     refused("[\"plan\",1", "Unexpected end-of-input");
     refused("[\"pland\",1]", "expected the tag plan, found pland");
-    refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],null]",
+    refused("[\"plan\",1,[[\"grant\",1]],[],[],{},{},[],[],[],null,[]]",
         "tag allocate, preempt, hold or release_hold");
-    refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],null]",
+    refused("[\"plan\",1,[[\"allocate\",1,20,-1,1,\"2\",1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: count: expected an integer at character 33, found \"2\"");
-    refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],null]",
+    refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: attempt: expected an integer of 32 bits");
-    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,7]", "plan: expected the end of the array");
-    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null] []", "message: expected its end");
+    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,[],7]", "plan: expected the end of the array");
+    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,[]] []", "message: expected its end");
     refused(Golden.message("error"), "expected hello as the first message");
   }
 

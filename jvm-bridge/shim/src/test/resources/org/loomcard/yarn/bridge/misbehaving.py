@@ -64,10 +64,10 @@ MISDEEDS = {
     "huge": lambda reply: reply[:-1] + " " * (3 << 20) + "]",
     "garbage": lambda reply: "\x00 not a plan",
     "error": lambda reply: '["error","MemoryError: "]',
-    "round": lambda reply: '["plan",0,[],[],[],{},{},[],[],null]',
+    "round": lambda reply: '["plan",0,[],[],[],{},{},[],[],[],null,[]]',
     "schema": lambda reply: '["hello",9,"3.11","9.9.9",[]]',
     "fault": lambda reply: reply.replace(
-        ",[],[],null]", ',[[1,"ValueError: no","Traceback"]],[],null]'
+        ",[],[],[],null,[]]", ',[[1,"ValueError: no","Traceback"]],[],[],null,[]]'
     ),
     "late": late,
     "gated": gated,

@@ -1,0 +1,54 @@
+"""Whether there is room left for what is asked for, and so why a turn took nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from loomcard.api.view import NO_FIT, WITHHELD
+from loomcard.engine.instance import Instance
+from loomcard.model.fit_index import Shape
+from loomcard.model.placement import place
+from loomcard.model.state import ClusterState
+
+
+class LeftRoom:
+    """What is known of it in one stage of a round, in which no room comes back."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._none = False
+        self._fitting: Shape | None = None  # what was found to fit somewhere
+
+    def forget(self) -> None:
+        """Another stage begins, or what was granted was taken back."""
+        self._none = False
+
+    def is_none(self, exhausted: Container[Shape]) -> bool:
+        """Nothing that anybody asks for fits; what is ``exhausted`` is known not to."""
+        if not self._none:
+            first, some = self._state.fit_indexes.first, self._fitting
+            if some is not None and first(*some) is not None:
+                return False
+            left = (shape for shape in self._state.shapes if shape not in exhausted)
+            self._fitting = next((shape for shape in left if first(*shape) is not None), None)
+            self._none = self._fitting is None
+        return self._none
+
+    def stopped(self, instance: Instance, exhausted: Container[Shape]) -> str:
+        """Why it took nothing: nothing fits, or its policy would not."""
+        allowance = instance.view._allowance
+        assert allowance is not None
+        if instance.asks_again or instance.asks_below or self.is_none(exhausted):
+            return NO_FIT
+        for ask in instance.view.asks:
+            may = allowance.allows(ask.size) and self._state.limited(ask) is None
+            if may and place(self._state, ask) is not None:
+                return WITHHELD
+        return NO_FIT
+
+
+def could_lend(state: ClusterState) -> bool:
+    """Whether some container that is asked for without a label fits on a shared node."""
+    shared, fit_indexes = state.partitions.shared, state.fit_indexes
+    sizes = (size for size, label in state.shapes if not label)
+    return any(fit_indexes.lent(size, shared) is not None for size in sizes)

@@ -1,0 +1,147 @@
+"""A round ends before its plan would be late, goes on in the next, and replays the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from compiled import flat, queue, setup
+from loomcard import ClusterView, Plan, register
+from loomcard.api.registry import built_in
+from loomcard.engine.session import Session, replay
+from loomcard.testing.cluster import Cluster
+
+DEADLINE_MS = 1000
+
+
+class Clock:
+    """Test time, in ms; each look at it takes ``look_ms``."""
+
+    def __init__(self, look_ms: float = 0) -> None:
+        self.ms, self.look_ms = 0.0, look_ms
+
+    def __call__(self) -> float:
+        self.ms += self.look_ms
+        return self.ms
+
+
+CLOCK = Clock()
+
+
+@register("test-slow")
+@dataclass(frozen=True)
+class Slow:
+    """First come, first served, as the guide has it, but ``think_ms`` for each ask."""
+
+    think_ms: int = 10
+
+    def decide(self, view: ClusterView) -> Plan:
+        plan = Plan(view)
+        for ask in plan.pending():
+            CLOCK.ms += self.think_ms
+            while ask.count > 0 and (node := plan.place(ask)) is not None:
+                plan.allocate(ask, node)
+        return plan
+
+
+def timed(compiled: dict, clock: Clock, journal: Path, nodes: int = 1) -> Cluster:
+    """A cluster whose rounds are late after DEADLINE_MS of the clock."""
+    made = Cluster(compiled, journal=journal, segment_rounds=3)
+    made.hello.settings["round_deadline_ms"] = DEADLINE_MS
+    made.session = Session(made.hello, journal, clock=clock)
+    for node in range(1, nodes + 1):
+        made.add_node(node, 1024 * 400, 400)
+    return made
+
+
+def exchanged(made: Cluster) -> tuple[int, bool]:
+    """A round: how many containers it granted, and whether its time was over."""
+    before = CLOCK.ms
+    plan = made.exchange(1)
+    assert plan.faults == []
+    assert CLOCK.ms - before < DEADLINE_MS
+    made.commit(plan)
+    return sum(d.count for d in plan.decisions), bool(plan.cuts)
+
+
+def test_a_slow_policy_ends_with_what_it_has_and_goes_on_at_once(tmp_path):
+    """What it has decided is carried out, the root is woken in the next ms, and the rounds that
+    follow serve the rest; a replay, without a clock, ends the turns at the same places.
+    """
+    made = timed(flat("test-slow"), CLOCK, tmp_path)
+    made.add_app(1)
+    for request_id in range(200):
+        made.ask(1, 1, request_id=request_id)
+    granted, cut = exchanged(made)
+    assert cut
+    assert 25 <= granted <= 40  # 250 ms, a half of the root's 500, and half as long again
+    assert made.timers[0] == made.now + 1
+    rounds = [exchanged(made) for _ in range(8)]
+    assert sum(each for each, _ in rounds) + granted == 200
+    assert not rounds[-1][1]
+    assert made.session.journal is not None
+    made.session.journal.close()
+    assert replay(tmp_path) == []
+
+
+def test_who_comes_late_in_the_order_is_served_though_the_first_fit_nowhere(tmp_path):
+    """In the round after, what fits nowhere is not thought about; where that too brings nothing,
+    the root is called again after a second, not at once.
+    """
+    made = timed(flat("test-slow"), CLOCK, tmp_path)
+    for app, size in ((1, (1024 * 500, 1)), (2, (1024, 1))):
+        made.add_app(app)
+        for request_id in range(200 if app == 1 else 1):
+            made.ask(app, 1, size, request_id=request_id)
+    assert exchanged(made) == (0, True)
+    assert exchanged(made) == (1, False)
+    assert exchanged(made) == (0, True)
+
+
+def test_a_slow_queue_leaves_time_to_the_others(tmp_path):
+    """A turn has half of what is left: the next queue is served in the same round, every time."""
+    compiled = setup(
+        queue("root", "drf"), queue("root.a", "test-slow"), queue("root.b", "test-slow")
+    )
+    made = timed(compiled, CLOCK, tmp_path)
+    made.add_app(1, queue=1)
+    for request_id in range(300):
+        made.ask(1, 1, (1024 * 500, 1), request_id=request_id)
+    made.add_app(2, queue=2)
+    for _ in range(4):
+        made.ask(2, 1)
+        assert exchanged(made)[0] == 1
+    assert made.session.journal is not None
+    made.session.journal.close()
+    assert replay(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_policy_goes_on_where_its_time_was_over(name, tmp_path):
+    """However early the turns of a policy end, it raises nothing, serves everything in some round,
+    and replays the same: what it keeps from round to round does not say that nothing fitted.
+    """
+    clock = Clock(look_ms=25)
+    compiled = setup(queue("root", "drf"), queue("root.a", name), queue("root.b", "fifo"))
+    made = timed(compiled, clock, tmp_path, nodes=0)
+    for node in range(1, 5):
+        made.add_node(node, 4096, 4, rack=f"/r{node % 2}")
+    for app, count in ((1, 9), (2, 2), (3, 9)):
+        made.add_app(app, queue=1 + app % 2)
+        made.ask(app, count, (1024, 1) if app < 3 else (512, 1), hosts={"n2": 1})
+    cuts = 0
+    for _ in range(80):
+        made.heartbeat()
+        plan = made.exchange(1000)
+        assert plan.faults == []
+        cuts += len(plan.cuts)
+        made.commit(plan)
+        for number in list(made.containers)[:2]:
+            made.complete(number)
+    assert cuts
+    assert made.asks == {}
+    assert made.session.journal is not None
+    made.session.journal.close()
+    assert replay(tmp_path) == []
