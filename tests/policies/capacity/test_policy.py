@@ -210,3 +210,21 @@ def test_who_waits_for_the_user_limit_is_let_go_by_the_limit_for_its_own_contain
     cluster.ask(1, 1, (4, 4))
     cluster.ask(2, 2, (1, 1), hosts={"n2": 2}, racks={"/s": 2}, relax=False)
     assert [granted.app for granted in cluster.round()] == [2, 1]
+
+
+def test_who_holds_and_asks_for_nothing_is_forgotten():
+    """A name costs nothing once its last application has ended, however many names there were."""
+    engine = two(50, 50)
+    for app in range(1, 6):
+        engine.add_app(app, user=f"user{app}")
+        engine.ask(app, 1)
+        engine.round()
+        for number in list(engine.containers):
+            engine.complete(number)
+        engine.round()
+        engine.end_app(app)
+        engine.round()
+    levels = engine.session.tree.instances[0].view.cache("fill_tree", dict)
+    known = [level._used for queue, level in levels.items() if queue.leaf]
+    assert len(known) == 2
+    assert all(not used for used in known)

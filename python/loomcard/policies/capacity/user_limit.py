@@ -91,7 +91,8 @@ class UserLimitedLevel(Level):
 
     def _may(self, user: str, required: Resource) -> bool:
         """Whether a user may have one more container, which is of the size ``required``."""
-        return self._magnitude(self._used[user]) <= self._limit(required)
+        used = self._used.get(user) or [0] * len(required)
+        return self._magnitude(used) <= self._limit(required)
 
     def _limit(self, required: Resource) -> float:
         size = self._magnitude
@@ -128,3 +129,5 @@ class UserLimitedLevel(Level):
         if asking:
             self._asking[user] = asking
             add_all([self._active_used], used)
+        elif not any(used):
+            del self._used[user]  # who holds and asks for nothing is forgotten
