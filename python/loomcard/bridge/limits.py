@@ -10,6 +10,9 @@ from pathlib import Path
 MAX_MEMORY = "LOOMCARD_PROCESS_MAX_MEMORY_MB"
 """The environment variable in which the ResourceManager states the most memory; 0: half of it."""
 
+REACHED = 0.75
+"""The part of the limit from which on memory counts as used up."""
+
 OOM_SCORE_ADJ = 900
 """When the machine runs out of memory, its kernel ends this process before the ResourceManager."""
 
@@ -35,6 +38,19 @@ def apply(environment: Mapping[str, str] = os.environ) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     prefer_for_oom()
     return limit >> 20
+
+
+def are_reached(status: Path = Path("/proc/self/status")) -> bool:
+    """Whether this process keeps most of the memory that it may have, so that a ``MemoryError`` was
+    not for want of one large piece alone; False where the kernel does not say so.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        lines = status.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return False
+    kept_kb = next((int(line.split()[1]) for line in lines if line.startswith("VmData:")), 0)
+    return limit != resource.RLIM_INFINITY and kept_kb << 10 > REACHED * limit
 
 
 def half_of_the_memory(control_group_files: tuple[Path, ...] = _CONTROL_GROUP_FILES) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -42,6 +44,10 @@ class Deciding(Protocol):
 
 HEADER = '["header"]'
 """Asks for the session's state, so that the rounds that follow can be replayed."""
+
+
+class MemoryUsedUpError(Exception):
+    """No policy can go on in this process; the ResourceManager ends it and starts another."""
 
 
 FLUSH_S = 2.0
@@ -104,6 +110,11 @@ class PolicyService:
     def _decided(self, text: str) -> str:
         session = self._opened()
         reply = session.decide(text)
+        if "MemoryError" in reply and limits.are_reached():
+            raise MemoryUsedUpError(
+                "a policy has used up the memory of the policy process"
+                f" ({limits.MAX_MEMORY}): only a fresh one has any"
+            )
         for notice in registry.take_notices():
             self._log.warning(notice)
         journal = session.journal
@@ -178,6 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _log_json_lines()
     _collect_garbage_less_often()
     log = structlog.get_logger("loomcard.bridge")
+    with suppress(PermissionError):  # it leads a group already
+        os.setsid()  # so that what policies start ends with us
     try:
         max_memory_mb = limits.apply()
         secret = gateway.read_secret(options.secret_file)
@@ -195,7 +208,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log.info("our input has ended")
     if not service.flush(FLUSH_S):
         log.warning("the journal's last rounds could not be written", within_s=FLUSH_S)
+    _end_what_policies_started()
     return 0
+
+
+def _end_what_policies_started() -> None:
+    """The others of our process group; a ResourceManager that lives kills the group itself."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.killpg(0, signal.SIGTERM)
 
 
 def _now_ms() -> float:

@@ -33,15 +33,23 @@ final class OrphanProcesses {
         if (folder != null && !new File("/proc", folder.owner()).exists()) {
           LOG.warn("Process {} of a ResourceManager that was killed is still there: killing it",
               process.getName());
-          new ProcessBuilder("kill", "-9", process.getName()).start().waitFor();
+          kill(process.getName());
           folder.delete();
         }
       } catch (IOException e) {
         continue; // It has ended, or is not ours.
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return;
       }
+    }
+  }
+
+  /** Kills a process, or with a minus before its number its group; waits until that is asked. */
+  static void kill(String number) {
+    try {
+      new ProcessBuilder("kill", "-9", "--", number).redirectErrorStream(true).start().waitFor();
+    } catch (IOException e) {
+      LOG.warn("Process {} cannot be killed: {}", number, e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -30,6 +30,8 @@ public final class PolicyProcess implements RunningPolicy {
   private final long maxReplyBytes;
   private volatile Py4jPolicyClient client;
   private volatile String name = "not ready";
+  /** The process's number, and that of its group; null until it is ready. */
+  private volatile String pid;
 
   PolicyProcess(Process process, PrivateFolder folder, long maxReplyBytes, Runnable onEnd) {
     this.process = process;
@@ -68,7 +70,8 @@ public final class PolicyProcess implements RunningPolicy {
         if (key.equals("port")) {
           port = in.integer("ready file: port");
         } else {
-          name = key + " " + in.raw();
+          pid = in.raw();
+          name = key + " " + pid;
         }
       }
     } catch (MessageException e) {
@@ -97,6 +100,9 @@ public final class PolicyProcess implements RunningPolicy {
 
   @Override
   public void kill() {
+    if (pid != null) {
+      OrphanProcesses.kill("-" + pid); // with what its policies started
+    }
     process.destroyForcibly();
     if (client != null) {
       client.close();

@@ -59,6 +59,19 @@ public class OrphanProcessesTest {
     assertTrue(own.secretFile().exists());
   }
 
+  /** What a policy started goes with the group of its process. */
+  @Test
+  public void aGroupIsKilledWhole() throws Exception {
+    Process leader = new ProcessBuilder("setsid", "sh", "-c", "sleep 600 & echo $$ $!; wait")
+        .start();
+    started.add(leader);
+    String[] pids = pid(leader).split(" ");
+    OrphanProcesses.kill("-" + pids[0]);
+    for (String each : pids) {
+      Until.waitUntil("it is killed", () -> !new File("/proc/" + each + "/exe").exists());
+    }
+  }
+
   /** A process that has its secret from another folder is none of ours. */
   @Test
   public void thoseOfAnotherFolderAreLeftAlone() throws Exception {
