@@ -24,7 +24,7 @@ class Clock:
 
     def __call__(self) -> float:
         self.ms += self.look_ms
-        return self.ms
+        return self.ms / 1000
 
 
 CLOCK = Clock()

@@ -218,15 +218,20 @@ class Plan:
         allowance = self._allowance
         if allowance is None:
             return False
-        if allowance.time is not None:
-            allowance.time.ask(allowance)
+        time = allowance.time
+        if time is not None:
+            time.asked += 1
+            if time.asked >= time.look_at:
+                time.look(allowance)
         return allowance.over or allowance.count < 1
 
     def _go_on(self) -> None:
         """Raises TurnOver where the turn was over long ago."""
         allowance = self._allowance
-        if allowance is not None and allowance.time is not None:
-            allowance.time.ask(allowance)
+        if allowance is not None and (time := allowance.time) is not None:
+            time.asked += 1
+            if time.asked >= time.look_at:
+                time.look(allowance)
             if allowance.stopped:
                 raise TurnOver
 

@@ -23,9 +23,9 @@ from loomcard.model.state import ClusterState
 
 NEVER = 1 << 62
 """A count of questions that no round reaches."""
-LOOK_EVERY = 16
+LOOK_EVERY = 32
 """A policy may ask so often from one look at the clock to the next, unless it asks seldom."""
-SLOW_MS = 2.0
+SELDOM_S = 0.002
 """After so long without a question it asks seldom."""
 
 Kind = TypeVar("Kind", bound=Event)
@@ -69,41 +69,37 @@ class RoundTime:
     questions (``cuts``).
     """
 
-    __slots__ = ("_clock", "_due", "_last_ms", "_look_at", "_round_ms", "asked", "cuts")
+    __slots__ = ("_clock", "_due", "_last_s", "_round_s", "_step", "asked", "cuts", "look_at")
 
     def __init__(
-        self, clock: Callable[[], float] | None, round_ms: float = 0, cuts: Sequence[int] = ()
+        self, clock: Callable[[], float] | None, round_s: float = 0, cuts: Sequence[int] = ()
     ) -> None:
-        """``clock``: ms since any zero; None: turns end at the questions ``cuts``."""
+        """``clock``: seconds since any zero; None: turns end at the questions ``cuts``."""
         self.asked = 0
         self.cuts: list[int] = []
         """After so many questions the turn under way was over, or stopped when it was over."""
-        self._clock, self._round_ms, self._due = clock, round_ms, list(cuts)
-        self._last_ms = 0.0
-        self._look_at = self._due[0] if self._due else NEVER if clock is None else 1
+        self._clock, self._round_s, self._due = clock, round_s, list(cuts)
+        self._last_s, self._step = 0.0, 1
+        self.look_at = self._due[0] if self._due else NEVER if clock is None else 1
 
     def begin(self, turn: Allowance) -> None:
         """A turn begins: it has half of what is left to the one above it."""
         if self._clock is not None:
-            self._last_ms = now = self._clock()
-            own_ms = self._round_ms if turn.above is None else (turn.above.end_ms - now) / 2
-            turn.end_ms, turn.stop_ms = now + own_ms, now + 1.5 * own_ms
+            self._last_s = now = self._clock()
+            own_s = self._round_s if turn.above is None else (turn.above.end_s - now) / 2
+            turn.end_s, turn.stop_s = now + own_s, now + 1.5 * own_s
 
-    def ask(self, turn: Allowance) -> None:
-        """A policy asks something that it may ask often."""
-        self.asked += 1
-        if self.asked >= self._look_at:
-            self._look(turn)
-
-    def _look(self, turn: Allowance) -> None:
+    def look(self, turn: Allowance) -> None:
+        """A policy has asked for the ``look_at``-th time: see whether its turn is over."""
         if self._clock is None:
             del self._due[0]
-            self._look_at = self._due[0] if self._due else NEVER
+            self.look_at = self._due[0] if self._due else NEVER
         else:
             now = self._clock()
-            seldom = now - self._last_ms > SLOW_MS
-            self._last_ms, self._look_at = now, self.asked + (1 if seldom else LOOK_EVERY)
-            if turn.stopped or now < (turn.stop_ms if turn.over else turn.end_ms):
+            seldom = now - self._last_s > SELDOM_S
+            self._step = 1 if seldom else min(2 * self._step, LOOK_EVERY)
+            self._last_s, self.look_at = now, self.asked + self._step
+            if turn.stopped or now < (turn.stop_s if turn.over else turn.end_s):
                 return
         turn.stopped, turn.over = turn.over, True
         self.cuts.append(self.asked)
@@ -116,7 +112,7 @@ class Allowance:
     """
 
     __slots__ = (
-        "above", "bounded", "count", "end_ms", "limit", "over", "stop_ms", "stopped", "time",
+        "above", "bounded", "count", "end_s", "limit", "over", "stop_s", "stopped", "time",
     )  # fmt: skip
 
     def __init__(
@@ -128,7 +124,7 @@ class Allowance:
         self.limit = list(limit) if limit is not None else None
         self.above = above
         self.over = self.stopped = False
-        self.end_ms = self.stop_ms = 0.0
+        self.end_s = self.stop_s = 0.0
         self.time: RoundTime | None = time if above is None else above.time
         if self.time is not None:
             self.time.begin(self)

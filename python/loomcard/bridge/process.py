@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         secret = gateway.read_secret(options.secret_file)
         # The ResourceManager starts us in its state folder.
         copies = Path.cwd() / "applied-policies"
-        make_session = partial(Session, copies=copies, files=JournalWriter, clock=_now_ms)
+        make_session = partial(Session, copies=copies, files=JournalWriter, clock=time.monotonic)
         service = PolicyService(make_session, compile_request)
         server = gateway.serve(service, secret)
         write_ready(options.ready_file, server.port)
@@ -216,10 +216,6 @@ def _end_what_policies_started() -> None:
     """The others of our process group; a ResourceManager that lives kills the group itself."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(0, signal.SIGTERM)
-
-
-def _now_ms() -> float:
-    return time.monotonic() * 1000
 
 
 def _collect_garbage_less_often() -> None:

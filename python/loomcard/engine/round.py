@@ -262,7 +262,10 @@ class PolicyTree:
             self._fault(instance, error)
         instance.called, instance.untried = True, False
         view._unread = []
-        self._called(instance, allowance)
+        if allowance is not None and allowance.over:
+            instance.cut = True
+        if instance.queue.number in self._pending.reporters:
+            instance.reported_ms = instance.view.now_ms
 
     def _decide(self, instance: Instance) -> None:
         view = instance.view
@@ -292,9 +295,6 @@ class PolicyTree:
             if error_text.is_interrupt(error):
                 raise
             self._fault(instance, error)
-        self._called(instance, allowance)
-
-    def _called(self, instance: Instance, allowance: Allowance | None) -> None:
         if allowance is not None and allowance.over:
             instance.cut = True
         if instance.queue.number in self._pending.reporters:

@@ -36,8 +36,8 @@ class Session:
         files: MakeFiles = SegmentFiles, clock: Callable[[], float] | None = None,
     ) -> None:  # fmt: skip
         """``copies``: where the texts of policies' files are kept that were applied, but for a dry
-        run's. ``files``: what writes the journal; by default it is waited for. ``clock``: ms since
-        any zero, for rounds that end before they are late; by default they take as long as it
+        run's. ``files``: what writes the journal; by default it is waited for. ``clock``: seconds
+        since any zero, for rounds that end before they are late; by default they take as long as it
         takes.
         """
         settings = hello.settings
@@ -50,7 +50,7 @@ class Session:
         self._saved_every_ms: int = settings.get("saved_every_ms") or SAVED_EVERY_MS
         self._last_saved_ms = 0
         self._round_containers: int | None = settings.get("round_containers")
-        self._clock, self._round_ms = clock, (settings.get("round_deadline_ms") or 0) * PART
+        self._clock, self._round_s = clock, (settings.get("round_deadline_ms") or 0) / 1000 * PART
         rounds: int = settings.get("journal_segment_rounds") or 1000
         self.journal: Journal | None = None
         self._reported_problem: str | None = None
@@ -137,8 +137,8 @@ class Session:
         elif mirror.stale_instances:
             self.tree.forget(sorted(mirror.stale_instances))
         time = RoundTime(None, cuts=cuts) if cuts else None
-        if self._clock is not None and self._round_ms:
-            time = RoundTime(self._clock, self._round_ms)
+        if self._clock is not None and self._round_s:
+            time = RoundTime(self._clock, self._round_s)
         pending = self.tree.run(self._round_containers, time)
         mirror.carried_out(batch.round, pending.steps)
         reply = pending.reply(batch.round)

@@ -142,21 +142,22 @@ class FirstFit(Generic[S]):
     The cost of a look hardly depends on how many sizes are looked for.
     """
 
-    __slots__ = ("_bounds", "_indexes", "_label", "_nodes", "_searches")
+    __slots__ = ("_bounds", "_label", "_nodes", "_searches", "indexes")
 
     def __init__(self, nodes: Mapping[int, S], label: str | None = None) -> None:
         self._nodes, self._label = nodes, label
-        self._indexes: dict[Resource, FitIndex[S]] = {}
+        self.indexes: dict[Resource, FitIndex[S]] = {}
+        """Of the sizes that have their own."""
         self._bounds: Bounds[S] | None = None
         self._searches = 0  # in the bounds, since an index was made
 
     def first(self, size: Resource) -> S | None:
         """The node of the lowest number on which a container of the size fits, or None."""
-        index = self._indexes.get(size)
+        index = self.indexes.get(size)
         if index is None:
-            if len(self._indexes) >= SHAPES_KEPT and not self._renews():
+            if len(self.indexes) >= SHAPES_KEPT and not self._renews():
                 return self._bounds_now().first(size)
-            index = self._indexes[size] = FitIndex((size, self._label), self._nodes)
+            index = self.indexes[size] = FitIndex((size, self._label), self._nodes)
         return index.first()
 
     def _renews(self) -> bool:
@@ -167,7 +168,7 @@ class FirstFit(Generic[S]):
         if self._searches <= len(self._nodes):
             return False
         self._searches = 0
-        del self._indexes[next(iter(self._indexes))]
+        del self.indexes[next(iter(self.indexes))]
         return True
 
     def _bounds_now(self) -> Bounds[S]:
@@ -177,7 +178,7 @@ class FirstFit(Generic[S]):
 
     def touch(self, node: S) -> None:
         """A node of those joined, or may have more room than before."""
-        for index in self._indexes.values():
+        for index in self.indexes.values():
             index.touch(node)
         if self._bounds is not None and not self._bounds.touch(node):
             self._bounds = None
@@ -203,7 +204,8 @@ class FitIndexes:
         found = self._of.get(label)
         if found is None:
             found = self._of[label] = FirstFit(self._nodes, label)
-        return found.first(size)
+        index = found.indexes.get(size)  # as found.first does, in the hot path
+        return found.first(size) if index is None else index.first()
 
     def lent(self, size: Resource, shared: Mapping[int, Node]) -> Node | None:
         """The same of a size on these nodes, all that lend."""
