@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from loomcard.api import registry
-from loomcard.bridge import handshake, limits
+from loomcard.bridge import handshake
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.config import compile_setup
 from loomcard.engine.session import Session, replay
@@ -209,70 +209,6 @@ def test_the_process_ends_with_its_parents_pipe(tmp_path: Path, children: list[C
     assert children[0].process.wait(DEADLINE_S) == 0
     events = [line["event"] for line in children[0].log()]
     assert events == ["ready", "our input has ended"]
-
-
-FORKS = """
-import subprocess, sys
-from loomcard.bridge import process
-wait = process.wait_for_end_of_input
-
-def forks():
-    print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid, flush=True)
-    wait()
-
-process.wait_for_end_of_input = forks
-sys.exit(process.main(sys.argv[1:]))
-"""
-
-
-def test_what_a_policy_started_ends_with_the_process(tmp_path: Path) -> None:
-    """A child that a policy forked does not outlive its process, nor hold its pipes open."""
-    secret = tmp_path / "secret"
-    secret.write_text("s" * 32)
-    secret.chmod(0o600)
-    files = ["--ready-file", str(tmp_path / "ready"), "--secret-file", str(secret)]
-    with subprocess.Popen(
-        [sys.executable, "-c", FORKS, *files], cwd=tmp_path, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        forked = int(process.stdout.readline())
-        process.stdin.close()
-        assert process.wait(DEADLINE_S) == 0
-    wait_until_gone(forked)
-
-
-def wait_until_gone(pid: int) -> None:
-    """It has ended, even if nobody has asked how."""
-    end = time.monotonic() + DEADLINE_S
-    while Path(f"/proc/{pid}/exe").exists():  # a zombie has none
-        assert time.monotonic() < end, f"{pid} lives"
-        time.sleep(0.01)
-
-
-class Full:
-    """A session in which a policy raised a MemoryError."""
-
-    journal = None
-
-    def __init__(self, *_: object) -> None: ...
-
-    def decide(self, batch_text: str) -> str:  # noqa: ARG002 - as a session's
-        return '["plan",1,[],[],[],{},{},[[1,"root.a:x: MemoryError: ","..."]],[],null,[]]'
-
-
-def test_a_process_whose_memory_is_used_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ResourceManager then starts another; where one large piece was wanted, only the queue
-    whose policy wanted it is served by the fallback.
-    """
-    service = PolicyService(Full, compile_request)
-    ask(service, hello())
-    assert service.decide('["batch"]').startswith('["plan"')
-    monkeypatch.setattr(limits, "are_reached", lambda: True)
-    assert "LOOMCARD_PROCESS_MAX_MEMORY_MB" in error(
-        messages.read_reply(service.decide('["batch"'))
-    )
 
 
 def test_a_secret_that_others_may_read_is_refused(tmp_path: Path, children: list[Child]) -> None:

@@ -49,20 +49,6 @@ def place_hold(pending: PendingPlan) -> None:
             return
 
 
-def wake_for_waits(pending: PendingPlan, *, given_back: bool) -> None:
-    """Room that was given back during a round is for a next round, and so are that of a hold and an
-    ask that a rule keeps waiting, once their time is over: of the root, which is called in every
-    one.
-    """
-    state = pending.state
-    wanted = [hold.until_ms for hold in state.holds if hold.until_ms is not None]
-    wanted += [pending.now_ms + 1] if given_back else []
-    rule_ms = state.rule_waits.next_ms()
-    wanted += [] if rule_ms is None else [rule_ms]
-    if wanted:
-        pending.wake_root(min(wanted) - pending.now_ms)
-
-
 def _review(pending: PendingPlan, ask: Ask, hold: Hold) -> None:
     """Move a hold to the node that is likely to have room soonest, or leave it where it is if that
     will have it hardly later; give it up where no node will do.

@@ -29,9 +29,9 @@ from loomcard.api.view import (
 from loomcard.engine.instance import Instance
 from loomcard.engine.left_room import LeftRoom, could_lend
 from loomcard.engine.mirror import Mirror
-from loomcard.engine.place_hold import place_hold, wake_for_waits
+from loomcard.engine.place_hold import place_hold
 from loomcard.engine.timers import Timers
-from loomcard.model.objects import AskKey
+from loomcard.engine.waits import end_rule_waits, wake_for_waits
 from loomcard.model.partitions import Stage
 from loomcard.model.queue import Queue
 from loomcard.model.resource import Resource, add_all
@@ -130,7 +130,7 @@ class PolicyTree:
         self._pending = pending = PendingPlan(mirror.state, mirror.now_ms)
         self._shares = None
         self._left.forget()
-        self._end_rule_waits()
+        end_rule_waits(mirror)
         holds, ended = mirror.state.holds, mirror.state.holds.ended
         for instance in self.instances.values():
             self._prepare(instance, pending)
@@ -158,18 +158,6 @@ class PolicyTree:
             pending.wake_root(1 if pending.steps or not again else CUT_AGAIN_MS)
         pending.wakes = self.timers.take_over(pending.wakes)
         return pending
-
-    def _end_rule_waits(self) -> None:
-        """What a rule kept waiting until now is looked at again, as if it had changed."""
-        state = self.mirror.state
-        for key in state.rule_waits.take_over(self.mirror.now_ms):
-            if key[0] < 0:
-                state.asks_again(state.queues[key[1]])
-            elif (attempt := state.attempts.get(key[0])) is not None:
-                ask = attempt.asks.get(AskKey(*key))
-                if ask is not None:
-                    ask.reported_reason = None
-                    state.touched(attempt.application)
 
     def _stages(self, root: Instance, allowance: Allowance | None) -> None:
         """The root's policy decides; and again while guarantees on labels hold something back that

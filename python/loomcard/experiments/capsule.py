@@ -111,7 +111,7 @@ def show(capsule: Capsule) -> Shown:
     for each in segment:
         began = time.perf_counter()
         with reading(each.batch_place, "the batch cannot be used"):
-            plan = r.read_reply(session.decide(each.batch_text))
+            plan = r.read_reply(session.decide(each.batch_text, each.plan.cuts))
         shown.slowest_ms = max(shown.slowest_ms, 1000 * (time.perf_counter() - began))
         assert isinstance(plan, r.PlanReply)
         shown.rounds += 1
