@@ -29,6 +29,7 @@ from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey, of_mirror, of_nodes, of_resource_manager
+from processes import command_line, pids, policy_process
 
 pytestmark = pytest.mark.cluster
 
@@ -139,27 +140,6 @@ def submit(cluster: LocalCluster) -> Iterator[Submit]:
     yield start
     for submission in started:
         submission.stop()
-
-
-def pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    except OSError:
-        return ""
-
-
-def policy_process(cluster: LocalCluster) -> int | None:
-    """The policy process, a child of the cluster's JVM."""
-    for pid in pids():
-        if "loomcard.bridge.process" in command_line(pid):
-            parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == cluster.pid:
-                return pid
-    return None
 
 
 def status(cluster: LocalCluster) -> Any:

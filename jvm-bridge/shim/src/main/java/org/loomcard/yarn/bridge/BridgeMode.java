@@ -37,6 +37,9 @@ final class BridgeMode {
   /** This process decides. */
   void up(String description) {
     process = description;
+    if (state == BridgeStatus.State.FALLBACK) {
+      LOG.warn("The policy process is back: {}", description);
+    }
     if (!isUp()) {
       set(BridgeStatus.State.UP);
     }

@@ -2,7 +2,6 @@ package org.loomcard.yarn.bridge;
 
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.loomcard.yarn.policyconfig.AppliedConfig;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
@@ -104,7 +103,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     throttle.signal();
     swaps.stop();
     supervisor.stop();
-    thread.join(TimeUnit.SECONDS.toMillis(10));
+    thread.join(10 * IDLE_MS);
     overdueFallback.stop();
     watchdog.stop();
   }
@@ -158,7 +157,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       LOG.error("A round failed in the scheduler's state; the policy gets a snapshot", e);
       rounds.snapshotNext("the scheduler's state failed: " + e);
       if (breaker.bad() && current != null) {
-        fail("the scheduler's state failed: " + e);
+        failed("the scheduler's state failed: " + e);
       } else if (current == null) {
         throttle.rest(OverdueFallback.PAUSE_MS); // what fails at once fills the log
       }
@@ -188,7 +187,7 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
 
   private void step() {
     if (current != null && current.hasEnded()) {
-      fail("the policy process ended by itself");
+      failed("the policy process ended by itself");
     }
     Supervisor.Started fresh = supervisor.takeReady();
     if (fresh != null && current == null) {
@@ -198,13 +197,13 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     }
     swapping.step(swaps);
     keepSaved();
-    if (current != null) {
-      stalled.step(clock.nowMs());
-      mode.stalled(stalled.isServing());
-    }
     if (current == null) {
       serveWithout();
-    } else if (mayAct() && rounds.isWanted()) {
+      return;
+    }
+    stalled.step(clock.nowMs());
+    mode.stalled(stalled.isServing());
+    if (mayAct() && rounds.isWanted()) {
       if (rounds.mayHold() && config.inlineWaitMs == 0) {
         throttle.hold(rounds.lastRecords(), scheduler::hasDemand);
       }
@@ -217,10 +216,6 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
     counters.starts++;
     rounds.forgetFaults();
     rounds.snapshotNext(counters.starts == 1 ? "start" : "the policy process was started again");
-    if (mode.is(BridgeStatus.State.FALLBACK)) {
-      LOG.warn("The policy process is back; the fallback granted {} containers until now",
-          counters.grantedByFallback());
-    }
     use(fresh);
   }
 
@@ -234,12 +229,12 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
       if (end.bad == null) { // a fault is one queue's affair
         breaker.good();
       } else if (breaker.bad()) {
-        fail(config.breakerFailures
+        failed(config.breakerFailures
             + " bad rounds in a row; the log lines before say what was bad");
       }
       keepSaved();
     } catch (PolicyFailureException e) {
-      fail(e.getMessage());
+      failed(e.getMessage());
     }
   }
 
@@ -252,7 +247,8 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   }
 
   /** The breaker opens: the fallback serves; the process is ended and started again later. */
-  private void fail(String reason) {
+  @Override
+  public void failed(String reason) {
     Supervisor.Started gone = current;
     current = null;
     if (mode.is(BridgeStatus.State.STOPPED)) {
@@ -336,11 +332,6 @@ final class RoundLoop implements Runnable, SwapExecution.Loop {
   public void dropCurrent() {
     current = null;
     serveByFallback();
-  }
-
-  @Override
-  public void failed(String reason) {
-    fail(reason);
   }
 
   @Override
