@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps what is needed to see a fault of a policy again elsewhere: the last rounds, the policy
- * configuration with the texts of its policies' files, the versions and the reason, in one file that
- * only the ResourceManager's user may read. {@code loomcard replay FILE} shows it.
+ * configuration with the texts of its policies' files, the versions and the reason, in one file
+ * that only the ResourceManager's user may read. {@code loomcard replay FILE} shows it.
  */
 final class Capsules {
   static final String FOLDER = "capsules";

@@ -58,9 +58,10 @@ public class CapsulesTest extends BridgeTestBase {
       assertTrue(about, about.contains("\"hello\":[\"hello\","));
       String[] lines = text(zip, "journal.jsonl").split("\n");
       assertTrue(lines[0], lines[0].startsWith("[\"segment\",{\"hello\":[\"hello\","));
-      assertTrue(lines[1], lines[1].startsWith("[\"batch\",1,") && lines[1].contains("\"snapshot\""));
+      assertTrue(lines[1], lines[1].startsWith("[\"batch\",1,"));
+      assertTrue(lines[1], lines[1].contains("\"snapshot\""));
       assertTrue(lines[2], lines[2].startsWith("[\"plan\",1,"));
-      assertFalse("the journal's folder is the machine's own", lines[0].contains("journal_dir\":\""));
+      assertFalse("a folder of this machine", lines[0].contains("journal_dir\":\""));
       text(zip, "policy.yml");
     }
     comesBack();

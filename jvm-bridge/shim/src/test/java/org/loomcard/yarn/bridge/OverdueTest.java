@@ -78,7 +78,8 @@ public class OverdueTest extends BridgeTestBase {
     conf.setInt(BridgeConfig.BREAKER_FAILURES, 1000);
     bridge = bridge(() -> text -> {
       awaitSome(600);
-      return "[\"plan\"," + text.split(",")[1] + ",[],[],[],{},{},[],[],[],\"nothing is right\",[]]";
+      return "[\"plan\"," + text.split(",")[1]
+          + ",[],[],[],{},{},[],[],[],\"nothing is right\",[]]";
     });
     ask(3);
     Until.waitUntil("the fallback granted", () -> scheduler.running("fallback") == 3);

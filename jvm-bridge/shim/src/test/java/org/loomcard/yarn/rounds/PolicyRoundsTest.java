@@ -184,7 +184,8 @@ public class PolicyRoundsTest {
       } catch (InterruptedException e) {
         throw new PolicyFailureException("interrupted", e);
       }
-      return "[\"plan\"," + text.split(",")[1] + ",[" + decisions + "],[],[],{},{},[],[],[],null,[]]";
+      return "[\"plan\"," + text.split(",")[1] + ",[" + decisions
+          + "],[],[],{},{},[],[],[],null,[]]";
     }
 
     @Override

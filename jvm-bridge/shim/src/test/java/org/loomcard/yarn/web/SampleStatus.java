@@ -127,7 +127,8 @@ final class SampleStatus implements StatusSource {
         Collections.singletonList(new WaitingApplication("application_1790000000000_0001",
         "count <words>", "alice", "root.a", Arrays.asList(
             new WaitingApplication.WaitingAsk(20, 0, 4, amounts(1024, 1), "NODE_FULL", null),
-            new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), "SHARE", 1_790_000_060_000L)))));
+            new WaitingApplication.WaitingAsk(10, 7, 1, amounts(2048, 1), "SHARE",
+                1_790_000_060_000L)))));
   }
 
   @Override

@@ -161,7 +161,8 @@ public class MessagesTest {
         "allocate: count: expected an integer at character 33, found \"2\"");
     refused("[\"plan\",1,[[\"allocate\",9999999999,20,-1,1,2,1]],[],[],{},{},[],[],[],null,[]]",
         "allocate: attempt: expected an integer of 32 bits");
-    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,[],7]", "plan: expected the end of the array");
+    refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,[],7]",
+        "plan: expected the end of the array");
     refused("[\"plan\",1,[],[],[],{},{},[],[],[],null,[]] []", "message: expected its end");
     refused(Golden.message("error"), "expected hello as the first message");
   }
