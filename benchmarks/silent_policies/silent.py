@@ -1,0 +1,100 @@
+"""Policies that leave out what could be served: for ``python -m benchmarks.silent_policies``.
+
+Beside what they leave out they serve first in, first out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from loomcard import Ask, ClusterView, Node, Plan
+
+ROUNDS = 40
+"""After so many rounds ``rounds`` grants nothing more."""
+EVERY_MS = 30_000
+"""So often ``slowly`` grants a container."""
+LIE_MS = 5_000
+"""For so long a rule is stated; a liar states it again."""
+USER, APPLICATION, PRIORITY, NODE = "u1", "app-2", 10, "n1"
+"""Whom the kinds of these names leave out; the node is the one that is served."""
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Leaves out what ``kind`` names."""
+
+    kind: str
+
+    walks_tree = True
+
+    def initial(self, _view: ClusterView, _saved: Any) -> dict[str, int]:
+        """No round and no grant yet."""
+        return {"rounds": 0, "at_ms": -EVERY_MS}
+
+    def decide(self, view: ClusterView, memory: dict[str, int]) -> tuple[Plan, dict[str, int]]:
+        """By submission; the memory counts rounds, and says when the last container came."""
+        plan = Plan(view)
+        memory["rounds"] += 1
+        left = plan.pending(lambda ask: ask.application.submitted_ms)
+        for ask in left:
+            if self._leaves_out(ask, memory):
+                self._excuse(plan, ask)
+                continue
+            while ask.count > 0 and (node := self._node(plan, ask)) is not None:
+                if self.kind == "slowly":
+                    if view.now_ms - memory["at_ms"] < EVERY_MS:
+                        break
+                    memory["at_ms"] = view.now_ms
+                plan.allocate(ask, node)
+        if any(ask.count > 0 for ask in left):
+            plan.wake_at(view.now_ms + 1_000)
+        return plan, memory
+
+    def _leaves_out(self, ask: Ask, memory: dict[str, int]) -> bool:
+        match self.kind:
+            case "always" | "false-reason" | "lies-for-ever" | "lies-now-and-then":
+                return True
+            case "user":
+                return ask.application.user == USER
+            case "application":
+                return ask.application.name == APPLICATION
+            case "rounds":
+                return memory["rounds"] > ROUNDS
+            case "masters":
+                return ask.is_am
+            case "tasks":
+                return not ask.is_am
+            case "priority":
+                return ask.priority == PRIORITY and not ask.is_am
+        return False
+
+    def _excuse(self, plan: Plan, ask: Ask) -> None:
+        now_ms = plan.view.now_ms
+        if self.kind == "false-reason":
+            plan.wait(ask, "SHARE")
+        elif self.kind == "lies-for-ever" or (
+            self.kind == "lies-now-and-then" and now_ms // LIE_MS % 2 == 0
+        ):
+            plan.wait(ask, "SHARE", now_ms + LIE_MS)
+
+    def _node(self, plan: Plan, ask: Ask) -> Node | None:
+        found = plan.nodes_fitting(ask)
+        if self.kind == "one-node":
+            return next((node for node in found if node.host == NODE), None)
+        return next(found, None)
+
+
+@dataclass(frozen=True)
+class NoTurn:
+    """A parent that gives one of its children no turn."""
+
+    child: str
+
+    def decide(self, view: ClusterView) -> Plan:
+        """One container for each other child in turn, until none takes one."""
+        plan = Plan(view)
+        others = [queue for queue in view.queue.children if queue.path != self.child]
+        while any(plan.turn(queue).count for queue in others):
+            continue
+        return plan
