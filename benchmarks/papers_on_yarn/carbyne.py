@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from benchmarks.papers_on_yarn.dress import scaled, warmed_up, without_warm_up
 from benchmarks.papers_on_yarn.fifty import Notify, spread
 from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
-from loomcard.player.play import play
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
 from loomcard.workload.loading import load

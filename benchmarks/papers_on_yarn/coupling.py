@@ -17,7 +17,7 @@ from benchmarks.local_maps import local_percent
 from benchmarks.papers_on_yarn.dress import scaled
 from benchmarks.papers_on_yarn.fifty import Notify, spread
 from benchmarks.papers_on_yarn.fifty import fifty as fifty_at_once
-from loomcard.player.play import play
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.report.expectation import starvation_ms
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.config import compile_setup
 from loomcard.player.launch_rate import wanted_per_second
-from loomcard.player.play import play
 from loomcard.results.metrics import summary
 from loomcard.results.record import RunRecord
 from loomcard.workload.loading import load

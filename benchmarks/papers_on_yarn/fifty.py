@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.papers_on_yarn.deciding import DecidingObserver
-from loomcard.player.play import play
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.results.record import RunRecord
 from loomcard.workload.scenario import Scenario
 

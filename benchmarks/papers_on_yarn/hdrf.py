@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from benchmarks.agreement.stock_schedulers import split
 from benchmarks.papers_on_yarn.occupancy import Observer, Occupancy
-from loomcard.player.play import play
+from benchmarks.papers_on_yarn.progress import play
 from loomcard.results.record import RunRecord
 from loomcard.simulator import Progress
 from loomcard.workload.loading import load

@@ -3,7 +3,13 @@
 from typing import Any
 
 from loomcard.cluster.container_times import ContainerRun
-from loomcard.player.run_record import application_records, container_rows, counts, refusals
+from loomcard.player.run_record import (
+    application_records,
+    container_rows,
+    counts,
+    refusals,
+    stalls,
+)
 from loomcard.results.record import ContainerRow
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
@@ -74,8 +80,8 @@ def test_an_application_is_recorded_as_far_as_it_came() -> None:
     assert (first.submitted_ms, first.demanding, first.state) == (11, [(50, 500)], "FAILED")
 
 
-def test_counts_and_refusals() -> None:
-    """Nothing seen counts as none; a stock scheduler reports no refusals."""
+def test_counts_refusals_and_stalls() -> None:
+    """Nothing seen counts as none; a stock scheduler reports neither refusals nor stalls."""
     assert counts(EVENTS)["granted"] == 2
     assert counts(EVENTS)["done"] == 0
     assert refusals({"schedulerInfo": {"refusals": {"STALE": 2, "LATE": 1}}}) == {
@@ -83,3 +89,5 @@ def test_counts_and_refusals() -> None:
         "STALE": 2,
     }
     assert refusals({"schedulerInfo": {"type": "capacityScheduler"}}) == {}
+    assert stalls({"schedulerInfo": {"bridge": {"stalls": 3}}}) == 3
+    assert stalls({"schedulerInfo": {"type": "capacityScheduler"}}) == 0

@@ -28,7 +28,13 @@ from loomcard.player.journal_grants import granted_ms
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.play_compose import play_on_compose
 from loomcard.player.process import Player
-from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
+from loomcard.player.run_record import (
+    application_records,
+    container_rows,
+    refusals,
+    stalls,
+    zero_ms,
+)
 from loomcard.player.settings import is_stock, settings
 from loomcard.player.watch import Watch, settled
 from loomcard.results.fair_share import queue_shares
@@ -95,10 +101,10 @@ def play(
     stock:fifo, which get the queues of the compiled `setup` where it is given. `executor` virtual:
     containers wait inside their NodeManager; process: each is a process that does `work`, as on
     docker always. `on_warning` gets one line where the scenario asks for more than this machine
-    holds, if its rate was measured. `on_up` is given the embedded cluster when it serves. Ctrl-C,
-    also one that `on_progress` raises, ends the run: the record then holds what happened so far,
-    with `finished` False, and no process is left. Raises PlayError, ClusterError, SourceError,
-    FindingsError; on docker what `play_on_compose` does.
+    holds, if its rate was measured, and one where queues stalled. `on_up` is given the embedded
+    cluster when it serves. Ctrl-C, also one that `on_progress` raises, ends the run: the record
+    then holds what happened so far, with `finished` False, and no process is left. Raises
+    PlayError, ClusterError, SourceError, FindingsError; on docker what `play_on_compose` does.
     """
     began = time.monotonic()
     title = str(policy)
@@ -128,6 +134,11 @@ def play(
             options = tuple(cluster.client_options)
             player = Player(scenario, folder, cluster.conf_dir, options, work=work)
             record = _watched(scenario, cluster, player, on_progress)
+    if record.stalls:
+        on_warning(
+            f"{title} left asks waiting that could have been served: queues stalled"
+            f" {record.stalls} times, and were served first in, first out"
+        )
     record.policy = title
     record.engine = on
     record.queues = queue_shares(setup or {})
@@ -148,6 +159,7 @@ def _watched(
         finished = watch.until_over(faults)
     runs = settled(lambda: read_runs(cluster.container_times), _SETTLE_S)
     ended_ms = watch.ended_ms()
+    about = _scheduler(cluster)
     return RunRecord(
         policy="",
         workload=scenario.name,
@@ -157,7 +169,8 @@ def _watched(
         capacity=faults.steps,
         applications=application_records(scenario, player.events),
         containers=container_rows(scenario, player.events, runs, _granted(cluster)),
-        refusals=refusals(_scheduler(cluster)),
+        refusals=refusals(about),
+        stalls=stalls(about),
         states=_reported_states(cluster, zero_ms(player.events), ended_ms),
         ended_ms=ended_ms,
         finished=finished,

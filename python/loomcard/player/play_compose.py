@@ -27,7 +27,7 @@ from loomcard.player.journal_grants import granted_ms
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.node_logs import runs_in
 from loomcard.player.process import WARM_UP, Player, PlayError
-from loomcard.player.run_record import application_records, container_rows, refusals, zero_ms
+from loomcard.player.run_record import application_records, container_rows, refusals, stalls, zero_ms
 from loomcard.player.settings import capacity, is_stock
 from loomcard.player.watch import Watch, settled
 from loomcard.results.record import ContainerRow, RunRecord
@@ -121,14 +121,16 @@ def play_on_compose(
         fitted.scenario, folder, client.conf_dir, work=work, real_names=fitted.real_names,
         cluster=client,
     )  # fmt: skip
-    began, refused = time.time() - 1, refusals(rm.scheduler())
+    began, before = time.time() - 1, rm.scheduler()
     with _governed(rm, source, on_warning), _cleared(rm, scenario, others):
         watch = Watch(player, fitted.scenario, on_progress)
         with player:
             finished = watch.until_over()
     record = _record(fitted, player, finished, watch.ended_ms())
     record.policy = source.title
-    record.refusals = dict(Counter(refusals(rm.scheduler())) - Counter(refused))
+    after = rm.scheduler()
+    record.refusals = dict(Counter(refusals(after)) - Counter(refusals(before)))
+    record.stalls = stalls(after) - stalls(before)
     record.containers = _containers(fitted, player, cluster, hosts, began)
     journal = player.folder / "cluster" / "journal"  # as it was fetched for the containers
     record.states = reported_states(journal, zero_ms(player.events), record.ended_ms)

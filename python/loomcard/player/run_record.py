@@ -124,3 +124,8 @@ def refusals(scheduler: Mapping[str, Any]) -> dict[str, int]:
     """How often each reason refused a decision, by the scheduler's document; {} for stock ones."""
     found = scheduler.get("schedulerInfo", {}).get("refusals", {})
     return dict(sorted(found.items()))
+
+
+def stalls(scheduler: Mapping[str, Any]) -> int:
+    """How often a queue stalled, by the scheduler's document; 0 for stock ones."""
+    return int(scheduler.get("schedulerInfo", {}).get("bridge", {}).get("stalls", 0))

@@ -64,7 +64,8 @@ class RunRecord:
     has beside its siblings, by path. ``finished``: False where the run was stopped before its end.
     ``ideals_ms``: by application, what it takes at least with the whole cluster to itself;
     ``bounds``: what no policy can beat (makespan_ms, mean_completion_ms); empty: not known.
-    ``states``: what policies reported of theirs, over time.
+    ``states``: what policies reported of theirs, over time. ``stalls``: how often a queue stalled,
+    since its policy left an ask waiting that could have been served.
     """
 
     policy: str
@@ -77,6 +78,7 @@ class RunRecord:
     containers: list[ContainerRow] = field(default_factory=list)
     queues: dict[str, QueueShare] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
+    stalls: int = 0
     parameters: dict[str, float | int | str | bool] = field(default_factory=dict)
     ideals_ms: dict[str, int] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,20 @@
+"""Playing a scenario under a policy that must not leave what fits waiting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loomcard.player import play as player
+from loomcard.results.record import RunRecord
+from loomcard.workload.scenario import Scenario
+
+
+def play(scenario: Scenario, policy: Path | str, **how: Any) -> RunRecord:
+    """As the player's ``play``. Raises ValueError, too, where a queue stalled: its figures are then
+    the FIFO's in part.
+    """
+    record = player.play(scenario, policy, **how)
+    if record.stalls:
+        raise ValueError(f"{record.workload} under {record.policy}: {record.stalls} stalls")
+    return record
