@@ -157,8 +157,8 @@ bench-carbyne: setup  ## CPU time of a decision of carbyne beside tetris, 10,000
 bench-coupling: setup  ## CPU time of coupling beside fair where 5,000 nodes beat once a second; some minutes; the last line is JSON
 	@$(BIN)/python -m benchmarks.speed.coupling
 
-chaos: setup  ## 500 overlapping faults on the real shim, and what must hold after them; an hour; the last line is JSON
-	@$(BIN)/python -m benchmarks.chaos
+chaos: setup  ## overlapping faults on the real shim (FAULTS=500, MINUTES=60; a run that was cut goes on), and what must hold after them; the last line is JSON
+	@$(BIN)/python -m benchmarks.chaos --resume --faults $(or $(FAULTS),500) --minutes $(or $(MINUTES),60)
 
 clean:  ## everything that setup made
 	rm -rf $(VENV) .venv-compiled build jvm-bridge/target jvm-bridge/*/target

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.chaos.cluster import Cluster, read_lines, wait_until
-from benchmarks.chaos.conf import RM_IDS, prepare, unmount
+from benchmarks.chaos.conf import RM_IDS, WATCHDOG, prepare, unmount
 from benchmarks.chaos.jvm import ChaosError, of_folder
 from benchmarks.chaos.pair import PairCluster
 from benchmarks.chaos.report import summary, table
@@ -27,6 +27,7 @@ from benchmarks.chaos.schedule import PAIR_KINDS, PLAIN_KINDS
 BREAKS = (
     "grant-twice", "forget-release", "skip-usage", "return-twice", "freeze", "lose-ask",
     "tell-wrong-size", "leak-heap", "leak-threads", "leak-files", "leak-children",
+    "spill-capsules", WATCHDOG,
 )  # fmt: skip
 """What the broken build can do wrong; each is there so that a check is seen to fail."""
 
@@ -45,18 +46,21 @@ def kinds_of(wanted: str, known: tuple[str, ...] = PLAIN_KINDS) -> tuple[str, ..
     return found
 
 
-def first_fault(out: Path, seed: int, resume: bool) -> int:
-    """The number of the first fault to do; begins a new log where nothing is to be resumed."""
+def first_fault(out: Path, seed: int, resume: bool, count: int) -> int:
+    """The number of the first fault to do; begins a new log where nothing is to be resumed: not
+    asked for, or all ``count`` faults are done.
+    """
     log = out / "log.jsonl"
-    if not resume:
+    lines = read_lines(log) if resume else []
+    done = max((line["index"] + 1 for line in lines if line["line"] == "fault"), default=0)
+    if not 0 < done < count:
         out.mkdir(parents=True, exist_ok=True)
         for name in ("log.jsonl", "report.json", *JVM_LOGS):
             (out / name).unlink(missing_ok=True)
         return 0
-    lines = read_lines(log)
     if any(line["seed"] != seed for line in lines):
         raise ChaosError(f"{log} is of seed {lines[0]['seed']}: resume with --seed that")
-    return max((line["index"] + 1 for line in lines if line["line"] == "fault"), default=0)
+    return done
 
 
 def run(
@@ -94,7 +98,9 @@ def main(
     minutes: Annotated[float, typer.Option(help="No new fault after so long.", min=0.1)] = 60,
     every: Annotated[int, typer.Option(help="Faults between two comparisons.", min=1)] = 50,
     out: Annotated[Path, typer.Option(help="Folder of the log.")] = Path("run/chaos"),
-    resume: Annotated[bool, typer.Option(help="Go on after the log's last fault.")] = False,
+    resume: Annotated[
+        bool, typer.Option(help="Go on after the log's last fault, if any is left to do.")
+    ] = False,
     kinds: Annotated[str, typer.Option(help="Only these, e.g. 'policy,rm.kill'.")] = "",
     broken: Annotated[
         str, typer.Option("--break", help=f"Break the scheduler: {', '.join(BREAKS)}.")
@@ -113,7 +119,7 @@ def main(
         unknown = [word for word in broken.split(",") if word and word not in BREAKS]
         if unknown:
             raise ChaosError(f"--break: unknown {unknown}; known: {', '.join(BREAKS)}")
-        first, wanted = first_fault(out, seed, resume), kinds_of(kinds, known)
+        first, wanted = first_fault(out, seed, resume, faults), kinds_of(kinds, known)
     except ChaosError as error:
         typer.echo(f"chaos: {error}", err=True)
         raise typer.Exit(2) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 State = dict[str, Any]
@@ -11,6 +11,7 @@ MAX_NAMED = 5
 HEAP_GROWTH_MB = 96
 THREADS_GROWTH = 40
 FILES_GROWTH = 80
+MAX_CAPSULES = 10
 
 
 def differences(rm: State, load: State, mirror: State) -> list[str]:
@@ -156,6 +157,23 @@ def growth(first: State, now: State, children: int) -> list[str]:
     if children > 1:
         found.append(f"growth of children: {children} processes of the ResourceManager, not 1")
     return found
+
+
+def allowed_wait_ms(kinds: Iterable[str], stall: int, deadline: int, longest: int) -> int:
+    """How long the cluster may stand still beside faults of these kinds: beside a silent policy
+    until the watchdog has found it, beside one that states a rule until that is not believed.
+    """
+    silent = [kind for kind in kinds if kind.startswith("silent.")]
+    lies = any(kind.startswith("silent.lies") for kind in silent)
+    return stall + (deadline if silent else 0) + (longest if lies else 0)
+
+
+def capsules(found: Mapping[str, int]) -> list[str]:
+    """What is wrong with the capsules of one ResourceManager, by name and mode."""
+    wrong = [f"{name} has mode {mode:o}" for name, mode in sorted(found.items()) if mode != 0o600]
+    if len(found) > MAX_CAPSULES:
+        wrong.append(f"{len(found)} are kept, not {MAX_CAPSULES}")
+    return _some("capsules", wrong)
 
 
 def net_wait_ms(

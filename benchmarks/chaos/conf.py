@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
@@ -24,6 +25,10 @@ RM_IDS = ("rm1", "rm2")
 SESSION_MS = 6000
 """So long after its last word the active one counts as gone; the machine may stand still, too."""
 FIRST = "good-drf.yml"
+GROUPS_DELAY = "groups-delay"
+"""A file: how many milliseconds the directory of users takes to answer."""
+WATCHDOG = "no-watchdog"
+"""The break that needs no broken scheduler: nothing looks after silent policies."""
 
 _QUEUES = """\
 version: 1
@@ -33,6 +38,7 @@ queues:
   load:
     policy: {load}
     maximum: 55%
+    submit: ["group:chaos"]
     queues:
       a: {{policy: {a}}}
       b: {{policy: {b}}}
@@ -54,6 +60,28 @@ BROKEN = {
     "no-queue.yml": "version: 1\nkind: policy\npolicy: drf\n",
     "no-number.yml": _QUEUES.format(root="drf", load="drf", a="drf", b="fifo") + "  x: {weight: y}",
 }
+DEADLINE_MS = 3000
+"""Of the watchdog for progress; less than a fault lasts."""
+LONGEST_WAIT_MS = 2000
+"""So long a policy's rule is believed that keeps an application without containers waiting."""
+SILENT_POLICIES = "silent.py"
+_SILENT = """\
+version: 1
+kind: policy
+policy: silent.py:Silent
+options: {options}
+queues:
+  load: {{maximum: 55%, submit: ["group:chaos"], queues: {{a: {{}}, b: {{}}}}}}
+  greedy: {{maximum: 10%}}
+  probe: {{}}
+"""
+
+
+def silent_setup(kind: str, whom: str) -> str:
+    """A configuration whose policy leaves out what ``kind`` names, for all queues."""
+    return _SILENT.format(options=json.dumps({"kind": kind, "whom": whom}))
+
+
 RAISING = _QUEUES.format(root="raising.py:Raising", load="drf", a="drf", b="fifo")
 
 
@@ -109,6 +137,11 @@ class Files:
         return self.disk / "state"
 
     @property
+    def groups_delay(self) -> Path:
+        """How many milliseconds the directory of users takes; it need not be there."""
+        return self.conf.parents[1] / GROUPS_DELAY
+
+    @property
     def journal(self) -> Path:
         """The policy process's journal."""
         return self.disk / "journal"
@@ -134,6 +167,8 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
         folder.mkdir(parents=True, exist_ok=True)
     files.state.chmod(0o700)
     (files.policies / "raising.py").write_text(raising_policy())
+    silent = ROOT / "benchmarks" / "silent_policies" / SILENT_POLICIES
+    shutil.copy(silent, files.policies / SILENT_POLICIES)
     (cluster / "exclude").write_text("")
     setup = cluster / "setup.json"
     setup.write_text(canonical_json(compile_setup(GOOD[FIRST], FIRST)))
@@ -158,6 +193,8 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
             "loomcard.restart.backoff-ms": "200",
             "loomcard.restart.backoff-max-ms": "1000",
             "loomcard.start.grace-ms": "1000",
+            "loomcard.progress.deadline-ms": str(0 if WATCHDOG in broken else DEADLINE_MS),
+            "loomcard.progress.longest-wait-ms": str(LONGEST_WAIT_MS),
         }
     )
     if broken:
@@ -192,6 +229,9 @@ def _hadoop(cluster: Path) -> dict[str, str]:
     rm = "yarn.resourcemanager."
     return {
         "hadoop.tmp.dir": str(cluster / "tmp"),
+        "hadoop.security.group.mapping": "org.loomcard.yarn.chaos.SlowGroups",
+        "hadoop.security.groups.cache.secs": "1",
+        "loomcard.chaos.groups.delay-file": str(cluster / GROUPS_DELAY),
         "yarn.node-attribute.fs-store.root-dir": f"file://{cluster}/attributes",
         "yarn.node-labels.enabled": "true",
         "yarn.node-labels.fs-store.root-dir": f"file://{cluster}/labels",

@@ -14,6 +14,7 @@ from benchmarks.chaos.cluster import Cluster
 from benchmarks.chaos.conf import (
     BROKEN,
     EXPIRY_MS,
+    FIRST,
     GOOD,
     NODE_MB,
     NODE_VCORES,
@@ -21,6 +22,7 @@ from benchmarks.chaos.conf import (
     RAISING,
     freeze,
     remount,
+    silent_setup,
     slow_policy,
     slow_setup,
     thaw,
@@ -35,9 +37,16 @@ Kind = Callable[[Cluster, Fault], Done]
 
 POLICY_MODES = (
     "slow", "hang", "garbage", "huge-reply", "prints", "raises", "memory", "overcommit", "gone",
-    "exit",
+    "exit", "leaks",
 )  # fmt: skip
+SILENT_KINDS = (
+    "always", "user", "one-node", "rounds", "false-reason", "lies-for-ever", "lies-now-and-then",
+)  # fmt: skip
+GREEDY_KINDS = ("keys", "strict", "resize", "oversized", "storm")
 KEYS = 20_000
+CROWD = 10
+CROWD_KEYS = 4_000
+RELABELS = 40
 MAX_GONE = 4
 MAX_SPECIAL = 2
 LABEL = "special"
@@ -186,6 +195,30 @@ def _relabel(cluster: Cluster, fault: Fault) -> Done:
     return name, lambda: _ignore(cluster.ask_rm("relabel", node=name, label=""))
 
 
+def _relabel_storm(cluster: Cluster, fault: Fault) -> Done:
+    name = cluster.load.ask("name", node=_node(fault, 18, MAX_SPECIAL))
+    for turn in range(RELABELS):
+        cluster.ask_rm("relabel", node=name, label=LABEL if turn % 2 == 0 else "")
+    return f"{name} {RELABELS} times", None
+
+
+def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
+    """Everybody who submits to the load's queues is looked up, and that takes seconds."""
+    ms = int(500 + 4000 * fault.strength)
+    delay = cluster.files.groups_delay
+    delay.write_text(str(ms))
+    return f"{ms} ms a look", lambda: delay.unlink(missing_ok=True)
+
+
+def _silent(kind: str) -> Kind:
+    def begin(cluster: Cluster, _: Fault) -> Done:
+        whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
+        done, _ = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")
+        return done, lambda: _ignore(_swap(cluster, GOOD[FIRST], FIRST))
+
+    return begin
+
+
 def _decommission(cluster: Cluster, fault: Fault) -> Done:
     node = _node(fault, 20, 2)
     name = cluster.load.ask("name", node=node)
@@ -252,6 +285,16 @@ def _greedy(kind: str) -> Kind:
     return begin
 
 
+def _crowd(cluster: Cluster, fault: Fault) -> Done:
+    """Many applications of one user at a time, each as greedy as it can be."""
+    lasts_ms = int(1000 * fault.lasts_s)
+    for number in range(CROWD):
+        kind = GREEDY_KINDS[number % len(GREEDY_KINDS)]
+        count = CROWD_KEYS if kind == "keys" else 10
+        cluster.load.ask("greedy", timeout_s=60, kind=kind, count=count, lasts_ms=lasts_ms)
+    return f"{CROWD} for {lasts_ms} ms", None
+
+
 KINDS: dict[str, Kind] = {
     "policy.kill": _kill,
     "policy.stop": _stop,
@@ -267,7 +310,10 @@ KINDS: dict[str, Kind] = {
     "nodes.silence": _silence,
     "nodes.resize": _resize,
     "nodes.relabel": _relabel,
+    "nodes.relabel-storm": _relabel_storm,
     "nodes.decommission": _decommission,
+    "directory.slow": _slow_directory,
+    **{f"silent.{kind}": _silent(kind) for kind in SILENT_KINDS},
     "rm.kill": _kill_rm,
     "rm.failover": _fail_over,
     "rm.fence": _fence,
@@ -275,7 +321,8 @@ KINDS: dict[str, Kind] = {
     "swap.broken": _swap_broken,
     "swap.raising": _swap_raising,
     "swap.slow-import": _swap_slow,
-    **{f"greedy.{k}": _greedy(k) for k in ("keys", "strict", "resize", "oversized", "storm")},
+    **{f"greedy.{kind}": _greedy(kind) for kind in GREEDY_KINDS},
+    "greedy.crowd": _crowd,
 }
 """How each kind of fault is done. Another kind is one more entry here and in the schedule."""
 

@@ -27,6 +27,7 @@ POLL_S = 0.1
 LONG_S = 3600.0
 WRONG_SCHEMA = 99
 MB = 1 << 20
+LEAKED_FILES = 200
 
 
 class Switch:
@@ -36,6 +37,7 @@ class Switch:
         self.folder = folder
         self.answered = 0
         self._hoard: list[bytearray] = []
+        self._files: list[int] = []
         self._seen = ""
 
     def mode(self) -> tuple[str, float]:
@@ -62,6 +64,10 @@ class Switch:
         elif mode == "memory":
             for _ in range(int(2 + 14 * strength)):
                 self._hoard.append(bytearray(os.urandom(1)) * (64 * MB))
+        elif mode == "leaks":
+            self._hoard.append(bytearray(os.urandom(1)) * (int(1 + 7 * strength) * MB))
+            if len(self._files) < LEAKED_FILES:
+                self._files.append(os.open(os.devnull, os.O_RDONLY))
         elif mode == "prints":
             for _ in range(int(50 + 350 * strength)):
                 sys.stdout.write("x" * MB)

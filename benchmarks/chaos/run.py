@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chaos.cluster import Cluster, now_ms, wait_until
-from benchmarks.chaos.compare import differences, growth, leftovers, net_wait_ms
-from benchmarks.chaos.conf import NODES
+from benchmarks.chaos.compare import (
+    allowed_wait_ms,
+    capsules,
+    differences,
+    growth,
+    leftovers,
+    net_wait_ms,
+)
+from benchmarks.chaos.conf import DEADLINE_MS, LONGEST_WAIT_MS, NODES
 from benchmarks.chaos.faults import KINDS
 from benchmarks.chaos.jvm import ChaosError
 from benchmarks.chaos.schedule import Fault, fault
@@ -28,6 +36,8 @@ CHILDREN_S = 8.0
 CALM_S = 150.0
 AGREE_S = 45.0
 END_S = 240.0
+CAPSULES = "capsules"
+WRITTEN_S = 5.0
 APPLIED = ": APPLIED:"
 
 
@@ -155,6 +165,7 @@ class Run:
             if not last:
                 cluster.load.ask("freeze", on=False)
         self._look_at_growth(cluster)
+        self._look_at_capsules(cluster)
         self._settle_waits(cluster)
         seconds = round(time.monotonic() - begin, 1)
         self.log.write("check", index=self._index, seconds=seconds, last=last)
@@ -232,6 +243,15 @@ class Run:
         for text in growth(self._baseline, figures, children):
             self.violation(text.split(":")[0], text)
 
+    def _look_at_capsules(self, cluster: Cluster) -> None:
+        """Each folder of them, once nothing is being written there."""
+        for folder in cluster.files.state.rglob(CAPSULES):
+            end = time.monotonic() + WRITTEN_S * self.patience
+            while (found := capsules(_modes(folder))) and time.monotonic() < end:
+                wait_quietly(0.5)
+            for text in found:
+                self.violation(text.split(":")[0], text)
+
     def _settle_waits(self, cluster: Cluster) -> None:
         """Writes down what the probe waited for, less the machine's part."""
         cluster.collect_pauses()
@@ -249,7 +269,8 @@ class Run:
                 if f["begin_ms"] < until and f.get("end_ms", until) + AFTERMATH_MS > since
             ]
             self.log.write("wait", since_ms=since, ms=until - since, net_ms=net, faults=near)
-            if net > STALL_MS:
+            kinds = [kind for _, kind in near]
+            if net > allowed_wait_ms(kinds, STALL_MS, DEADLINE_MS, LONGEST_WAIT_MS):
                 self.violation(
                     "stall", f"{net} ms of {until - since} ms from {since} on, beside {near}"
                 )
@@ -269,6 +290,17 @@ class Run:
         self.check()
         self.check(last=True)
         return index
+
+
+def _modes(folder: Path) -> dict[str, int]:
+    """The mode of each file that is still there when it is looked at."""
+    found = {}
+    for file in folder.iterdir():
+        try:
+            found[file.name] = stat.S_IMODE(file.stat().st_mode)
+        except FileNotFoundError:
+            continue
+    return found
 
 
 def _figures(cluster: Cluster) -> str:

@@ -9,13 +9,17 @@ from random import Random
 PLAIN_KINDS: tuple[str, ...] = (
     "policy.kill", "policy.stop", "policy.pause", "policy.slow", "policy.hang", "policy.garbage",
     "policy.huge-reply", "policy.prints", "policy.version", "policy.raises", "policy.memory",
-    "policy.overcommit", "policy.gone", "policy.exit",
+    "policy.overcommit", "policy.gone", "policy.exit", "policy.leaks",
+    "silent.always", "silent.user", "silent.one-node", "silent.rounds", "silent.false-reason",
+    "silent.lies-for-ever", "silent.lies-now-and-then",
     "disk.full", "disk.hang", "disk.no-folder", "disk.read-only",
     "nodes.leave", "nodes.vanish", "nodes.silence", "nodes.resize", "nodes.relabel",
-    "nodes.decommission",
+    "nodes.relabel-storm", "nodes.decommission",
+    "directory.slow",
     "rm.kill",
     "swap.good", "swap.broken", "swap.raising", "swap.slow-import",
     "greedy.keys", "greedy.strict", "greedy.resize", "greedy.oversized", "greedy.storm",
+    "greedy.crowd",
 )  # fmt: skip
 """Every kind of fault that one ResourceManager allows."""
 PAIR_KINDS = (*(kind for kind in PLAIN_KINDS if kind != "rm.kill"), "rm.failover", "rm.fence")

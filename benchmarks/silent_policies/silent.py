@@ -1,4 +1,5 @@
-"""Policies that leave out what could be served: for ``python -m benchmarks.silent_policies``.
+"""Policies that leave out what could be served: for ``python -m benchmarks.silent_policies`` and
+``make chaos``.
 
 Beside what they leave out they serve first in, first out.
 """
@@ -22,9 +23,10 @@ USER, APPLICATION, PRIORITY, NODE = "u1", "app-2", 10, "n1"
 
 @dataclass(frozen=True)
 class Silent:
-    """Leaves out what ``kind`` names."""
+    """Leaves out what ``kind`` names; ``whom``: in place of the user, application or node above."""
 
     kind: str
+    whom: str = ""
 
     walks_tree = True
 
@@ -56,9 +58,9 @@ class Silent:
             case "always" | "false-reason" | "lies-for-ever" | "lies-now-and-then":
                 return True
             case "user":
-                return ask.application.user == USER
+                return ask.application.user == (self.whom or USER)
             case "application":
-                return ask.application.name == APPLICATION
+                return ask.application.name == (self.whom or APPLICATION)
             case "rounds":
                 return memory["rounds"] > ROUNDS
             case "masters":
@@ -81,7 +83,7 @@ class Silent:
     def _node(self, plan: Plan, ask: Ask) -> Node | None:
         found = plan.nodes_fitting(ask)
         if self.kind == "one-node":
-            return next((node for node in found if node.host == NODE), None)
+            return next((node for node in found if node.host == (self.whom or NODE)), None)
         return next(found, None)
 
 

@@ -72,11 +72,20 @@ MORE_BREAKS = {
 }
 
 
+SILENT_BREAKS = {"no-watchdog": "stall", "spill-capsules": "capsules"}
+
+
 @pytest.mark.cluster
-@pytest.mark.parametrize("breaks", [BREAKS, MORE_BREAKS], ids=["first", "second"])
-def test_each_check_fails_on_a_broken_scheduler(tmp_path: Path, breaks: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("breaks", "kind"),
+    [(BREAKS, "swap.good"), (MORE_BREAKS, "swap.good"), (SILENT_BREAKS, "silent.always")],
+    ids=["first", "second", "silent"],
+)
+def test_each_check_fails_on_a_broken_scheduler(
+    tmp_path: Path, breaks: dict[str, str], kind: str
+) -> None:
     """A check that cannot fail proves nothing: each is seen to find what it is there for."""
-    options = ["--kinds", "swap.good", "--faults", "5", "--patience", "0.15"]
+    options = ["--kinds", kind, "--faults", "5", "--patience", "0.15"]
     status, report, said = chaos(tmp_path, "--break", ",".join(breaks), *options)
     assert status == 1, said
     assert set(breaks.values()) <= set(report["violations_by_kind"]), said

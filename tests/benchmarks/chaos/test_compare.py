@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.chaos.compare import differences, growth, leftovers, net_wait_ms
+from benchmarks.chaos.compare import (
+    allowed_wait_ms,
+    capsules,
+    differences,
+    growth,
+    leftovers,
+    net_wait_ms,
+)
 
 State = dict[str, Any]
 NODE = "10.0.0.1:8041"
@@ -115,3 +122,18 @@ def test_a_wait_is_the_clusters_but_for_pauses_and_restarts() -> None:
     assert net_wait_ms(1000, 5000, [], [[2000, 1000], [2500, 1000], [9000, 500]]) == 2500
     assert net_wait_ms(1000, 5000, [(0, 4000)], [[2000, 1000]]) == 1000
     assert net_wait_ms(1000, 5000, [(4000, 6000)], []) == 0
+
+
+def test_beside_a_silent_policy_the_watchdog_has_its_deadline() -> None:
+    """A stated rule is believed for a while more; of other faults none gives any time."""
+    assert allowed_wait_ms(["rm.kill", "policy.slow"], 2, 30, 500) == 2
+    assert allowed_wait_ms(["rm.kill", "silent.user"], 2, 30, 500) == 32
+    assert allowed_wait_ms(["silent.lies-for-ever", "silent.always"], 2, 30, 500) == 532
+
+
+def test_capsules_are_ten_and_private() -> None:
+    """A mode that lets others read, and an eleventh file, are named."""
+    ten = {f"capsule-{i}.zip": 0o600 for i in range(10)}
+    assert capsules(ten) == []
+    assert capsules(ten | {"capsule-3.zip": 0o640}) == ["capsules: capsule-3.zip has mode 640"]
+    assert capsules(ten | {"x.draft": 0o600}) == ["capsules: 11 are kept, not 10"]

@@ -29,15 +29,19 @@ def test_the_report_counts_by_kind() -> None:
 
 
 def test_a_resumed_run_goes_on_after_the_last_fault(tmp_path: Path) -> None:
-    """A torn last line is left out; another seed's log is refused; a new run begins at 0."""
+    """A torn last line is left out; another seed's log is refused; a new run begins at 0, as does
+    one whose faults are all done.
+    """
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(line) + "\n" for line in LINES) + '{"line": "fau')
-    assert first_fault(tmp_path, 4, resume=True) == 3
+    assert first_fault(tmp_path, 4, resume=True, count=5) == 3
     with pytest.raises(ChaosError, match="is of seed 4"):
-        first_fault(tmp_path, 5, resume=True)
-    assert first_fault(tmp_path, 5, resume=False) == 0
+        first_fault(tmp_path, 5, resume=True, count=5)
+    assert first_fault(tmp_path, 4, resume=True, count=3) == 0
     assert not log.exists()
-    assert first_fault(tmp_path, 5, resume=True) == 0
+    assert first_fault(tmp_path, 5, resume=False, count=5) == 0
+    assert not log.exists()
+    assert first_fault(tmp_path, 5, resume=True, count=5) == 0
 
 
 def test_kinds_are_chosen_by_how_they_begin() -> None:

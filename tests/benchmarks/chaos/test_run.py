@@ -19,6 +19,7 @@ class AlwaysCalm:
         self._answers = list(answers)
         self.load = SimpleNamespace(ask=self._load)
         self.rm_pid, self.down, self.pauses = 1, [], []
+        self.files = SimpleNamespace(state=Path())
 
     def _load(self, do: str, **_: Any) -> Any:
         return {"containers": {}, "outstanding": {}, "probe_waits_since_ms": 0} | {"do": do}
@@ -44,6 +45,7 @@ class AlwaysCalm:
 def checked(folder: Path, cluster: AlwaysCalm) -> list[str]:
     """The lines of the log after one check."""
     run = Run(Log(folder / "log.jsonl", 1), 1, ("rm.kill",), str, patience=0.01)
+    cluster.files.state = folder / "state"
     run.cluster = cast(Cluster, cluster)
     run.check()
     lines = (folder / "log.jsonl").read_text().splitlines()
@@ -58,3 +60,12 @@ def test_a_check_is_made_though_an_application_starts_in_between(tmp_path: Path)
 def test_a_cluster_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
     """Nothing can be compared then, and the log says so."""
     assert checked(tmp_path, AlwaysCalm()) == ["not back"]
+
+
+def test_a_capsule_that_others_may_read_is_a_violation(tmp_path: Path) -> None:
+    """The folder is looked at in each check, wherever it lies below the state folder."""
+    folder = tmp_path / "state" / "rm1" / "capsules"
+    folder.mkdir(parents=True)
+    for name, mode in (("capsule-1.zip", 0o600), ("capsule-2.zip", 0o644)):
+        (folder / name).touch(mode)
+    assert checked(tmp_path, AlwaysCalm(True)) == ["figures", "capsules", "check"]

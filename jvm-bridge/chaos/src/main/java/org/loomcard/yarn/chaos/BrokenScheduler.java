@@ -2,6 +2,10 @@ package org.loomcard.yarn.chaos;
 
 import java.io.FileInputStream;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -109,6 +113,9 @@ public final class BrokenScheduler extends LoomcardScheduler {
         tellWrongSize();
       }
       leak(count);
+      if (breaks("spill-capsules", count, EVERY)) {
+        spillCapsules(count);
+      }
     }
     super.handle(event);
   }
@@ -137,6 +144,21 @@ public final class BrokenScheduler extends LoomcardScheduler {
         }
       }
     });
+  }
+
+  /** Too many, and everybody may read them. */
+  private void spillCapsules(int count) {
+    Path folder = Paths.get(getConfig().get("loomcard.state.dir"), "capsules");
+    try {
+      Files.createDirectories(folder);
+      for (int i = 0; i < LEAKED_AT_A_TIME; i++) {
+        Path file = folder.resolve("capsule-0-" + count + "-" + i + ".zip");
+        Files.write(file, new byte[1]);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private void leak(int count) {
