@@ -150,7 +150,13 @@ final class Capsules {
     }
   }
 
+  /** The oldest go, and what a ResourceManager that was killed left half written. */
   private static void prune(Path folder) throws IOException {
+    try (DirectoryStream<Path> torn = Files.newDirectoryStream(folder, "capsule-*.draft")) {
+      for (Path draft : torn) {
+        Files.deleteIfExists(draft);
+      }
+    }
     List<Path> capsules = new ArrayList<>();
     try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "capsule-*.zip")) {
       found.forEach(capsules::add);

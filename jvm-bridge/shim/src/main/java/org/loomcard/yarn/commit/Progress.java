@@ -121,8 +121,12 @@ public final class Progress {
         .computeIfAbsent(key, added -> new Waiting());
   }
 
-  /** Whether the policy states a rule that keeps the ask waiting, and may still be believed. */
-  private boolean isKept(LoomcardAttempt attempt, SchedulerRequestKey key) {
+  /**
+   * Whether the policy states a rule that keeps the ask waiting, and may still be believed.
+   *
+   * @param byShare for as long as it likes, where the application holds a container: its share
+   */
+  private boolean isKept(LoomcardAttempt attempt, SchedulerRequestKey key, boolean byShare) {
     long untilMs = waits.untilMs(attempt.number(), key.getPriority().getPriority(),
         key.getAllocationRequestId());
     for (LoomcardQueue queue = attempt.loomcardQueue(); queue != null; queue = queue.parent()) {
@@ -137,7 +141,7 @@ public final class Progress {
     if (waiting.keptSinceMs == NOT || waiting.keptSinceMs < attempt.servedMs(key)) {
       waiting.keptSinceMs = nowMs;
     }
-    return nowMs - waiting.keptSinceMs < longestWaitMs || holdsMoreThanItsAm(attempt);
+    return nowMs - waiting.keptSinceMs < longestWaitMs || byShare && holdsMoreThanItsAm(attempt);
   }
 
   private static boolean holdsMoreThanItsAm(LoomcardAttempt attempt) {
@@ -171,7 +175,7 @@ public final class Progress {
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
       fits = false;
-      if (isKept(attempt, key)) {
+      if (isKept(attempt, key, true)) {
         waiting(attempt, key).fitsSinceMs = NOT;
         return false;
       }
@@ -271,7 +275,7 @@ public final class Progress {
 
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
-      return !isKept(attempt, key);
+      return !isKept(attempt, key, false); // what this round grants to it is no share
     }
 
     @Override

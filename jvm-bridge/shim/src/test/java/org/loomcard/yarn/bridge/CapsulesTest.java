@@ -67,6 +67,21 @@ public class CapsulesTest extends BridgeTestBase {
     comesBack();
   }
 
+  /** What a killed ResourceManager left half written goes with the next one. */
+  @Test
+  public void aTornDraftGoes() throws Exception {
+    Path folder = new File(conf.get(BridgeConfig.STATE_DIR), "capsules").toPath();
+    Files.createDirectories(folder);
+    Path torn = Files.createFile(folder.resolve("capsule-20200101-000000-000-failed.zip.draft"));
+    start(false);
+    granted(2);
+    signalProcess("KILL");
+    ask(1);
+    Until.waitUntil("a capsule", () -> capsules().length == 1);
+    Until.waitUntil("the draft is gone", () -> !Files.exists(torn));
+    comesBack();
+  }
+
   /** A fault that comes again and again is kept once a minute. */
   @Test
   public void theSameFaultIsKeptOnce() throws Exception {

@@ -4,6 +4,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -160,6 +161,24 @@ public class ProgressTest extends SchedulerTestBase {
     assertTrue(nowMs - beganMs >= LONGEST_MS);
     assertTrue(nowMs - beganMs <= LONGEST_MS + DEADLINE_MS + 3 * LOOK_MS);
     assertEquals(1, progress.serve(Collections.singleton("root.default"), nowMs, waits));
+  }
+
+  /** What the fallback grants to one ask is no share that excuses the lie about another. */
+  @Test
+  public void allAsksThatALieKeptAreServedTogether() throws Exception {
+    start();
+    ask(am, 1024, 5, 1);
+    ask(am, 1024, 6, 1);
+    List<StalledAsk> found = Collections.emptyList();
+    for (int looks = 0; found.isEmpty() && looks < 400; looks++) {
+      waits.update(Arrays.asList(
+          new PlanMessage.Wait(attempt(), 5, -1, "SHARE", nowMs + DEADLINE_MS),
+          new PlanMessage.Wait(attempt(), 6, -1, "SHARE", nowMs + DEADLINE_MS)),
+          Collections.<PlanMessage.QueueWait>emptyList());
+      found = look();
+    }
+    assertEquals(1, found.size());
+    assertEquals(2, progress.serve(Collections.singleton("root.default"), nowMs, waits));
   }
 
   /** Who holds a container besides the AM is at a share of its own, and may be kept at it. */
