@@ -27,7 +27,13 @@ from loomcard.player.journal_grants import granted_ms
 from loomcard.player.journal_reports import reported_states
 from loomcard.player.node_logs import runs_in
 from loomcard.player.process import WARM_UP, Player, PlayError
-from loomcard.player.run_record import application_records, container_rows, refusals, stalls, zero_ms
+from loomcard.player.run_record import (
+    application_records,
+    container_rows,
+    refusals,
+    stalls,
+    zero_ms,
+)
 from loomcard.player.settings import capacity, is_stock
 from loomcard.player.watch import Watch, settled
 from loomcard.results.record import ContainerRow, RunRecord

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from loomcard import ClusterView
 from loomcard.policies.hdrf.cluster_tree import Partition
 from loomcard.policies.hdrf.paper import (
     Node,
@@ -19,6 +20,9 @@ from loomcard.policies.hdrf.rounds import (
     alloc,
 )
 from loomcard.policies.hdrf.rules import RULES
+
+BLOCKED = "BLOCKED"
+"""The rule by which nobody is served past a leaf that cannot be."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,13 @@ class PerLevelDRF(_Baseline):
             if leaf is None or not placer.serve(partition, leaf, fitting):
                 break
             placer.trees.update()
+
+    def idles(self, view: ClusterView, partition: Partition) -> str | None:
+        """As of every hierarchical policy; and what is behind a leaf that is blocked waits."""
+        if not self.stop_at_blocked:
+            return super().idles(view, partition)
+        fits = any(view.first_fit(*shape) is not None for shape in partition.wanted)
+        return BLOCKED if fits else None
 
 
 @dataclass(frozen=True)

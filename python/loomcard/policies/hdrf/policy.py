@@ -13,11 +13,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from loomcard import ClusterView, Level, Plan, Queue, Shape, fill_tree, serve_holds, shown
+from loomcard import RULE_MS, ClusterView, Level, Plan, Queue, Shape, fill_tree, serve_holds, shown
 from loomcard.policies.hdrf.cluster_tree import Partition, PartitionTrees
 from loomcard.policies.hdrf.fast_shares import FastShares
 from loomcard.policies.hdrf.paper import Node, Setting
-from loomcard.policies.hdrf.placement import OwedTasks, TaskPlacer, hold_for_first, release
+from loomcard.policies.hdrf.placement import (
+    HEADROOM,
+    OwedTasks,
+    TaskPlacer,
+    hold_for_first,
+    release,
+)
 from loomcard.policies.hdrf.preemption import EVERY_MS, Preemption, Rules, look
 from loomcard.policies.hdrf.rounds import ShareTree, alloc
 from loomcard.policies.hdrf.rules import hdrf
@@ -81,6 +87,9 @@ class HierarchicalPolicy:
             self.fill(placer, partition)
         if not plan.spent:
             placer.report_waiting()
+            for partition in trees.partitions.values():
+                if (rule := self.idles(view, partition)) is not None:
+                    plan.wait(view.queue, rule, view.now_ms + RULE_MS)
             if self.hold_after_ms and not self.headroom and memory.line_ms <= view.now_ms:
                 memory.line_ms = view.now_ms + EVERY_MS
                 hold_for_first(plan, trees, self.hold_after_ms)
@@ -113,6 +122,14 @@ class HierarchicalPolicy:
             trees.update()
             fitting = partition.look(placer.node)
         tree.put_back()
+
+    def idles(self, view: ClusterView, partition: Partition) -> str | None:
+        """The rule by which a server has room for what is wanted, and nobody gets it; or None. Asks
+        that were told another reason while all was full wait by it from now on.
+        """
+        fitting = partition.look() if self.headroom else frozenset(partition.wanted)
+        kept = (shape for shape in partition.wanted if shape not in fitting)
+        return HEADROOM if any(view.first_fit(*shape) is not None for shape in kept) else None
 
     def _updated_trees(self, plan: Plan, memory: Memory) -> PartitionTrees:
         """The trees, brought up to date."""
