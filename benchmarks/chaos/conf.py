@@ -166,9 +166,7 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
     for folder in (files.switch, files.policies, files.journal, files.state, files.conf.parent):
         folder.mkdir(parents=True, exist_ok=True)
     files.state.chmod(0o700)
-    (files.policies / "raising.py").write_text(raising_policy())
-    silent = ROOT / "benchmarks" / "silent_policies" / SILENT_POLICIES
-    shutil.copy(silent, files.policies / SILENT_POLICIES)
+    _write_policies(files.policies)
     (cluster / "exclude").write_text("")
     setup = cluster / "setup.json"
     setup.write_text(canonical_json(compile_setup(GOOD[FIRST], FIRST)))
@@ -206,6 +204,12 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
         conf.parent.mkdir()
         conf.write_text(_xml(settings | _own(files, rm_id)))
     return files
+
+
+def _write_policies(folder: Path) -> None:
+    (folder / "raising.py").write_text(raising_policy())
+    silent = ROOT / "benchmarks" / "silent_policies" / SILENT_POLICIES
+    shutil.copy(silent, folder / SILENT_POLICIES)
 
 
 def _own(files: Files, rm_id: str) -> dict[str, str]:

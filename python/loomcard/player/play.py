@@ -135,15 +135,19 @@ def play(
             player = Player(scenario, folder, cluster.conf_dir, options, work=work)
             record = _watched(scenario, cluster, player, on_progress)
     if record.stalls:
-        on_warning(
-            f"{title} left asks waiting that could have been served: queues stalled"
-            f" {record.stalls} times, and were served first in, first out"
-        )
+        on_warning(_stalled(title, record.stalls))
     record.policy = title
     record.engine = on
     record.queues = queue_shares(setup or {})
     record.seconds = time.monotonic() - began
     return record
+
+
+def _stalled(policy: str, times: int) -> str:
+    return (
+        f"{policy} left asks waiting that could have been served: queues stalled {times} times,"
+        " and were served first in, first out"
+    )
 
 
 def _watched(

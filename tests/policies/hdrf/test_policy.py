@@ -122,31 +122,6 @@ def test_headroom_keeps_room_for_the_largest_of_what_a_task_needs():
     assert held(without) == {1: 1, 2: 2}
 
 
-@pytest.mark.parametrize(
-    ("policy", "options"),
-    [("hdrf", {"headroom": True}), ("rescale_only", {}),
-     ("per_level_drf", {"headroom": False, "stop_at_blocked": True})],
-)  # fmt: skip
-def test_room_that_a_rule_keeps_idle_is_stated_though_all_was_full_before(policy, options):
-    """Who was told that all is full waits by headroom, or behind who is blocked, once a part comes
-    free: the watchdog for progress would blame the policy otherwise.
-    """
-    made = grown(policy, {"a": {}, "b": {}}, (1000, 6, 6), **options)
-    wants(made, 2, "b", CPU)
-    made.round()
-    wants(made, 1, "a", (0, 4, 0))
-    made.round()
-    rules, root = made.session.mirror.state.rule_waits, made.session.tree.instances[0].view.queue
-    assert held(made) == {2: 6}
-    assert made.reasons[2, 20, 0] == "NODE_FULL"
-    assert rules.until_ms(root) == 0
-    for number in list(made.containers)[:2]:
-        made.complete(number)
-    made.round()
-    assert held(made) == {2: 4}
-    assert rules.until_ms(root) > made.now
-
-
 def test_a_task_that_no_server_could_run_holds_nobody_up():
     """It is not demanding, and leaves no headroom for itself."""
     made = grown("hdrf", {"a": {}, "b": {}}, (1000, 6, 6))
