@@ -213,8 +213,8 @@ def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
 def _silent(kind: str) -> Kind:
     def begin(cluster: Cluster, _: Fault) -> Done:
         whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
-        done, _ = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")
-        return done, lambda: _ignore(_swap(cluster, GOOD[FIRST], FIRST))
+        done = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")
+        return done[0], lambda: _ignore(_swap(cluster, GOOD[FIRST], FIRST))
 
     return begin
 
