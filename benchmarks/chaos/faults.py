@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.chaos.cluster import Cluster
+from benchmarks.chaos.cluster import Cluster, wait_until
 from benchmarks.chaos.conf import (
     BROKEN,
     EXPIRY_MS,
@@ -43,6 +43,7 @@ SILENT_KINDS = (
     "always", "user", "one-node", "rounds", "false-reason", "lies-for-ever", "lies-now-and-then",
 )  # fmt: skip
 GREEDY_KINDS = ("keys", "strict", "resize", "oversized", "storm")
+SILENT_S = 90.0
 KEYS = 20_000
 CROWD = 10
 CROWD_KEYS = 4_000
@@ -210,11 +211,23 @@ def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
     return f"{ms} ms a look", lambda: delay.unlink(missing_ok=True)
 
 
+def _end_silence(cluster: Cluster) -> None:
+    """Until another configuration governs, the policy is silent, whatever else goes wrong."""
+
+    def ended() -> bool:
+        if str(cluster.ask_rm("figures")["setup"]).startswith("silent"):
+            _swap(cluster, GOOD[FIRST], FIRST)
+            return False
+        return True
+
+    wait_until("the silent policy to be gone", ended, SILENT_S)
+
+
 def _silent(kind: str) -> Kind:
     def begin(cluster: Cluster, _: Fault) -> Done:
         whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
-        done = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")
-        return done[0], lambda: _ignore(_swap(cluster, GOOD[FIRST], FIRST))
+        done = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")[0]
+        return done, lambda: _end_silence(cluster)
 
     return begin
 
