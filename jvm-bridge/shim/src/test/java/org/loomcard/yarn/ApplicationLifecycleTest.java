@@ -170,7 +170,8 @@ public class ApplicationLifecycleTest extends SchedulerTestBase {
     JsonNode early = added(3, true, scheduler.startedAtMs() - hour);
     assertEquals("recovered", -hour, early.get(10).asLong());
     JsonNode ahead = added(4, true, scheduler.startedAtMs() + hour);
-    assertEquals("recovered, by a clock that was ahead", ahead.get(1).asLong(),
-        ahead.get(10).asLong());
+    long submitted = ahead.get(10).asLong(); // the engine's clock goes on while it is added
+    assertTrue("by a clock that was ahead: " + submitted,
+        submitted >= second && submitted <= ahead.get(1).asLong());
   }
 }

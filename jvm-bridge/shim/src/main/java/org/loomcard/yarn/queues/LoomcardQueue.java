@@ -64,6 +64,7 @@ public final class LoomcardQueue implements Queue {
     this.usage = new QueueUsage(types);
     this.guaranteed = new long[types];
     this.maximum = new long[types];
+    metrics.setAvailableResourcesToQueue("", Resource.newInstance(0, 0)); // see QueueTree.measured
   }
 
   /** Takes over what a policy configuration says of this queue. */

@@ -4,9 +4,11 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.loomcard.yarn.amounts.Amounts;
@@ -29,6 +31,11 @@ public final class QueueTree {
   private volatile long metricsRefreshedMs;
   private volatile long[] cluster = new long[types];
   private volatile boolean stale;
+  /**
+   * The labels for which every queue has metrics. YARN makes a label's when they are first used,
+   * and two threads at once would register them twice, which ends the thread of its events.
+   */
+  private final Set<String> measured = new HashSet<>();
   private final PartitionCapacities partitions = new PartitionCapacities(types);
 
   public QueueTree(Configuration conf) {
@@ -71,10 +78,15 @@ public final class QueueTree {
   /**
    * The cluster has that size now. All amounts are computed again by {@link #settle}, at the latest
    * when all queues are looked at: many nodes may come, go and change in one moment, and each
-   * computation costs microseconds a queue.
+   * computation costs microseconds a queue. Called under the scheduler's write lock.
    */
   public void resize(Resource clusterSize) {
     cluster = Amounts.of(clusterSize);
+    for (String label : partitions.all().keySet()) {
+      if (measured.add(label)) {
+        byNumber.get(0).refreshMetrics(partitions, Collections.singleton(label));
+      }
+    }
     stale = true;
   }
 
