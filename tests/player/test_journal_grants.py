@@ -12,12 +12,12 @@ SEGMENT = [
         ["attempt_added", 95, 3, 7, 1, True],
     ]],
     ["plan", 1, [["allocate", 3, 20, 1, 1, 2, 1], ["preempt", 9, 0, "", 1],
-                 ["allocate", 3, 20, 1, 2, 3, 1]], [], [], {}, {}, [], [], None],
+                 ["allocate", 3, 20, 1, 2, 3, 1]], [], [], {}, {}, [], [], [], None],
     ["batch", 2, 3, 250, [0, 0, 0, 0], [
         ["outcomes", 240, 1, 1, [4, 5, 6], [[2, 2, "NODE_FULL"]]],
         ["container_added", 245, 4, 3, 7, 1, [1, 1], 20, 1, False, "allocated", "fallback"],
     ]],
-    ["plan", 2, [], [], [], {}, {}, [], [], None],
+    ["plan", 2, [], [], [], {}, {}, [], [], [], None],
 ]  # fmt: skip
 
 KEY = ("application_1_0002", 1)

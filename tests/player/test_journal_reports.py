@@ -14,7 +14,7 @@ HEAD = ["segment", {"hello": ["hello", 1, EPOCH_MS, "x", "3.4.2", ["memory_mb"],
 def round_(number: int, now_ms: int, reports: dict[str, Any]) -> list[list[Any]]:
     return [
         ["batch", number, 1, now_ms, [0, 0, 0, 0], []],
-        ["plan", number, [], [], [], reports, {}, [], [], None],
+        ["plan", number, [], [], [], reports, {}, [], [], [], None],
     ]
 
 
