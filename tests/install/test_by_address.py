@@ -85,8 +85,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 def loomcard(
     cluster: LocalCluster, where: Path, *words: str, status: int = 0, java: str = ""
 ) -> str:
-    """What the command prints in a folder that knows nothing of the cluster but its address."""
-    environment = os.environ | {"LOOMCARD_RM": f"http://{cluster.web}"}
+    """What the command prints in a folder that knows nothing of the cluster but its address, and
+    where the token lies.
+    """
+    known = {"LOOMCARD_RM": f"http://{cluster.web}", "LOOMCARD_TOKEN_FILE": str(cluster.token_file)}
+    environment = os.environ | known
     environment.pop("HADOOP_CONF_DIR", None)
     done = subprocess.run(
         [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
