@@ -28,8 +28,6 @@ final class StalledQueues {
   static final long LONGEST_REST_MS = 300_000;
   /** So many containers by the policy, and the next stall of the queue is the first one again. */
   static final int GOOD_GRANTS = 20;
-  /** Looks within a deadline. */
-  static final int LOOKS = 16;
   /** Between two rounds of the fallback: the policy of the other queues gets its turn. */
   private static final long SERVE_EVERY_MS = 100;
   private static final Logger LOG = LoggerFactory.getLogger(StalledQueues.class);
@@ -53,7 +51,7 @@ final class StalledQueues {
     this.waits = waits;
     this.onStall = onStall;
     this.lookEveryMs = config.progressDeadlineMs == 0 || config.inlineWaitMs > 0 ? 0
-        : Math.max(1, config.progressDeadlineMs / LOOKS);
+        : Math.max(1, config.progressDeadlineMs / BridgeConfig.PROGRESS_LOOKS);
   }
 
   /** The stalls that are not forgotten yet, by queue. */

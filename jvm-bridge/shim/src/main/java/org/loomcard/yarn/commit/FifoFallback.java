@@ -56,8 +56,10 @@ public final class FifoFallback {
 
     boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key);
 
-    /** What may be taken of a node. */
-    long[] room(LoomcardNode node);
+    /** What may be taken of a node: what is free there, unless a task knows better. */
+    default long[] room(LoomcardNode node) {
+      return Amounts.of(node.getUnallocatedResource());
+    }
 
     /**
      * Grants one container, under the write lock.
@@ -353,11 +355,6 @@ public final class FifoFallback {
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
       return true;
-    }
-
-    @Override
-    public long[] room(LoomcardNode node) {
-      return Amounts.of(node.getUnallocatedResource());
     }
 
     @Override

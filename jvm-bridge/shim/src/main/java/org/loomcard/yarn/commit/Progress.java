@@ -37,14 +37,12 @@ import org.loomcard.yarn.wire.PlanMessage;
  * thread.
  */
 public final class Progress {
-  /** Looks within a deadline, as the round thread makes them. */
-  private static final int LOOKS = 16;
   private static final long NOT = -1;
   private final ClusterState cluster;
   private final PlanCommitter committer;
   private final long deadlineMs;
   private final long longestWaitMs;
-  private final IdleRoom idle = new IdleRoom(LOOKS, Amounts.names().length);
+  private final IdleRoom idle = new IdleRoom(BridgeConfig.PROGRESS_LOOKS, Amounts.names().length);
   private final Map<LoomcardAttempt, Map<SchedulerRequestKey, Waiting>> known = new HashMap<>();
   private final Look look = new Look();
   private final Confirmation confirmation = new Confirmation();
@@ -183,11 +181,6 @@ public final class Progress {
     }
 
     @Override
-    public long[] room(LoomcardNode node) {
-      return Amounts.of(node.getUnallocatedResource());
-    }
-
-    @Override
     public String grant(LoomcardAttempt attempt, SchedulerRequestKey key, LoomcardNode node) {
       String refusal = committer.refusal(attempt, key, node);
       fits |= refusal == null;
@@ -276,11 +269,6 @@ public final class Progress {
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
       return !isKept(attempt, key, false); // what this round grants to it is no share
-    }
-
-    @Override
-    public long[] room(LoomcardNode node) {
-      return Amounts.of(node.getUnallocatedResource());
     }
 
     @Override

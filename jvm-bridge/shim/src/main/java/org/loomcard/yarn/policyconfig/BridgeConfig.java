@@ -51,6 +51,9 @@ public final class BridgeConfig {
   public static final String APPLY_UNAUTHENTICATED = "loomcard.apply.unauthenticated";
   public static final String INLINE_WAIT_MS = "loomcard.inline.wait-ms";
 
+  /** How often the watchdog for progress looks within its deadline. */
+  public static final int PROGRESS_LOOKS = 16;
+
   /**
    * The first compiled policy configuration, used until one has been applied; null: there must be
    * one in the state folder.
