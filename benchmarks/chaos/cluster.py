@@ -34,6 +34,8 @@ class Cluster:
         self.down: list[tuple[int, int]] = []
         self._on_event = on_event
         self.rm: Jvm | None = None
+        self.silent_fault: int | None = None
+        """The fault whose silent policy was the last to be applied."""
         self._start_rm()
         self.load = Jvm("ChaosLoad", files.conf, LOAD_HEAP, files.out / "load.log", on_event)
         self._seed = seed

@@ -184,6 +184,9 @@ def prepare(out: Path, broken: str = "", pair: bool = False) -> Files:
             "loomcard.setup.path": str(setup),
             "loomcard.state.dir": str(files.state),
             "loomcard.journal.dir": str(files.journal),
+            # Thousands of rounds must fit on the small disk, for one ResourceManager and for two.
+            "loomcard.journal.max-mb": str(DISK_MB // 4),
+            "loomcard.journal.segment-rounds": "100",
             "loomcard.policy.path": str(files.policies),
             "loomcard.policy.file": str(cluster / "policy.yml"),
             "loomcard.python": str(python),

@@ -211,10 +211,14 @@ def _slow_directory(cluster: Cluster, fault: Fault) -> Done:
     return f"{ms} ms a look", lambda: delay.unlink(missing_ok=True)
 
 
-def _end_silence(cluster: Cluster) -> None:
-    """Until another configuration governs, the policy is silent, whatever else goes wrong."""
+def _end_silence(cluster: Cluster, fault: Fault) -> None:
+    """Until another configuration governs, the policy is silent, whatever else goes wrong; a
+    silent policy that came later is ended by its own fault.
+    """
 
     def ended() -> bool:
+        if cluster.silent_fault != fault.index:
+            return True
         if str(cluster.ask_rm("figures")["setup"]).startswith("silent"):
             _swap(cluster, GOOD[FIRST], FIRST)
             return False
@@ -224,10 +228,11 @@ def _end_silence(cluster: Cluster) -> None:
 
 
 def _silent(kind: str) -> Kind:
-    def begin(cluster: Cluster, _: Fault) -> Done:
+    def begin(cluster: Cluster, fault: Fault) -> Done:
         whom = {"user": "probe", "one-node": cluster.load.ask("name", node=7).split(":")[0]}
         done = _swap(cluster, silent_setup(kind, whom.get(kind, "")), f"silent-{kind}.yml")[0]
-        return done, lambda: _end_silence(cluster)
+        cluster.silent_fault = fault.index
+        return done, lambda: _end_silence(cluster, fault)
 
     return begin
 

@@ -13,6 +13,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
@@ -216,7 +217,8 @@ class VirtualMaster {
     for (UpdatedContainer updated : response.getUpdatedContainers()) {
       findings.count("containers resized");
       VirtualNode node = cluster.node(updated.getContainer().getNodeId());
-      if (node != null) {
+      // Of one that shrinks the ResourceManager tells the node itself.
+      if (node != null && updated.getUpdateType() == ContainerUpdateType.INCREASE_RESOURCE) {
         node.grow(updated.getContainer());
       }
       resized(updated.getContainer());

@@ -43,6 +43,7 @@ public final class VirtualNode {
   private static final class Held {
     final Container container;
     Resource size;
+    int version;
     /** When it ends; once it has ended: when it did. */
     long endsMs;
     int exit;
@@ -50,7 +51,18 @@ public final class VirtualNode {
     Held(Container container, long endsMs) {
       this.container = container;
       this.size = container.getResource();
+      this.version = container.getVersion();
       this.endsMs = endsMs;
+    }
+
+    /** False where a later change has come before this one: a real NodeManager refuses it, too. */
+    boolean change(Container changed) {
+      if (changed.getVersion() <= version) {
+        return false;
+      }
+      version = changed.getVersion();
+      size = changed.getResource();
+      return true;
     }
   }
 
@@ -108,8 +120,7 @@ public final class VirtualNode {
   /** The master of a container that has grown says so. */
   synchronized void grow(Container container) {
     Held held = running.get(container.getId());
-    if (held != null) {
-      held.size = container.getResource();
+    if (held != null && held.change(container)) {
       increased.put(container.getId(), container);
     }
   }
@@ -190,7 +201,7 @@ public final class VirtualNode {
 
   private static NMContainerStatus report(Held held, ContainerState state) {
     Container container = held.container;
-    return NMContainerStatus.newInstance(container.getId(), container.getVersion(), state,
+    return NMContainerStatus.newInstance(container.getId(), held.version, state,
         held.size, "", held.exit, container.getPriority(), held.endsMs, null,
         ExecutionType.GUARANTEED, container.getAllocationRequestId());
   }
@@ -267,7 +278,7 @@ public final class VirtualNode {
     for (Container each : response.getContainersToUpdate()) {
       Held held = running.get(each.getId());
       if (held != null) {
-        held.size = each.getResource();
+        held.change(each);
       }
     }
     if (response.getResource() != null) {
