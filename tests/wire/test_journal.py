@@ -2,6 +2,7 @@
 found.
 """
 
+import json
 import os
 import stat
 import subprocess
@@ -287,3 +288,21 @@ def test_rounds_are_read_in_order_and_what_cannot_be_read_is_named_with_its_line
         _ = third.plan
     with pytest.raises(JournalError, match="no journal segment"):
         list(rounds(tmp_path / "nowhere"))
+
+
+def test_a_journal_of_the_schema_before_is_read_and_replays(tmp_path: Path) -> None:
+    """Rows of waits had no bound, and queues gave no reason."""
+    eventful(tmp_path)
+    for path in segments(tmp_path):
+        lines = path.read_text().splitlines()
+        header = lines[0].replace(f'"hello":["hello",{r.SCHEMA},', '"hello":["hello",2,')
+        assert header != lines[0]
+        for number in range(2, len(lines), 2):
+            plan = json.loads(lines[number])
+            assert plan[9] == []
+            plan[4] = [row[:4] for row in plan[4]]
+            del plan[9:12:2]  # queue_waits, and cuts after resync
+            lines[number] = json.dumps(plan, separators=(",", ":"))
+        path.write_text("\n".join([header, *lines[1:], ""]))
+    assert any(each.plan.waits for each in rounds(tmp_path))
+    assert replay(tmp_path) == []

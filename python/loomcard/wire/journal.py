@@ -20,6 +20,12 @@ import msgspec
 from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_request
 
 
+_BEFORE = 2
+"""The oldest schema of a journal that can be read."""
+_FIELDS = ("tag", *PlanReply.__struct_fields__)
+_WAITS, _QUEUE_WAITS = _FIELDS.index("waits"), _FIELDS.index("queue_waits")
+
+
 class JournalError(Exception):
     """A journal cannot be read; the message names file, line and what was expected."""
 
@@ -80,10 +86,19 @@ class Round:
     def plan(self) -> PlanReply:
         """What the policies answered. Raises JournalError."""
         with reading(self.plan_place, "the plan cannot be read"):
-            found = read_reply(self.plan_text)
+            older = self.segment.hello.schema == _BEFORE
+            found = read_reply(_as_now(self.plan_text) if older else self.plan_text)
             if not isinstance(found, PlanReply):
                 raise TypeError(f"expected a plan, found {type(found).__name__}")
             return found
+
+
+def _as_now(text: str) -> str:
+    """A plan of schema 2 in today's: its asks wait without a bound, and no queue says why."""
+    plan = msgspec.json.decode(text)
+    plan[_WAITS] = [[*row, None] for row in plan[_WAITS]]
+    plan.insert(_QUEUE_WAITS, [])
+    return msgspec.json.encode(plan).decode()
 
 
 def rounds(journal: Path) -> Iterator[Round]:
