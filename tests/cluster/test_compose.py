@@ -218,7 +218,9 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
         assert None not in (row.allocated_ms, row.started_ms, row.finished_ms)
         assert (row.allocated_ms or 0) < (row.started_ms or 0) < (row.finished_ms or 0)
         assert row.kind == "completed"
-        assert row.node in (("n2",) if row.stage == "s" else ("n1", "n2"))
+        assert row.node in ("n1", "n2")
+    # A wish: what n2 has no room for at that moment goes elsewhere at once.
+    assert "n2" in {row.node for row in rows.values() if row.stage == "s"}, rows
     assert [row.size for row in rows.values() if row.is_am] == [(256, 1)]
     assert cluster.document()["setup"]["source"] == "fifo"
 
