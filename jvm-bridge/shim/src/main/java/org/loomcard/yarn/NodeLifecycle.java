@@ -1,5 +1,8 @@
 package org.loomcard.yarn;
 
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +29,7 @@ import org.slf4j.LoggerFactory;
 /** Adds, changes and removes nodes, and takes their heartbeats. */
 final class NodeLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLifecycle.class);
-  /** Nodes that are relabelled under one hold of the scheduler's lock. */
+  /** Nodes, or queues, that get a label under one hold of the scheduler's lock. */
   private static final int SLICE = 100;
   private final LoomcardScheduler scheduler;
   private final RMContext rmContext;
@@ -52,6 +55,7 @@ final class NodeLifecycle {
   }
 
   void add(RMNode rmNode, List<NMContainerStatus> reports) {
+    prepare(Collections.singleton(rmNode.getNodeLabels()));
     writeLock.lock();
     try {
       LoomcardNode node = cluster.addNode(rmNode, usePortForNodeName);
@@ -157,8 +161,9 @@ final class NodeLifecycle {
   /** Some nodes at a time: an administrator may relabel all of the cluster at once. */
   void relabel(Map<NodeId, Set<String>> labels) {
     Iterator<Map.Entry<NodeId, Set<String>>> left = labels.entrySet().iterator();
-    boolean more = true;
     boolean moved = false;
+    prepare(labels.values());
+    boolean more = true;
     while (more) {
       writeLock.lock();
       try {
@@ -174,6 +179,21 @@ final class NodeLifecycle {
       }
     }
     scheduler.signal();
+  }
+
+  /** Makes the metrics of these labels, of some queues at a time. */
+  private void prepare(Collection<Set<String>> labels) {
+    Set<String> distinct = new HashSet<>();
+    labels.forEach(distinct::addAll);
+    boolean more = !distinct.isEmpty();
+    while (more) {
+      writeLock.lock();
+      try {
+        more = tree.measure(distinct, SLICE);
+      } finally {
+        writeLock.unlock();
+      }
+    }
   }
 
   /** Whether it came to another partition. */

@@ -42,6 +42,8 @@ public final class FifoFallback {
   private final Lock writeLock;
   private final LongSupplier nanoTime;
   private long endNanos;
+  /** Of this round; null until an ask is to be placed. */
+  private FitIndex nodes;
   private long resumeAtNanos;
   /** Where the next round goes on; 0: at the first application. */
   private int application;
@@ -109,17 +111,15 @@ public final class FifoFallback {
     long begin = nanoTime.getAsLong();
     endNanos = begin + BUDGET_NANOS;
     int granted = 0;
-    FitIndex nodes = new FitIndex(cluster.nodes(), least, task::room);
+    nodes = null;
     unfinished = false;
-    if (!nodes.isEmpty()) {
-      for (LoomcardApplication next : cluster.applications()) {
-        if (next.number() < application || !task.serves(next)) {
-          continue;
-        }
-        granted += serve(next, nodes);
-        if (unfinished) {
-          break;
-        }
+    for (LoomcardApplication next : cluster.applications()) {
+      if (next.number() < application || !task.serves(next)) {
+        continue;
+      }
+      granted += serve(next);
+      if (unfinished) {
+        break;
       }
     }
     if (!unfinished) {
@@ -143,7 +143,15 @@ public final class FifoFallback {
     return nanoTime.getAsLong() - endNanos >= 0;
   }
 
-  private int serve(LoomcardApplication next, FitIndex nodes) {
+  /** The room of all nodes, read when the first ask of a round wants it. */
+  private FitIndex nodes() {
+    if (nodes == null) {
+      nodes = new FitIndex(cluster.nodes(), least, task::room);
+    }
+    return nodes;
+  }
+
+  private int serve(LoomcardApplication next) {
     LoomcardAttempt attempt = next.attempt();
     if (attempt == null || attempt.isStopped()) {
       return 0;
@@ -159,7 +167,7 @@ public final class FifoFallback {
           || !task.serves(attempt, key)) {
         continue;
       }
-      int more = serve(attempt, key, nodes, nowhere);
+      int more = serve(attempt, key, nowhere);
       granted += more;
       if (isTimeOver()) {
         // An ask that was granted something may have more to take; any other had its turn.
@@ -173,7 +181,7 @@ public final class FifoFallback {
     return granted;
   }
 
-  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key, FitIndex nodes,
+  private int serve(LoomcardAttempt attempt, SchedulerRequestKey key,
       Map<Partition, ExhaustedShapes> nowhere) {
     ResourceRequest any = HadoopCompat.rows(attempt, key).get(ResourceRequest.ANY);
     if (any == null) {
@@ -183,7 +191,7 @@ public final class FifoFallback {
     String asked = label == null ? "" : label;
     long[] size = Amounts.of(any.getCapability());
     int granted = 0;
-    for (Partition partition : nodes.partitions(asked)) {
+    for (Partition partition : nodes().partitions(asked)) {
       if (!partition.mayFit(size)) {
         continue;
       }

@@ -1,7 +1,6 @@
 package org.loomcard.yarn.commit;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -52,6 +51,8 @@ public final class Progress {
   private final FifoFallback serving;
   private long pass;
   private long nowMs;
+  /** When the last look was. */
+  private long lookedMs = NOT;
   private WaitReasons waits;
 
   /** @param least nodes with less room than this are passed over */
@@ -74,8 +75,7 @@ public final class Progress {
     }
     nowMs = atMs;
     waits = stated;
-    Collection<LoomcardNode> nodes = cluster.nodes();
-    idle.tick(nodes);
+    idle.tick(cluster.nodes());
     look.overdue = false;
     looking.round();
     if (!looking.isUnfinished()) {
@@ -86,6 +86,7 @@ public final class Progress {
     if (look.overdue) {
       confirming.round();
     }
+    lookedMs = atMs;
     return new ArrayList<>(confirmation.found.values());
   }
 
@@ -157,7 +158,7 @@ public final class Progress {
     private long fitsSinceMs = NOT;
     /** Since when a rule has kept it waiting, with or without breaks; or {@link #NOT}. */
     private long keptSinceMs = NOT;
-    private long seen;
+    private long seen = NOT;
   }
 
   /** Notes which asks fit on a node now. */
@@ -173,11 +174,15 @@ public final class Progress {
     @Override
     public boolean serves(LoomcardAttempt attempt, SchedulerRequestKey key) {
       fits = false;
-      if (isKept(attempt, key, true)) {
-        waiting(attempt, key).fitsSinceMs = NOT;
-        return false;
+      boolean kept = isKept(attempt, key, true);
+      Waiting waiting = waiting(attempt, key);
+      // Most asks are served before the next look, and the nodes need not be read for them.
+      boolean young = waiting.seen == NOT || attempt.servedMs(key) > lookedMs;
+      waiting.seen = pass;
+      if (kept || young) {
+        waiting.fitsSinceMs = NOT;
       }
-      return true;
+      return !kept && !young;
     }
 
     @Override
@@ -189,11 +194,7 @@ public final class Progress {
 
     @Override
     public void looked(LoomcardAttempt attempt, SchedulerRequestKey key) {
-      if (!fits && !known.containsKey(attempt)) {
-        return;
-      }
       Waiting waiting = waiting(attempt, key);
-      waiting.seen = pass;
       if (!fits) {
         waiting.fitsSinceMs = NOT;
         return;

@@ -204,12 +204,17 @@ public final class LoomcardQueue implements Queue {
    */
   void refreshMetrics(PartitionCapacities partitions, Set<String> labels) {
     for (String label : labels) {
-      metrics.setAvailableResourcesToQueue(label,
-          Amounts.toResource(Headroom.on(label, this, partitions)));
+      refreshMetrics(partitions, label);
     }
     for (LoomcardQueue child : children) {
       child.refreshMetrics(partitions, labels);
     }
+  }
+
+  /** Its own, without those of the queues below it. */
+  void refreshMetrics(PartitionCapacities partitions, String label) {
+    metrics.setAvailableResourcesToQueue(label,
+        Amounts.toResource(Headroom.on(label, this, partitions)));
   }
 
   public String path() {
