@@ -20,7 +20,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
+.PHONY: help setup environment demo test rest test-all lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -50,8 +50,13 @@ $(JARS): $(JAVA_SOURCES) | environment
 demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
 	@$(BIN)/loomcard demo
 
-test: setup $(CLASS_PATH) $(YARN_TESTS) lint docs java lines  ## everything; what needs Docker is skipped, in one line, where no engine answers
-	@$(BIN)/pytest -n 2
+test: setup $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
+	@$(BIN)/python tests/parts.py test
+
+rest: setup $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs Docker is skipped, in one line, where no engine answers
+	@$(BIN)/python tests/parts.py rest
+
+test-all: test rest  ## everything, as CI runs it
 
 lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
 	@$(BIN)/ruff check python tests benchmarks docs/mkdocs_hook.py
@@ -70,7 +75,7 @@ $(VENV)/.docs: pyproject.toml requirements.lock | $(VENV)/.made
 	@touch $@
 
 java: setup  ## Java style and tests, and Error Prone
-	@$(MVN) verify
+	@$(MVN) test
 	@$(MVN) -Perror-prone -pl shim compile
 
 lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed

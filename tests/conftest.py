@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadGroupScheduling
 
 # `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -30,37 +30,41 @@ def docker_answers() -> bool:
     return True
 
 
-GROUPS = ("docker", "cluster")
-"""Files with such tests: those of a group run one after the other, and first, for they take
-longest.
-"""
-
-
-@functools.cache
-def group_of(file: str) -> str:
-    """What one worker runs as a whole: the files of a marker, or else one file."""
-    path = Path(__file__).parents[1] / file
-    source = path.read_text() if path.is_file() else ""  # a test of tests runs files elsewhere
-    return next((name for name in GROUPS if f"pytest.mark.{name}" in source), file)
-
-
-class Groups(LoadScopeScheduling):
-    """With several workers (`make test`) clusters wait beside each other and beside the rest."""
+class Files(LoadGroupScheduling):
+    """One worker runs a file as a whole; clusters wait beside each other and beside the rest."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid.partition("::")[0])
+        scope = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if scope == nodeid else scope
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
     """Instead of one test a time to the free worker."""
-    config.option.loadscopereorder = False
-    return Groups(config, log)
+    return Files(config, log) if config.option.dist == "loadgroup" else None
 
 
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+LONGEST_FIRST = ("docker", "cluster")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest groups first."""
-    order = {name: place for place, name in enumerate(GROUPS)}
-    items.sort(key=lambda item: order.get(group_of(item.nodeid.partition("::")[0]), len(order)))
+    """Tests that wait for a cluster come first, for they take longest; those of a file stay
+    together, apart from the tests in it that need none. Docker's clusters share one engine.
+    """
+
+    def place(item: pytest.Item) -> int:
+        for number, name in enumerate(LONGEST_FIRST):
+            if item.get_closest_marker(name):
+                group = name if name == "docker" else f"cluster-{item.path.stem}"
+                item.add_marker(pytest.mark.xdist_group(group))
+                return number
+        return len(LONGEST_FIRST)
+
+    for item in items:
+        if item.path.is_relative_to(BENCHMARKS):
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=place)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -66,13 +66,13 @@ def assert_same(workload: str, policies: list[str], compiled: Path, where: Path)
     assert json.loads(output(command, where, PYTHONPATH=str(compiled))) == sources
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_it_decides_as_the_sources_do(compiled: Path, tmp_path: Path) -> None:
     """Every policy that schedules applications."""
     assert_same("dress-s", FLAT, compiled, tmp_path)
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_it_decides_as_the_sources_do_over_queues(compiled: Path, tmp_path: Path) -> None:
     """Every policy that shares between queues, with another one inside a leaf."""
     files = []
@@ -107,7 +107,7 @@ def test_what_a_subclass_may_set_is_a_class_variable() -> None:
     assert [found for name in modules for found in unseen((ROOT / name[1:]).read_text())] == []
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_the_checkout_stays_as_it_is(compiled: Path) -> None:
     """No compiled module lies beside its source, where it would hide later changes."""
     assert compiled.is_dir()

@@ -40,7 +40,14 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("page", RUN)
+QUICK = ("README.md",)
+"""The pages that every run of the tests types; the others are slow."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page if page in QUICK else pytest.param(page, marks=pytest.mark.slow) for page in RUN],
+)
 def test_the_commands_of_a_page_work(page: str, folder: Path) -> None:
     """Each exits with 0, typed in order; a page that says "up" also says "down"."""
     if page in NEEDS_A_CLUSTER:

@@ -10,7 +10,9 @@ from loomcard.wire import messages as r
 
 NODE = (4096, 4)
 SMALL = (1024, 1)
-HOLDING = ["capacity", "drf", "fair", "fifo", "sjf", "slots", "srtf", "strict", "tetris"]
+SLOW = ("fair", "sjf", "slots", "srtf", "strict")
+HOLDING = ["capacity", "drf", "fifo", "tetris"]
+HOLDING += [pytest.param(name, marks=pytest.mark.slow) for name in SLOW]
 
 
 class Attack:

@@ -17,7 +17,7 @@ from loomcard.cluster.submit import Client
 from loomcard.engine.session import replay
 from loomcard.wire.journal import segments
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 DEADLINE_S = 420.0  # a minute on a quiet machine
 SEGMENT_ROUNDS = 5

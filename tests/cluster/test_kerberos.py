@@ -22,7 +22,7 @@ from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.engine.session import replay
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "support" / "gssapi_ticket.py"

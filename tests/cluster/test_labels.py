@@ -16,7 +16,7 @@ from loomcard.cluster.example_jobs import Program, example
 from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 DEADLINE_S = 420.0  # a minute on a quiet machine
 POLICY = """

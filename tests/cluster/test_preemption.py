@@ -8,7 +8,7 @@ import pytest
 from loomcard.player.play import play
 from loomcard.workload.scenario import Scenario, ScenarioApplication, ScenarioNode, Stage
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 GRACE_MS = 1500
 POLICY = f"""

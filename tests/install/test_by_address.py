@@ -101,6 +101,7 @@ def loomcard(
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
     """It runs, and the ResourceManager reports its end: the node's name is not known here."""
@@ -112,6 +113,7 @@ def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) ->
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
     """Checked against the cluster, applied, listed, rolled back; and doctor finds it well."""
@@ -124,6 +126,7 @@ def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path)
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_what_is_submitted_to_two_clusters_is_refused(
     cluster: LocalCluster, tmp_path: Path

@@ -203,6 +203,7 @@ def hadoop(tmp_path: Path) -> Iterator[Hadoop]:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_installed_swapped_and_back_at_stock(hadoop: Hadoop) -> None:
     """Install, a job, another policy, a job, uninstall; then the stock scheduler runs a job."""

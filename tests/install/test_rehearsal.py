@@ -81,6 +81,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_what_the_rehearsal_shows_the_restart_does(
     hadoop: Recovering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +124,7 @@ def test_what_the_rehearsal_shows_the_restart_does(
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_rehearsal_says_why_it_would_not_start(tmp_path: Path) -> None:
     """In the words of the scheduler; and one that cannot be held is no success."""

@@ -51,6 +51,7 @@ def run(command: list[str], where: Path, **env: str) -> str:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(not CLASS_PATH.exists(), reason="run `make wheel` first: it needs Maven")
 def test_an_installed_wheel_runs_a_cluster(tmp_path: Path) -> None:

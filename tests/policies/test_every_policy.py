@@ -18,6 +18,12 @@ EVERY = sorted(built_in())
 # hdrf's baselines share its descent: tests/policies/hdrf puts them through the same.
 LEAVES = [name for name in EVERY if "hdrf.baselines" not in built_in()[name]]
 SHARING = [name for name in LEAVES if not getattr(find(name), "leaf_only", False)]
+PAIRS = [
+    pytest.param(sharing, leaf, marks=[] if number == place % len(SHARING) else pytest.mark.slow)
+    for place, leaf in enumerate(LEAVES)
+    for number, sharing in enumerate(SHARING)
+]
+"""Every leaf under every policy that shares; one of these for each leaf, in turn, is quick."""
 HOLDS_BACK = {"dress", "hdrf", "strict", "slots"}  # they leave room free on purpose
 OPTIONS: dict[str, dict] = {
     "capacity": {"user_limit_factor": -1},  # the default keeps a lone user small
@@ -89,8 +95,7 @@ def unserved(made: Cluster, *paths: str) -> list[object]:
     return [a for a in asks if any(state.why_not(a, n) is None for n in state.nodes.values())]
 
 
-@pytest.mark.parametrize("sharing", SHARING)
-@pytest.mark.parametrize("leaf", LEAVES)
+@pytest.mark.parametrize(("sharing", "leaf"), PAIRS)
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEP, min_size=1, max_size=14))
 def test_any_leaf_policy_works_under_any_sharing_policy(sharing, leaf, steps):
@@ -142,8 +147,7 @@ def test_what_ties_in_every_figure_is_not_compared_itself(name, steps):
         assert unserved(made, "root.default") == []
 
 
-@pytest.mark.parametrize("sharing", SHARING)
-@pytest.mark.parametrize("leaf", LEAVES)
+@pytest.mark.parametrize(("sharing", "leaf"), PAIRS)
 def test_everything_is_served_in_the_end(sharing, leaf):
     """As containers end, in either queue, the rest comes on: nobody waits for ever for a change
     that happens elsewhere.

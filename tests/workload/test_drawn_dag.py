@@ -181,6 +181,7 @@ def test_the_largest_dag_is_drawn_in_time() -> None:
     assert (len(one.stages), path_length(one.stages), barriers(one.stages)) == (2000, 40, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(E1))
 def test_the_families_have_the_papers_statistics(family: str) -> None:
     """Carbyne's Table 1 over a thousand jobs: stages and barriers within one, or a tenth, the

@@ -30,7 +30,12 @@ def again(scenario: Scenario) -> Scenario:
     return replace(read, seed=scenario.seed)
 
 
-@pytest.mark.parametrize("name", [*LOCAL, str(HERE / "example.yml")])
+SMALL = [str(HERE / "example.yml"), "demo", "dress-s", "carbyne-fig2", "two-queues"]
+
+
+@pytest.mark.parametrize(
+    "name", [*SMALL, *(pytest.param(n, marks=pytest.mark.slow) for n in LOCAL if n not in SMALL)]
+)
 def test_a_workload_survives_being_written(name: str) -> None:
     """Nothing is left to draw: another seed reads the same scenario."""
     scenario = load(Path(name), seed=7)

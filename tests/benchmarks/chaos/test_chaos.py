@@ -30,6 +30,7 @@ def chaos(out: Path, *options: str) -> tuple[int, dict[str, Any], str]:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_twenty_faults_break_nothing(tmp_path: Path) -> None:
     """No invariant is violated, every comparison was made, and the last line is JSON."""
     status, report, said = chaos(tmp_path, "--seed", "123", "--faults", "20", "--every", "10")
@@ -40,6 +41,7 @@ def test_twenty_faults_break_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_fail_overs_break_nothing(tmp_path: Path) -> None:
     """Killed or stopped: the other one takes the active one's place in full, and back again."""
     options = ["--ha", "--seed", "301", "--kinds", "rm", "--faults", "4", "--every", "2"]
@@ -76,6 +78,7 @@ SILENT_BREAKS = {"no-watchdog": "stall", "spill-capsules": "capsules"}
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breaks", "kind"),
     [(BREAKS, "swap.good"), (MORE_BREAKS, "swap.good"), (SILENT_BREAKS, "silent.always")],

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.papers_on_yarn import hdrf
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def test_a_churning_cluster_is_full_of_cpus_and_of_gpus_without_cpus(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ CLASS_PATH = ROOT / "jvm-bridge" / "bench" / "target" / "classpath.txt"
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_the_bench_ends_with_one_line_of_ratios(tmp_path: Path) -> None:
     """The last line is one JSON object of four ratios, and Python decided every container."""
     if not CLASS_PATH.is_file():

@@ -77,6 +77,7 @@ def test_every_explanation_names_a_class_that_runs() -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", FAST, ids=lambda each: each.short)
 def test_loomcard_passes_the_fast_part_of_yarns_own_tests(chosen: Chosen, tmp_path: Path) -> None:
     """Every test that tests.yml records for the class ran, and passed. YARN's tests have time-outs

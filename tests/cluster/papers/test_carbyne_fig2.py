@@ -13,7 +13,7 @@ from loomcard.player.play import play
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 LATE_MS = 1_500
 """What heartbeats and a busy machine add to a job's time."""

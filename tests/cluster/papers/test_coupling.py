@@ -24,7 +24,7 @@ from loomcard.policies.coupling.serve import COUPLED
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 DEADLINE_S = 900.0  # a minute on a quiet machine
 MAPS, REDUCES = 12, 2

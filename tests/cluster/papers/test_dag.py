@@ -15,7 +15,7 @@ from loomcard.wire import messages as r
 from loomcard.wire.journal import read_segments, rounds
 from loomcard.wire.plain_data import decode
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 MAPS = 3
 COUNTS = ["--maps", str(MAPS), "--reduces", "1", "--map-ms", "900", "--reduce-ms", "400"]

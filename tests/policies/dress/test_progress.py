@@ -264,4 +264,4 @@ def test_a_replay_sees_an_am_that_was_granted_in_mid_round():
     """Called again in the round that granted an AM, the policy took the ask, of which nothing is
     left, for one that waits; a journal's segment that begins then has no such ask.
     """
-    check_contract("dress", seeds=[4], skip={Clause.IDLE})
+    check_contract("dress", seeds=[4], skip={Clause.IDLE, Clause.STRESS})

@@ -1,0 +1,183 @@
+"""Run the parts of `make test` or `make rest` side by side: a line of progress, one closing line.
+
+Each part writes to build/test/PART.log. A part that fails shows its log, the others run to their
+end, and the exit status is 1. Ctrl-C ends every part with all that it started; then it is 130.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.live import Live
+
+ROOT = Path(__file__).parents[1]
+LOGS = ROOT / "build" / "test"
+BIN = Path(sys.executable).parent
+MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never", "-f", "jvm-bridge"]
+PYTEST = [str(BIN / "pytest"), "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+QUICK = "not slow and not docker"
+PARTS: dict[str, dict[str, list[list[str]]]] = {
+    "test": {
+        "python": [[*PYTEST, "-m", QUICK]],
+        "java": [[*MAVEN, "test"]],
+        "style": [["make", "-s", "lint"], ["make", "-s", "docs"]],
+    },
+    "rest": {
+        "python": [[*PYTEST, "-m", f"not ({QUICK})"]],
+        "java": [
+            [*MAVEN, "-Perror-prone", "-pl", "shim", "compile"],
+            ["jvm-bridge/hadoop-lines.sh"],
+        ],
+    },
+}
+"""The commands of each part, in their order."""
+TICK_S = 1.0
+REPORT_S = 60.0
+"""Where the output is no terminal, the line of progress comes so often."""
+PATIENCE_S = 30.0
+"""In which a part has to end after Ctrl-C."""
+COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+
+
+@dataclass
+class Part:
+    """One part: its commands run one after the other until one fails."""
+
+    name: str
+    commands: list[list[str]]
+    begin: float = field(default_factory=time.monotonic)
+    process: subprocess.Popen[bytes] | None = None
+    status: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.name}.log"
+
+    def step(self) -> None:
+        """Starts the next command where none runs; notes the end of the last one."""
+        if self.status is not None:
+            return
+        if self.process is not None:
+            self.seconds = time.monotonic() - self.begin
+            if (ended := self.process.poll()) is None:
+                return
+            if ended or not self.commands:
+                self.status = ended
+                return
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.commands.pop(0), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    def interrupt(self) -> None:
+        """Ends its command, and then whatever that has left."""
+        if self.process is not None and self.process.poll() is None:
+            for number in (signal.SIGINT, signal.SIGKILL):
+                with suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, number)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(PATIENCE_S)
+
+    def progress(self) -> str:
+        """How far it is, in a few words."""
+        if self.status is not None:
+            return f"{self.name} {'ok' if self.status == 0 else 'FAILED'} in {self.seconds:.0f} s"
+        return f"{self.name} {self._how_far()}"
+
+    def _how_far(self) -> str:
+        if self.name == "java" and (reports := self._reports()):
+            return f"{len(reports)} classes"
+        said = self.log.read_bytes()[-4000:].decode(errors="replace")
+        percents = re.findall(r"\[ *(\d+)%\]", said)
+        return f"{percents[-1]} %" if percents else "runs"
+
+    def _reports(self) -> list[Path]:
+        """Surefire's reports that are younger than this run."""
+        age = time.monotonic() - self.begin
+        found = (ROOT / "jvm-bridge").glob("*/target/surefire-reports/TEST-*.xml")
+        return [one for one in found if time.time() - one.stat().st_mtime <= age]
+
+    def counts(self) -> dict[str, int]:
+        """Tests by outcome: passed, failed, skipped."""
+        found = dict.fromkeys(("passed", "failed", "skipped"), 0)
+        if self.name == "java":
+            for report in self._reports():
+                suite = ElementTree.parse(report).getroot()  # noqa: S314 - Maven's own
+                tests, errors, failures, skipped = (
+                    int(suite.get(key, 0)) for key in ("tests", "errors", "failures", "skipped")
+                )
+                found["failed"] += errors + failures
+                found["skipped"] += skipped
+                found["passed"] += tests - errors - failures - skipped
+            return found
+        lines = self.log.read_text(errors="replace").splitlines()
+        closing = [line for line in lines if re.search(r" in \d+\.\d+s", line)]
+        for number, outcome in COUNTS.findall(closing[-1] if closing else ""):
+            found["failed" if outcome.startswith("error") else outcome] += int(number)
+        return found
+
+
+def closing_line(parts: Sequence[Part], seconds: float) -> str:
+    """All in one line, as pytest closes: what failed comes first."""
+    counts = {part.name: part.counts() for part in parts}
+    sums = {
+        key: sum(each[key] for each in counts.values()) for key in ("failed", "passed", "skipped")
+    }
+    tests = ", ".join(f"{count} {key}" for key, count in sums.items() if count or key == "passed")
+    detail = ", ".join(
+        f"{part.name} {counts[part.name]['passed'] or 'ok'} in {part.seconds:.0f} s"
+        if part.status == 0
+        else f"{part.name} FAILED ({part.log.relative_to(ROOT)})"
+        for part in parts
+    )
+    return f"{tests} in {seconds:.2f}s ({detail})"
+
+
+def run(name: str, console: Console) -> int:
+    """Runs the parts of that name; the exit status."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    parts = [Part(each, list(commands)) for each, commands in PARTS[name].items()]
+    for part in parts:
+        part.log.write_bytes(b"")
+    said = begin
+    try:
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            while any(part.status is None for part in parts):
+                for part in parts:
+                    part.step()
+                now = time.monotonic()
+                line = f"{now - begin:4.0f} s  " + " | ".join(part.progress() for part in parts)
+                if console.is_terminal:
+                    live.update(line, refresh=True)
+                elif now - said >= REPORT_S:
+                    said = now
+                    console.print(line, soft_wrap=True)
+                time.sleep(TICK_S)
+    except KeyboardInterrupt:
+        for part in parts:
+            part.interrupt()
+        console.print("interrupted")
+        return 130
+    failed = [part for part in parts if part.status]
+    for part in failed:
+        console.out(part.log.read_text(errors="replace"), highlight=False)
+    console.out(f"make {name}: {closing_line(parts, time.monotonic() - begin)}", highlight=False)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(run(sys.argv[1], Console()))

@@ -1,0 +1,82 @@
+"""The runner of `make test`: it counts, names what failed, and leaves no process behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import parts
+import pytest
+from rich.console import Console
+
+ROOT = Path(__file__).parents[1]
+PASSES = ["printf", "..F [ 40%%]\n... [100%%]\n== 5 passed, 1 skipped in 2.50s ==\n"]
+FAILS = ["sh", "-c", "echo 'E  two is not three'; echo '1 failed, 4 passed in 2.50s'; exit 1"]
+
+
+@pytest.fixture
+def said(monkeypatch, tmp_path):
+    """Runs parts made of these commands; the exit status and what was printed."""
+    monkeypatch.setattr(parts, "ROOT", tmp_path)
+    monkeypatch.setattr(parts, "LOGS", tmp_path / "build" / "test")
+    monkeypatch.setattr(parts, "TICK_S", 0.01)
+
+    def run(**commands):
+        monkeypatch.setitem(parts.PARTS, "some", commands)
+        console = Console(record=True, width=300, force_terminal=False)
+        status = parts.run("some", console)
+        return status, console.export_text()
+
+    return run
+
+
+def test_one_line_closes_parts_that_pass(said):
+    status, text = said(python=[PASSES], style=[["true"]])
+    assert status == 0
+    [line] = text.splitlines()
+    assert line.startswith("make some: 5 passed, 1 skipped in ")
+    assert "python 5 in" in line
+    assert "style ok in" in line
+
+
+def test_a_part_that_fails_shows_its_log_and_the_others_end(said):
+    """The commands after the one that failed are not run."""
+    status, text = said(python=[FAILS], style=[["false"], ["echo", "not reached"]], java=[PASSES])
+    assert status == 1
+    lines = text.splitlines()
+    assert "E  two is not three" in lines
+    assert "not reached" not in text
+    assert lines[-1].startswith("make some: 1 failed, 4 passed in ")
+    assert "python FAILED (build/test/python.log)" in lines[-1]
+    assert "style FAILED (build/test/style.log)" in lines[-1]
+
+
+def test_ctrl_c_ends_what_the_parts_started(tmp_path):
+    """The parts have process groups of their own, so that the runner has to pass it on."""
+    pid = tmp_path / "pid"
+    source = f"""\
+        import parts
+        from pathlib import Path
+        from rich.console import Console
+        parts.LOGS = Path({str(tmp_path)!r})
+        parts.PARTS["some"] = {{"long": [["sh", "-c", "sleep 600 & echo $! > {pid}; wait"]]}}
+        raise SystemExit(parts.run("some", Console()))
+        """
+    runner = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(source)], cwd=ROOT / "tests", stdout=subprocess.PIPE,
+        # A shell's background jobs ignore Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (pid.is_file() and pid.read_text().strip()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    runner.send_signal(signal.SIGINT)
+    output, _ = runner.communicate(timeout=60)
+    assert (runner.returncode, output.strip()) == (130, b"interrupted")
+    while Path(f"/proc/{pid.read_text().strip()}").exists():
+        assert time.monotonic() < deadline, os.getpid()
+        time.sleep(0.05)
