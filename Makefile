@@ -58,12 +58,13 @@ rest: setup $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs
 
 test-all: test rest  ## everything, as CI runs it
 
-lint: $(VENV)/.made  ## ruff, mypy and the layer contracts
+lint: $(VENV)/.made  ## ruff, mypy, the layer contracts and tests/style.py
 	@$(BIN)/ruff check python tests benchmarks docs/mkdocs_hook.py
 	@$(BIN)/ruff format --check -q python tests benchmarks docs/mkdocs_hook.py || \
 	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks docs/mkdocs_hook.py" >&2; exit 1; }
 	@$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
+	@$(BIN)/python tests/style.py
 
 docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Schemas, into build/site
 	@mkdir -p build

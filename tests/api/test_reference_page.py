@@ -25,15 +25,14 @@ def test_each_group_has_an_example_that_runs(group: str, text: str) -> None:
     exec(compile(examples[0], f"docs/write/api.md, {group}", "exec"), {})  # noqa: S102 (ours)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_docstring_has_what_a_browser_takes_for_a_tag(name: str) -> None:
+def test_no_docstring_has_what_a_browser_takes_for_a_tag() -> None:
     """The docstrings are rendered as Markdown: outside of code `<number>` would vanish."""
-    found = locate(name)
-    texts = [inspect.getdoc(found) or ""]
-    if inspect.isclass(found):
-        own = [member for name, member in vars(found).items() if not name.startswith("_")]
-        texts += [
-            member.__doc__ for member in own if callable(member) or inspect.isdatadescriptor(member)
-        ]
+    texts = []
+    for found in map(locate, NAMES):
+        texts.append(inspect.getdoc(found) or "")
+        if inspect.isclass(found):
+            own = [member for name, member in vars(found).items() if not name.startswith("_")]
+            documented = (m for m in own if callable(m) or inspect.isdatadescriptor(m))
+            texts += [member.__doc__ or "" for member in documented]
     code = re.compile(r"(`+).*?\1", re.DOTALL)
-    assert [text for text in texts if re.search(r"<[a-z]", code.sub("", text or ""))] == []
+    assert [text for text in texts if re.search(r"<[a-z]", code.sub("", text))] == []

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from py4j.java_gateway import DEFAULT_ADDRESS
 from py4j.protocol import CALL_PROXY_COMMAND_NAME, ENTRY_POINT_OBJECT_ID
 
 from loomcard.bridge import gateway
+from waiting import wait_until
 
 SECRET = "0123456789abcdef" * 4
 
@@ -131,16 +131,9 @@ def test_connections_are_few(port: int) -> None:
         assert caller.authenticate(SECRET) == b"!yv\n"
     assert Caller(port).authenticate(SECRET).startswith(b"!x")
     callers[0].socket.shutdown(socket.SHUT_RDWR)
-    assert wait_to_get_in(port)
-
-
-def wait_to_get_in(port: int) -> bool:
-    """Tries until the other end has seen that a connection ended."""
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        if Caller(port).authenticate(SECRET) == b"!yv\n":
-            return True
-    return False
+    assert wait_until(
+        lambda: Caller(port).authenticate(SECRET) == b"!yv\n", "the other end saw that one ended"
+    )
 
 
 def test_it_listens_on_loopback_only(port: int) -> None:

@@ -7,8 +7,7 @@ import itertools
 import json
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,9 @@ from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages
 from loomcard.wire.journal import read_segment, segments
 from loomcard.wire.journal_files import RETRY_MS, Journal, SegmentFiles
+from waiting import wait_until
 
 DEADLINE_S = 30
-
-
-def wait_until(what: str, condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < end, f"not in time: {what}"
-        time.sleep(0.005)
 
 
 class Disk(SegmentFiles):
@@ -115,7 +108,7 @@ def test_a_write_that_hangs_holds_up_no_round(
     written.kept()
     written.disk.goes.clear()
     written.rounds(1)
-    wait_until("the writer hangs", lambda: written.disk.hung == 1)
+    wait_until(lambda: written.disk.hung == 1, "the writer hangs")
     written.rounds(100)
     assert "wait for the disk, which is too slow" in str(written.journal.problem)
     assert written.journal.lost_rounds == 51
@@ -139,7 +132,7 @@ def test_a_write_that_takes_too_long_is_said(
     written.kept()
     written.disk.goes.clear()
     written.rounds(1)
-    wait_until("the writer hangs", lambda: written.disk.hung == 1)
+    wait_until(lambda: written.disk.hung == 1, "the writer hangs")
     monkeypatch.setattr(journal_writer, "HANGS_S", 0.0)
     written.rounds(1)
     assert "does the disk hang?" in str(written.journal.problem)
@@ -155,7 +148,7 @@ def test_what_waits_is_bounded_in_bytes(written: Written, monkeypatch: pytest.Mo
     assert written.kept() == [[1, 2]]
     written.disk.goes.clear()
     written.rounds(1)
-    wait_until("the writer hangs", lambda: written.disk.hung == 1)
+    wait_until(lambda: written.disk.hung == 1, "the writer hangs")
     written.rounds(5, size=4000)
     assert written.journal.lost_rounds == 3
     written.disk.goes.set()
@@ -173,7 +166,7 @@ def test_a_write_that_fails_later_is_counted_and_said(written: Written, error: O
     written.kept()
     written.disk.goes.clear()
     written.rounds(1)
-    wait_until("the writer hangs", lambda: written.disk.hung == 1)
+    wait_until(lambda: written.disk.hung == 1, "the writer hangs")
     written.rounds(3)
     assert written.journal.problem is None, "nobody knows yet"
     written.disk.error = error

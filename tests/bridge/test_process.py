@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from loomcard.experiments.replay_runs import compare_rounds, recorded_setup
 from loomcard.wire import messages
 from loomcard.wire.journal import read_segment, segments
 from loomcard.wire.journal_files import RETRY_MS
+from waiting import wait_until
 
 DEADLINE_S = 30
 
@@ -177,11 +177,11 @@ class Child:
         )
 
     def wait_until_ready(self) -> dict[str, Any]:
-        end = time.monotonic() + DEADLINE_S
-        while not self.ready.exists():
-            assert self.process.poll() is None, "it ended before it was ready"
-            assert time.monotonic() < end, "not ready in time"
-            time.sleep(0.01)
+        ended = self.process.poll
+        wait_until(
+            lambda: self.ready.exists() or ended() is not None, "it is ready", seconds=DEADLINE_S
+        )
+        assert self.ready.exists(), "it ended before it was ready"
         return msgspec.json.decode(self.ready.read_bytes(), type=dict[str, Any])
 
     def log(self) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from loomcard.bridge import limits
 from loomcard.bridge.process import PolicyService, compile_request
 from loomcard.wire import messages
+from waiting import wait_until
 
 DEADLINE_S = 30
 
@@ -47,10 +47,8 @@ def test_what_a_policy_started_ends_with_the_process(tmp_path: Path) -> None:
 
 def wait_until_gone(pid: int) -> None:
     """It has ended, even if nobody has asked how."""
-    end = time.monotonic() + DEADLINE_S
-    while Path(f"/proc/{pid}/exe").exists():  # a zombie has none
-        assert time.monotonic() < end, f"{pid} lives"
-        time.sleep(0.01)
+    exe = Path(f"/proc/{pid}/exe")  # a zombie has none
+    wait_until(lambda: not exe.exists(), f"{pid} ended", seconds=DEADLINE_S)
 
 
 class Full:

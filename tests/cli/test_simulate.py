@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +12,7 @@ import pytest
 
 from loomcard.cli.app import run
 from loomcard.cli.runs import simulation
+from waiting import wait_until
 
 KEYS = {"policy", "seed", "makespan_ms", "jain", "utilization", "applications"}
 
@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_the_results_of_what_had_run(tmp_path):
                 "--out", str(out), "--processes", "2"),
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
-    wait_for_journals(process, out / "journal", 2)
+    wait_for_files(process, out / "journal", "*/*-0000001001.jsonl", 2)
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 130, error
@@ -200,7 +200,7 @@ def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest
         command("simulate", "demo", "--policy", "drf", "--policy", "loops.yml", "--out", "out"),
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path,
     )  # fmt: skip
-    wait_for_file(process, tmp_path / "looping")
+    wait_for_files(process, tmp_path, "looping")
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 130, error
@@ -209,20 +209,12 @@ def test_ctrl_c_to_the_command_alone_ends_a_policy_that_loops_and_keeps_the_rest
     assert results[-1] == {**results[-1], "policy": "loops", "finished": False}
 
 
-def wait_for_file(process, file: Path) -> None:
-    deadline = time.monotonic() + 120
-    while not file.exists():
-        assert time.monotonic() < deadline, f"{file} did not come"
+def wait_for_files(process, folder: Path, pattern: str, count: int = 1) -> None:
+    def there() -> bool:
         assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+        return len(list(folder.glob(pattern))) >= count
 
-
-def wait_for_journals(process, folder: Path, count: int) -> None:
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("*/*-0000001001.jsonl"))) < count:
-        assert time.monotonic() < deadline, "no journal was begun"
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+    wait_until(there, pattern, seconds=120)
 
 
 def test_replay_prints_rounds_and_simulates_to_the_end(tmp_path, capsys):

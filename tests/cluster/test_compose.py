@@ -3,21 +3,21 @@
 One cluster is booted for all tests; each test applies the configuration that it needs first.
 """
 
+import functools
 import json
 import os
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import pytest
 from testcontainers.compose import DockerCompose
 from typer.testing import CliRunner
 
+import waiting
 from loomcard.cli.policy.commands import policy
 from loomcard.cluster.compose import ComposeCluster
 from loomcard.cluster.rm_client import Document, ResourceManagerClient
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
 PROBE = (Path(__file__).parent / "compose_probe.py").read_text()
 PYTHON = "/opt/loomcard/venv/bin/python"
-T = TypeVar("T")
+wait_until = functools.partial(waiting.wait_until, seconds=300, pause_s=1)
 WORKLOAD = Scenario(
     "small", 1, ["memory_mb", "vcores"],
     [ScenarioNode("n1", "/r1", (1024, 4)), ScenarioNode("n2", "/r2", (1536, 4))],
@@ -104,15 +104,6 @@ def ended(process: subprocess.Popen[str], seconds: int = 600) -> str:
     return output
 
 
-def wait_until(see: Callable[[], T | None], seconds: int = 300) -> T:
-    """Look once a second until what is seen is true; return it."""
-    deadline = time.monotonic() + seconds
-    while (seen := see()) is None:
-        assert time.monotonic() < deadline, f"{see} was not seen within {seconds} s"
-        time.sleep(1)
-    return seen
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Two NodeManagers under fifo, on free ports, as plain `docker compose up` brings them."""
@@ -183,7 +174,7 @@ def test_a_swap_amid_a_running_job_loses_nothing(cluster: Cluster) -> None:
     applied = cluster.apply("drf")
     assert applied["version"] == version + 1
     assert cluster.document()["setup"]["policy"] == "drf"
-    assert wait_until(all_running, 60) == before
+    assert wait_until(all_running, seconds=60) == before
     output = ended(job)
     assert "Killed map tasks" not in output
     assert "Failed map tasks" not in output
@@ -198,7 +189,7 @@ def test_a_workload_is_played_on_its_nodes(cluster: Cluster, tmp_path: Path) -> 
     """
     cluster.apply("fifo")
     # A client ends before its AM's container does, which would hold room on a node.
-    wait_until(lambda: None if any(node["usedMemoryMB"] for node in cluster.rm.nodes()) else True)
+    wait_until(lambda: not any(node["usedMemoryMB"] for node in cluster.rm.nodes()))
     compose = ComposeCluster(ROOT, tmp_path / "unused", project=cluster.project)
     warnings: list[str] = []
     record = play_on_compose(
@@ -268,8 +259,8 @@ def test_spark_runs_in_cluster_mode_under_drf(cluster: Cluster) -> None:
 def test_who_may_not_submit_is_refused_with_the_reason(cluster: Cluster) -> None:
     """A queue that is open to bob refuses alice by name, and serves bob."""
 
-    def idle() -> bool | None:
-        return None if any(q["applications"] for q in cluster.document()["queues"]) else True
+    def idle() -> bool:
+        return not any(q["applications"] for q in cluster.document()["queues"])
 
     assert wait_until(idle)  # a queue that still holds an application is not taken away
     cluster.apply("queues.yml")

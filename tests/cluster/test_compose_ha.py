@@ -3,17 +3,17 @@
 One pair is booted for all tests, which follow one another: each leaves both ResourceManagers up.
 """
 
+import functools
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
+import waiting
 from loomcard.cluster.compose import ComposeCluster, Service
 from loomcard.cluster.hadoop_config import compose_settings
 from loomcard.cluster.rm_client import Document, ResourceManagerClient, RestError
@@ -24,17 +24,8 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
 PROBE = (Path(__file__).parent / "compose_probe.py").read_text()
 PYTHON = "/opt/loomcard/venv/bin/python"
+wait_until = functools.partial(waiting.wait_until, seconds=300, pause_s=1)
 PORTS = ("NAMENODE", "RESOURCEMANAGER", "RESOURCEMANAGER2", "JOBHISTORY")
-T = TypeVar("T")
-
-
-def wait_until(see: Callable[[], T | None], seconds: int = 300) -> T:
-    """Look once a second until what is seen is there; return it."""
-    deadline = time.monotonic() + seconds
-    while (seen := see()) is None:
-        assert time.monotonic() < deadline, f"{see} was not seen within {seconds} s"
-        time.sleep(1)
-    return seen
 
 
 @dataclass(frozen=True)
@@ -151,18 +142,18 @@ def test_jobs_go_on_when_the_active_one_is_killed(pair: Pair) -> None:
     job = pair.client("example", "sleep", "-m", "4", "-r", "0", "-mt", "90000")
     before = wait_until(lambda: pair.all_running(5))
     pair.docker("kill", "--signal=KILL", killed.container)
-    active = wait_until(pair.active, 180)
+    active = wait_until(pair.active, seconds=180)
     assert active.service != killed.service
     document = pair.document()
     assert (document["setup"]["version"], document["setup"]["policy"]) == (2, "drf")
-    assert wait_until(lambda: pair.all_running(5), 60) == before
+    assert wait_until(lambda: pair.all_running(5), seconds=60) == before
     output = ended(job)
     assert "completed successfully" in output
     assert "Killed map tasks" not in output
     assert "Estimated value of Pi" in ended(pair.client("example", "pi", "2", "100"))
     assert pair.document()["grants"]["fallback"] == 0
     pair.docker("start", killed.container)
-    wait_until(lambda: True if _states(pair) == ["ACTIVE", "STANDBY"] else None)
+    wait_until(lambda: _states(pair) == ["ACTIVE", "STANDBY"])
 
 
 def test_the_first_one_takes_over_again(pair: Pair) -> None:
@@ -174,7 +165,7 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
     job = pair.client("example", "sleep", "-m", "2", "-r", "0", "-mt", "60000")
     before = wait_until(lambda: pair.all_running(3))
     pair.docker("kill", "--signal=KILL", second.container)
-    assert wait_until(pair.active, 180).service != second.service
+    assert wait_until(pair.active, seconds=180).service != second.service
     assert pair.document()["setup"]["version"] == 3
     versions = pair.rm().policy_history()
     assert [(each["version"], each["source"]) for each in versions] == [
@@ -184,10 +175,10 @@ def test_the_first_one_takes_over_again(pair: Pair) -> None:
     ]
     assert pair.rm().roll_back_policy(2)["version"] == 4
     assert pair.document()["setup"]["policy"] == "drf"
-    assert wait_until(lambda: pair.all_running(3), 60) == before
+    assert wait_until(lambda: pair.all_running(3), seconds=60) == before
     assert "completed successfully" in ended(job)
     pair.docker("start", second.container)
-    wait_until(lambda: True if _states(pair) == ["ACTIVE", "STANDBY"] else None)
+    wait_until(lambda: _states(pair) == ["ACTIVE", "STANDBY"])
 
 
 def test_the_nodes_lose_the_active_one_for_a_while(pair: Pair) -> None:
@@ -199,11 +190,11 @@ def test_the_nodes_lose_the_active_one_for_a_while(pair: Pair) -> None:
             lambda: next(
                 (s for s in pair.services() if s != stopped and pair.state(s) == "ACTIVE"), None
             ),
-            180,
+            seconds=180,
         )
     finally:
         pair.docker("unpause", stopped.container)
-    wait_until(lambda: True if _states(pair) == ["ACTIVE", "STANDBY"] else None, 120)
+    wait_until(lambda: _states(pair) == ["ACTIVE", "STANDBY"], seconds=120)
     processes = pair.docker("top", stopped.container)
     assert "loomcard.bridge.process" not in processes
     assert wait_until(pair.active).service != stopped.service

@@ -4,13 +4,12 @@ One cluster serves all tests of this file, one after the other; its policy proce
 back (four seconds) so that there is a time to see in which the fallback serves.
 """
 
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from getpass import getuser
 from pathlib import Path
@@ -30,6 +29,7 @@ from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey, of_mirror, of_nodes, of_resource_manager
 from processes import command_line, pids, policy_process
+from waiting import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -79,14 +79,7 @@ class Silent:
 '''
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Waits for a condition to hold and returns its value."""
-    deadline = time.monotonic() + DEADLINE_S
-    pause = threading.Event()
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
-        pause.wait(0.1)
-    return value
+until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from loomcard.cluster.example_jobs import example
 from loomcard.cluster.submit import Client
 from loomcard.engine.session import replay
 from loomcard.wire.journal import segments
+from waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -23,14 +23,7 @@ DEADLINE_S = 420.0  # a minute on a quiet machine
 SEGMENT_ROUNDS = 5
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Waits for a condition to hold and returns its value."""
-    deadline = time.monotonic() + DEADLINE_S
-    pause = threading.Event()
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
-        pause.wait(0.1)
-    return value
+until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """A YARN with Kerberos: tickets of a KDC that the test starts, SPNEGO for HTTP, access lists."""
 
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ctypes.util import find_library
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from loomcard.cluster import paths
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import LocalCluster, LocalSettings
 from loomcard.engine.session import replay
+from waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -70,12 +71,7 @@ class Realm:
             yield
 
 
-def wait_until(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + DEADLINE_S
-    while not (seen := condition()):
-        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
-        time.sleep(0.1)
-    return seen
+until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 def of_one(keytab: bytes, user: str) -> bytes:
@@ -103,7 +99,7 @@ def kdc(folder: Path) -> Iterator[Realm]:
             stdin=subprocess.DEVNULL, stdout=out, stderr=out,
         )  # fmt: skip
     try:
-        wait_until(lambda: b"Running" in log.read_bytes() or process.poll() is not None, "the KDC")
+        until(lambda: b"Running" in log.read_bytes() or process.poll() is not None, "the KDC")
         assert process.poll() is None, log.read_text()
         theirs = (folder / "krb5.conf").read_text()
         place = theirs.partition("kdc = ")[2].split()[0]
@@ -218,7 +214,7 @@ def submitted(realm: Realm, cluster: LocalCluster, user: str) -> Mapping[str, An
         app: Mapping[str, Any] = cluster.rest.application(application)
         return app if app["state"] in ("FAILED", "FINISHED") else None
 
-    found: Mapping[str, Any] = wait_until(ended, f"{application} is over")
+    found: Mapping[str, Any] = until(ended, f"{application} is over")
     return found
 
 

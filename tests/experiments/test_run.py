@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +14,7 @@ import stubborn
 from loomcard.experiments.cell import Outcome
 from loomcard.experiments.engines import Engine, simulated
 from loomcard.experiments.run import Finished, Request, prepare, run
+from waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 GATHERED = ["cells.csv", "cells.parquet", "containers.parquet", "results.json"]
@@ -108,13 +107,6 @@ def test_a_damaged_cell_runs_again(experiment: Path, tmp_path: Path) -> None:
     damaged.write_text(damaged.read_text()[:40])
     assert sorted(states(run_here(experiment, out))) == ["done"] + ["skipped"] * 7
     assert gathered(out) == before
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "the deadline passed"
-        time.sleep(0.05)
 
 
 def alive(process: int) -> bool:

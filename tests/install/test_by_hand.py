@@ -7,8 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 
 from loomcard.cluster import paths
 from loomcard.cluster.rm_client import ResourceManagerClient, RestError
+from waiting import wait_until
 
 DEADLINE_S = 480.0
 YARN = "org.apache.hadoop.yarn.server"
@@ -162,18 +161,18 @@ class Hadoop:
 
 def until(condition: Callable[[], bool], what: str, hadoop: Hadoop) -> None:
     """Waits for a condition to hold; a ResourceManager that does not answer yet is waited for."""
-    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
-    while True:
+
+    def holds() -> bool:
         try:
-            if condition():
-                return
+            return condition()
         except RestError:
             ended = [name for name, each in hadoop.processes.items() if each.poll() is not None]
             assert not ended, (
                 f"{ended} ended: {(hadoop.root / f'{ended[0]}.log').read_text()[-3000:]}"
             )
-        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
-        pause.wait(0.2)
+            return False
+
+    wait_until(holds, what, seconds=DEADLINE_S)
 
 
 def free_ports(count: int) -> list[int]:

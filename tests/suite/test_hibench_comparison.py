@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ from loomcard.suite.hibench.comparison import Comparison, Results, compare
 from loomcard.suite.hibench.installation import Installation
 from loomcard.suite.hibench.places import ConfiguredCluster, policies
 from loomcard.suite.hibench.workloads import workload
+from waiting import wait_until
 
 DEADLINE_S = 240
 
@@ -199,20 +199,20 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
 
 def wait_for_a_run(process: "subprocess.Popen[str]", out: Path, held: Path) -> None:
     """Until one run was measured, and the other is at work."""
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
-        measured = out.exists() and json.loads(out.read_text())["runs"]
-        if measured and held.exists() and held.read_text().endswith("\n"):
-            return
-        assert time.monotonic() < deadline, "the runs did not begin"
+
+    def begun() -> bool:
         assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+        measured = out.exists() and json.loads(out.read_text())["runs"]
+        return measured and held.exists() and held.read_text().endswith("\n")
+
+    wait_until(begun, "the runs began", seconds=DEADLINE_S)
 
 
 def wait_for_the_end(number: str) -> None:
     """Until the process has ended; its parent may not have looked after it yet."""
     status = Path("/proc") / number.strip() / "stat"
-    deadline = time.monotonic() + DEADLINE_S
-    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
-        assert time.monotonic() < deadline, "it runs on"
-        time.sleep(0.02)
+    wait_until(
+        lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z",
+        "it ended",
+        seconds=DEADLINE_S,
+    )

@@ -2,11 +2,12 @@
 
 import os
 import signal
-import time
+import threading
 from pathlib import Path
 
 from loomcard.experiments.engines import Task, simulated
 from loomcard.results.record import RunRecord
+from waiting import wait_until
 
 SIGNS = "STUBBORN_SIGNS"
 """The environment variable that names the folder where each waiting process leaves its id."""
@@ -31,7 +32,7 @@ def deaf(task: Task) -> RunRecord:
     if task.scenario.seed == 1:
         return simulated(task)
     (Path(os.environ[SIGNS]) / str(os.getpid())).touch()
-    _wait_for_ever()
+    threading.Event().wait()
     raise AssertionError("it was to wait for ever")
 
 
@@ -50,12 +51,4 @@ def dies_on_second(task: Task) -> RunRecord:
 
 
 def _wait_for_request(task: Task) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        task.notify(0)
-        time.sleep(0.02)
-
-
-def _wait_for_ever() -> None:
-    while True:
-        time.sleep(1)
+    wait_until(lambda: task.notify(0), "the request to stop", pause_s=0.02)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from loomcard.policies.coupling.reclaim import REASON
 from loomcard.policies.coupling.serve import COUPLED
 from loomcard.wire import messages as r
 from loomcard.wire.journal import rounds
+from waiting import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
@@ -107,12 +107,7 @@ SIZES = {
 ONE_MAP = example("sleep", ["-m", "1", "-r", "7", "-mt", "60000", "-rt", "100"])
 
 
-def until(condition: Callable[[], object], what: str) -> None:
-    """Waits for a condition to hold."""
-    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, f"{DEADLINE_S:.0f} s passed before {what}"
-        pause.wait(0.2)
+until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 def test_a_map_that_runs_again_is_not_blocked_by_its_own_reduces(

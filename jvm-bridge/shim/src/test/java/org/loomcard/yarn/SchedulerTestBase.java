@@ -25,6 +25,7 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.rules.TemporaryFolder;
+import org.loomcard.yarn.bridge.Until;
 import org.loomcard.yarn.rounds.CommitReport;
 
 /**
@@ -163,12 +164,6 @@ public abstract class SchedulerTestBase {
   }
 
   public static void until(String what, BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + 90_000_000_000L;
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > end) {
-        throw new AssertionError("waited 90 s for " + what);
-      }
-      Thread.sleep(10);
-    }
+    Until.waitUntil(what, condition);
   }
 }

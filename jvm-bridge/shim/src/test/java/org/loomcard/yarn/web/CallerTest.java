@@ -31,6 +31,7 @@ import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.Test;
 import org.loomcard.yarn.bridge.BridgeSamples;
+import org.loomcard.yarn.bridge.Until;
 import org.loomcard.yarn.policyconfig.BridgeConfig;
 
 /** Whose changes a ResourceManager takes over HTTP that does not prove who calls. */
@@ -39,7 +40,6 @@ public final class CallerTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String POLICY = "/ws/v1/cluster/loomcard/policy";
   private static final String AS_ADMIN = "?user.name=admin";
-  private static final long DEADLINE_NS = 60_000_000_000L;
 
   private static RunningRm manager;
 
@@ -198,12 +198,8 @@ public final class CallerTest {
   }
 
   private static RMAppAttempt awaitLaunched(RMApp app) throws InterruptedException {
-    long deadline = System.nanoTime() + DEADLINE_NS;
-    while (app.getCurrentAppAttempt() == null
-        || app.getCurrentAppAttempt().getState() != RMAppAttemptState.LAUNCHED) {
-      assertTrue("the AM is " + app.getState(), System.nanoTime() < deadline);
-      Thread.sleep(10);
-    }
+    Until.waitUntil("the AM is launched", () -> app.getCurrentAppAttempt() != null
+        && app.getCurrentAppAttempt().getState() == RMAppAttemptState.LAUNCHED);
     return app.getCurrentAppAttempt();
   }
 }
