@@ -37,6 +37,19 @@ def test_a_process_that_takes_too_much_gets_a_memory_error() -> None:
     assert done.stdout.split() == ["512", str(limits.OOM_SCORE_ADJ), "False", "MemoryError", "True"]
 
 
+def test_a_lower_limit_of_the_machine_stays() -> None:
+    """What the process may have at most is less than what is asked for."""
+    script = (
+        "import resource\nfrom loomcard.bridge import limits\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))\n"
+        "print(limits.apply({limits.MAX_MEMORY: '512'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "256\n"
+
+
 def test_numpy_and_polars_load_under_the_default() -> None:
     """Libraries that reserve much address space for their threads are not hindered."""
     script = (

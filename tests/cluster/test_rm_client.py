@@ -231,6 +231,15 @@ def test_another_web_server_is_found_out(rm: ResourceManager) -> None:
         assert "a YARN ResourceManager?" in error.value.hint
 
 
+def test_an_answer_without_what_was_asked_for_is_named(rm: ResourceManager) -> None:
+    """Some other service's JSON: the error says which page lacks what."""
+    rm.broken, rm.body = [200], b'{"clusterMetrics": 7}'
+    with pytest.raises(RestError) as error:
+        ResourceManagerClient(rm.url, pauses_s=SOON).metrics()
+    said = "the ResourceManager's answer to cluster/metrics holds no clusterMetrics"
+    assert (str(error.value), error.value.hint) == (said, f"is {rm.url} a YARN ResourceManager?")
+
+
 def test_a_wrong_path_has_its_remedy(rm: ResourceManager) -> None:
     """404 with a page that is not the ResourceManager's: the address was not its own."""
     rm.broken, rm.body = [404], b"<html>"

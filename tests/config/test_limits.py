@@ -107,6 +107,8 @@ def test_guarantees_that_cannot_be_kept(
     "tree",
     [
         "a: {guaranteed: 60%}\n  b: {guaranteed: 40%}",
+        "a: {guaranteed: 50%, maximum: 50%}",
+        "a: {guaranteed: {vcores: 3}, maximum: {vcores: 3}}",
         "a: {guaranteed: 33.34%}\n  b: {guaranteed: 33.33%}\n  c: {guaranteed: 33.33%}",
         # 90 % of the parent's 10 % is 9 % of the cluster, below half of the parent's 100 %
         "a: {guaranteed: 10%, queues: {x: {guaranteed: 90%, maximum: 50%}}}",

@@ -126,6 +126,15 @@ def test_jain_has_a_value_a_window() -> None:
     assert summary(record)["jain"] == {"min": 0.8, "mean": 0.9, "max": 1.0}
 
 
+def test_jain_is_fair_where_all_wait_and_none_has_anything() -> None:
+    """Two demand for two minutes and hold something in the second alone: 1, not 0 / 0."""
+    record = run(
+        [came("a", 0, (0, 2 * MINUTE)), came("b", 0, (0, 2 * MINUTE))],
+        [ran("a", MINUTE, 2 * MINUTE, (6, 1)), ran("b", MINUTE, 2 * MINUTE, (1, 2))],
+    )
+    assert facts(record)["jain_windows"] == [1.0, 0.8]
+
+
 def test_jain_averages_over_the_time_in_which_one_demands() -> None:
     """b demands for half of the window only and gets then what a gets: that is fair.
 

@@ -1,6 +1,6 @@
 """Coupling's functions: the worked examples of docs/papers/coupling.md 5 and properties of 7."""
 
-from math import exp, isclose
+from math import isclose
 
 import pytest
 from hypothesis import assume, given
@@ -55,11 +55,6 @@ def test_a_job_of_148_maps_and_6_reduces():
     ]  # fmt: skip
     assert first == [22, 43, 64, 86, 107, 128]
     assert mismatch(tasks(148, 6, 64, 1)) == pytest.approx(0.167, abs=0.001)
-
-
-def test_delay_scheduling_keeps_to_the_local_slots():
-    """Eq 2 with 28 slots, 427 maps of 48.5 s, a timer of 15 s."""
-    assert (1 - exp(-28 / 48.5 * 15)) ** 427 == pytest.approx(0.9286, abs=0.0001)
 
 
 def test_no_pending_reduce_no_mismatch():

@@ -94,6 +94,18 @@ def test_nothing_is_taken_for_ever_or_where_it_would_not_help() -> None:
         assert len(running(made, REDUCE)) == left, (after_ms, size)
 
 
+def test_nothing_is_taken_on_a_node_that_the_map_will_not_have() -> None:
+    """Neither on one that its application has blacklisted, nor on one without its label."""
+    for label, blacklist in (("", ["n1"]), ("gpu", [])):
+        made = full_of_reduces(2, reduces=2)
+        made.blacklist(1, *blacklist)
+        made.ask(1, 1, SLOT, FAILED_MAP, label=label)
+        made.round()
+        made.round(AFTER_MS + 10)
+        made.round()
+        assert len(running(made, REDUCE)) == 2, (label, blacklist)
+
+
 def test_a_map_goes_before_the_reduces_of_its_job_where_none_runs() -> None:
     """The job's reduce is the candidate, and a map asks for the only slot as well."""
     made = coupling(1)
