@@ -19,6 +19,7 @@ import pytest
 import requests
 from typer.testing import CliRunner
 
+from live_containers import of_mirror, of_nodes, of_resource_manager
 from loomcard.cli.policy.commands import policy
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
@@ -27,7 +28,7 @@ from loomcard.cluster.rm_client import RestError
 from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
-from loomcard.player.container_ids import ContainerKey, of_mirror, of_nodes, of_resource_manager
+from loomcard.player.container_ids import ContainerKey
 from processes import command_line, pids, policy_process
 from waiting import wait_until
 

@@ -62,11 +62,6 @@ _EXAMPLES = {
 }
 
 
-def example_names() -> list[str]:
-    """The names that `example` knows."""
-    return sorted(_EXAMPLES)
-
-
 def example(name: str, arguments: Sequence[str] = (), base: Path | None = None) -> Program:
     """A named example with its arguments, or its defaults where it has some.
 

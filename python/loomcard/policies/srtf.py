@@ -19,7 +19,7 @@ from loomcard import (
 class ShortestRemainingFirst(WeighsWork):
     """Serve the application with the least remaining work first.
 
-    Work is as `remaining.remaining_work` says. ``assumed_ms``: the run time of tasks that neither
+    Work is as `Estimates.work` says. ``assumed_ms``: the run time of tasks that neither
     a hint nor a finished sibling gives. ``hold_after_ms``: as of ``fifo``.
     """
 

@@ -383,7 +383,6 @@ Reply = HelloReply | Compiled | Findings | PlanReply | Failure
 
 _requests = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
-_records = msgspec.json.Decoder(list[AnyRecord])
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -397,11 +396,6 @@ def read_request(text: str | bytes) -> Request:
 def read_reply(text: str | bytes) -> Reply:
     """The reply in ``text``; raises ``msgspec.MsgspecError`` likewise."""
     return cast("Reply", _replies.decode(text))
-
-
-def read_records(text: str | bytes) -> list[AnyRecord]:
-    """A bare list of records, as a journal segment's snapshot holds it."""
-    return _records.decode(text)
 
 
 def write(message: Request | Reply | list[AnyRecord] | dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given
@@ -17,8 +18,9 @@ from loomcard.api.stages.dag_hint import (
     read_dag,
     write_dag,
 )
-from loomcard.api.stages.remaining_work import critical_path_ms, remaining_work
+from loomcard.api.stages.remaining_work import Estimates, critical_path_ms
 from loomcard.model.objects import AskKey
+from loomcard.model.resource import Resource
 from loomcard.policies.clairvoyant import left_ms
 
 STAGE = {"id": "a", "priority": 20, "tasks": 1, "ms": 1, "size": [1, 1]}
@@ -65,7 +67,9 @@ def test_any_text_is_a_sound_dag_or_none(given_text: str) -> None:
     if dag is None:
         return
     for capacity in ((4096, 4), (1, 0)):
-        work = remaining_work(dag, {}, capacity)
+        estimates = Estimates(assumed_ms=1)
+        estimates.capacity = Resource(capacity)
+        work = estimates.work(Mock(id="a", hints={HINT: given_text}))
         left = left_ms(dag, {}, [[] for _ in dag.stages], capacity)
         for figure in (work, left, critical_path_ms(dag)):
             assert 0 <= figure < 1e60

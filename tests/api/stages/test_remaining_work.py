@@ -1,6 +1,8 @@
 """Remaining work and critical paths, and the orders that follow from them."""
 
 from collections import Counter
+from collections.abc import Mapping
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 
 from compiled import flat
 from loomcard.api.stages.dag_hint import HINT, Dag, DagStage, write_dag
-from loomcard.api.stages.remaining_work import critical_path_ms, remaining_work
+from loomcard.api.stages.remaining_work import Estimates, critical_path_ms
+from loomcard.model.resource import Resource
 from loomcard.policies.clairvoyant import left_ms
 from loomcard.testing.cluster import Cluster
 from loomcard.wire import messages as r
@@ -27,10 +30,18 @@ DIAMOND = Dag(
 )  # fmt: skip
 
 
+def remaining_work(dag: Dag, done: Mapping[int, int]) -> float:
+    """That of an application with the stages as its hint, of which so many tasks have finished."""
+    estimates = Estimates(assumed_ms=1)
+    estimates.capacity = Resource(CAPACITY)
+    estimates.finished = {"a": {str(stage): [count, 0] for stage, count in done.items()}}
+    return estimates.work(Mock(id="a", hints={HINT: write_dag(dag.stages)}))
+
+
 def test_remaining_work_adds_resources_and_leaves_out_what_is_done():
     """A task of a tenth of memory and of vcores counts 0.2 of the cluster for its time."""
-    assert remaining_work(DIAMOND, {}, CAPACITY) == pytest.approx(0.2 * (400 + 600 + 50 + 10))
-    assert remaining_work(DIAMOND, {0: 4, 1: 1}, CAPACITY) == pytest.approx(0.2 * (300 + 50 + 10))
+    assert remaining_work(DIAMOND, {}) == pytest.approx(0.2 * (400 + 600 + 50 + 10))
+    assert remaining_work(DIAMOND, {0: 4, 1: 1}) == pytest.approx(0.2 * (300 + 50 + 10))
 
 
 def test_the_critical_path_is_the_longest_chain_whatever_the_tasks():
@@ -52,8 +63,8 @@ def test_the_clairvoyant_knows_how_long_running_tasks_still_run():
 def test_work_falls_as_tasks_finish_and_never_below_nothing(rows, done):
     """Monotone, also where more finished than the hint named."""
     dag = Dag([stage(tasks, ms, priority=i) for i, (tasks, ms) in enumerate(rows)])
-    whole = remaining_work(dag, {}, CAPACITY)
-    assert 0 <= remaining_work(dag, done, CAPACITY) <= whole
+    whole = remaining_work(dag, {})
+    assert 0 <= remaining_work(dag, done) <= whole
     assert critical_path_ms(dag, done) <= critical_path_ms(dag) <= sum(ms for _, ms in rows) + 1e-6
 
 

@@ -28,15 +28,6 @@ def part_of_cluster(size: Sequence[int], capacity: Sequence[int]) -> float:
     return sum(s / c for s, c in zip(size, capacity, strict=True) if c)
 
 
-def remaining_work(dag: Dag, done: Mapping[int, int], capacity: Sequence[int]) -> float:
-    """sum over stages of (tasks - done) * ms * sum_r size_r / capacity_r, in ms of the cluster.
-
-    ``done``: finished tasks by stage index. A running task counts whole till it ends.
-    """
-    rows = zip(dag.stages, unit_work(dag, capacity), strict=True)
-    return sum(max(0, s.tasks - done.get(i, 0)) * unit for i, (s, unit) in enumerate(rows))
-
-
 def unit_work(dag: Dag, capacity: Sequence[int]) -> list[float]:
     """The work of one task of each stage: ms * sum_r size_r / capacity_r."""
     rows = zip(dag.stages, dag.sizes, strict=True)
@@ -130,7 +121,10 @@ class Estimates:
         return sum(row[1] for row in rows) / count if count else self.assumed_ms
 
     def work(self, app: Application) -> float:
-        """``remaining_work`` of an application with a hint, else ``asked_work``."""
+        """What an application still has to do, in ms of the whole cluster: with a hint the sum over
+        stages of (tasks - finished) * ``unit_work``, else ``asked_work``. A running task counts
+        whole till it ends.
+        """
         dag = self.dag(app)
         if dag is None:
             return asked_work(app.asks, self.mean_ms(app), self.capacity)

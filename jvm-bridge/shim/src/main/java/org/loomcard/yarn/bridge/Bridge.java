@@ -131,14 +131,6 @@ public final class Bridge implements RoundDriver {
    * Replaces the policy configuration by what {@code yaml} says; waits for it, at most so long.
    *
    * @param name the file's name, for messages
-   */
-  public ConfigSwapResult swap(String yaml, String name, long deadlineMs) {
-    return swap(yaml, name, null, deadlineMs);
-  }
-
-  /**
-   * As above.
-   *
    * @param user who asks for it, for the history; null where that is not known
    */
   public ConfigSwapResult swap(String yaml, String name, String user, long deadlineMs) {

@@ -22,7 +22,7 @@ public class BridgeTest extends BridgeTestBase {
     bridge.signal();
     bridge.signalDemand();
     for (ConfigSwapResult early : Arrays.asList(bridge.refresh("tester"), bridge.swap(DRF,
-        "drf.yml", 10), bridge.dryRun(DRF, "drf.yml", 10))) {
+        "drf.yml", null, 10), bridge.dryRun(DRF, "drf.yml", 10))) {
       assertEquals(ConfigSwapResult.Outcome.UNAVAILABLE, early.outcome);
       assertTrue(early.message, early.message.contains("still starting"));
       assertEquals(0, early.version);

@@ -25,7 +25,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     start(false);
     ask(2);
     Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
-    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(2, result.version);
     assertEquals("drf", scheduler.policyConfig().queue("root.default").policy);
@@ -53,7 +53,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   public void aSwapWithFindingsChangesNothing() throws Exception {
     start(false);
     ConfigSwapResult result = bridge.swap("version: 1\nkind: policy\npolicy: drv\nweight: x\n",
-        "bad.yml", DEADLINE_MS);
+        "bad.yml", null, DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.FINDINGS, result.outcome);
     assertTrue(result.toString(), result.findings.size() >= 2);
     assertEquals(3, result.findings.get(0).line);
@@ -65,7 +65,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   public void aRefusedSwapChangesNothing() throws Exception {
     start(false);
     scheduler.refuseConfigurations();
-    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", null, DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.REFUSED, result.outcome);
     assertEquals(Arrays.asList("application_1_0001"), result.applications);
     assertUnchanged(result);
@@ -77,7 +77,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     start(false);
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     starts.acquire();
-    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", 3000);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", null, 3000);
     starts.release();
     assertEquals(ConfigSwapResult.Outcome.UNAVAILABLE, result.outcome);
     assertTrue(result.message, result.message.contains("not ready in time"));
@@ -95,7 +95,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     Until.waitUntil("up", () -> bridge.status().state == BridgeStatus.State.UP);
     signalProcess("KILL");
     Until.waitUntil("down", () -> bridge.status().state == BridgeStatus.State.FALLBACK);
-    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(DRF, "drf.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertEquals(BridgeStatus.State.UP, bridge.status().state);
     ask(2);
@@ -108,7 +108,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     File gate = gatedPolicy();
     start(false);
     AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
-    new Thread(() -> result.set(bridge.swap(OWN, "own.yml", DEADLINE_MS))).start();
+    new Thread(() -> result.set(bridge.swap(OWN, "own.yml", null, DEADLINE_MS))).start();
     Until.waitUntil("importing", () -> new File(gate + ".reached").exists());
     ask(3);
     Until.waitUntil("the old policy grants", () -> scheduler.running("policy") == 3);
@@ -153,7 +153,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   public void anEndlessImportIsEnded() throws Exception {
     gatedPolicy();
     start(false);
-    ConfigSwapResult result = bridge.swap(OWN, "own.yml", 15_000);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, 15_000);
     assertTrue(result.message, result.message.contains("no reply within 15000 ms ("
         + BridgeConfig.SWAP_DEADLINE_MS + ")"));
     assertUnchanged(result);
@@ -194,7 +194,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     ask(2);
     Until.waitUntil("granted", () -> scheduler.running("policy") == 2);
     assertTrue(new File(folder.getRoot(), "state/applied.json/full").mkdirs());
-    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals(ConfigSwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains("cannot be kept"));
     goesOnAsBefore();
@@ -206,7 +206,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     policyFile("", "if view.asks:\n            raise ValueError('not with asks')\n"
         + "        return Plan(view)");
     start(false);
-    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     ask(3);
     Until.waitUntil("granted all the same", () -> scheduler.running("policy") == 3);
@@ -225,7 +225,7 @@ public class ConfigSwapTest extends BridgeTestBase {
     start(false);
     Until.waitUntil("no start is under way that would end the fallback's time too early",
         () -> bridge.status().state == BridgeStatus.State.UP);
-    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertTrue(result.toString(), result.isApplied());
     assertTrue(worn.createNewFile());
     fallsBackAndComesBack("KILL");
@@ -237,7 +237,7 @@ public class ConfigSwapTest extends BridgeTestBase {
   private void takesBack(String reason) throws Exception {
     start(false);
     granted(2);
-    ConfigSwapResult result = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    ConfigSwapResult result = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals(result.toString(), ConfigSwapResult.Outcome.FAILED, result.outcome);
     assertTrue(result.message, result.message.contains(reason));
     assertUnchanged(result);

@@ -36,7 +36,7 @@ public class DryRunTest extends BridgeTestBase {
     File kept = new File(folder.getRoot(), "state/applied-policies");
     assertFalse("the policy's text is not kept", kept.exists());
     goesOnAsBefore();
-    ConfigSwapResult applied = bridge.swap(OWN, "own.yml", DEADLINE_MS);
+    ConfigSwapResult applied = bridge.swap(OWN, "own.yml", null, DEADLINE_MS);
     assertEquals("it governs as was said", tried.hash, applied.hash);
     assertTrue(kept.exists());
     assertEquals(2, applied.version);

@@ -49,7 +49,7 @@ public class HangingStateTest extends BridgeTestBase {
     reached = false;
     disk = new CountDownLatch(1);
     AtomicReference<ConfigSwapResult> result = new AtomicReference<>();
-    Thread swap = new Thread(() -> result.set(bridge.swap(DRF, "drf.yml", 60_000)));
+    Thread swap = new Thread(() -> result.set(bridge.swap(DRF, "drf.yml", null, 60_000)));
     swap.setDaemon(true);
     swap.start();
     Until.waitUntil("the first round was good, and it is being written", () -> reached);
@@ -97,7 +97,7 @@ public class HangingStateTest extends BridgeTestBase {
     Until.waitUntil("granted by the policy of before", () -> scheduler.running("policy") == 4);
     fallbackDidNothing();
     disk.countDown();
-    ConfigSwapResult again = bridge.swap(DRF, "drf.yml", 60_000);
+    ConfigSwapResult again = bridge.swap(DRF, "drf.yml", null, 60_000);
     assertTrue(again.toString(), again.isApplied());
     assertEquals(2, again.version);
   }

@@ -87,7 +87,7 @@ public class ManySwapsTest extends BridgeTestBase {
     int threads = 0;
     int files = 0;
     for (int i = 1; i <= SWAPS; i++) {
-      ConfigSwapResult result = bridge.swap("version: 1\n", "any.yml", 60_000);
+      ConfigSwapResult result = bridge.swap("version: 1\n", "any.yml", null, 60_000);
       assertTrue(result.toString(), result.isApplied());
       assertEquals(i + 1, result.version);
       if (i == 20) {

@@ -59,7 +59,7 @@ public class HoldAgreementTest extends ChurnTestBase {
   }
 
   private void swap(int seed) throws Exception {
-    ConfigSwapResult result = scheduler.bridge().swap(yaml(seed), "own.yml", 90_000);
+    ConfigSwapResult result = scheduler.bridge().swap(yaml(seed), "own.yml", null, 90_000);
     assertTrue(result.toString(), result.isApplied());
   }
 
