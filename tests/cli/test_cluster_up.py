@@ -1,5 +1,6 @@
 """The options of `loomcard cluster`: each is honoured, or refused before anything is started."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,3 +165,13 @@ def test_logs_of_the_compose_cluster_are_as_long_as_asked(
     monkeypatch.setattr(ComposeCluster, "compose", lambda _, words, **__: said.append(words))
     assert run(["cluster", "logs", "namenode", "--on", "docker", "--lines", "7"]) == 0
     assert said == [["logs", "--tail=7", "namenode"]]
+
+
+def test_the_launch_rate_is_that_of_the_executor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Containers that wait, unless real processes are asked for."""
+    monkeypatch.setattr("loomcard.player.play.measured_rate", {"virtual": 90.04, "process": 7}.get)
+    for words, rate in (([], 90.0), (["--executor", "process"], 7)):
+        assert run(["cluster", "launch-rate", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["containers_per_second"] == rate

@@ -267,6 +267,7 @@ def test_a_jar_is_mounted_for_a_job_on_docker(tmp_path: Path) -> None:
 
 CLIENT = """#!/bin/sh
 echo $$ > {pid}
+echo "$@" > {pid}.said
 echo "INFO impl.YarnClientImpl: Submitted application application_1_0001"
 exec sleep 600
 """
@@ -300,7 +301,8 @@ def test_no_wait_leaves_no_client(
     monkeypatch.setattr("loomcard.cluster.paths.java_home", lambda: tmp_path)
     monkeypatch.setattr("loomcard.cluster.paths.jars", lambda: tmp_path)
     monkeypatch.setattr(LocalCluster, "attach", lambda _: Attached(tmp_path))
-    assert run(["submit", "pi", "--no-wait"]) == 0
+    assert run(["submit", "pi", "--no-wait", "--queue", "root.a"]) == 0
     assert only_line(capsys.readouterr().out) == "application_1_0001"
+    assert "-Dmapreduce.job.queuename=root.a" in (tmp_path / "pid.said").read_text().split()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

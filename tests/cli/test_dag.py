@@ -28,6 +28,11 @@ def test_mapreduce_from_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
         ("maps", 20, 4, 5000.0, (512, 1), []),
         ("reduces", 10, 2, 30000.0, (1024, 1), [0]),
     ]
+    sizes = ("--map-vcores", "2", "--reduce-memory", "256", "--reduce-vcores", "3")
+    assert [s.size for s in parse_dag(printed(capsys, *COUNTS, *sizes)).stages] == [
+        (512, 2),
+        (256, 3),
+    ]
     alone = parse_dag(printed(capsys, "mapreduce", "--maps", "0", "--reduces", "1")).stages
     assert [(s.id, s.after) for s in alone] == [("reduces", [])]
 

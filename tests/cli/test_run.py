@@ -63,6 +63,10 @@ def test_a_workload_runs_under_the_policies_named(
     assert list(journals.iterdir()) != []
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["command"][0] == "loomcard"
+    bare = tmp_path / "bare"
+    words = ["run", str(workload), "--policy", "fifo", "--no-journal", "--out", str(bare)]
+    assert run([*words, "--processes", "1"]) == 0
+    assert [each for each in bare.rglob("*") if each.name == "journal"] == []
 
 
 def test_an_experiment_then_a_report(

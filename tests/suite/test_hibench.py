@@ -209,6 +209,14 @@ def test_the_doctors_exit_status(
     capsys.readouterr()
     assert command([*words, "--json"]) == 0
     assert not any(each["missing"] for each in json.loads(capsys.readouterr().out))
+    spark = there.home.parent / "spark" / "bin"
+    spark.mkdir(parents=True)
+    (spark / "spark-submit").touch()
+    words[2:3] = ["sort:spark", "--spark-home", str(spark.parent)]
+    command([*words, "--json"])
+    found = {each["what"]: each for each in json.loads(capsys.readouterr().out)}
+    assert not found["spark-submit"]["missing"]
+    words[2:5] = ["sort:hadoop"]
     # As a version manager's stand-in does for a version that was not chosen.
     (path / "python2").write_text("#!/bin/sh\nexit 127\n")
     assert command(words) == 1

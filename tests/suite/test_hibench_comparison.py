@@ -172,6 +172,7 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
     words = ["hibench", "run", "wordcount", "sort", "--framework", "hadoop", "--at-a-time", "2"]
     words += ["--home", str(there.home), "--hadoop-home", str(there.hadoop_home)]
     words += ["--hadoop-conf", str(tmp_path / "conf"), "--rm", manager.url, "--out", "out"]
+    words += ["--queue", "root.default"]
     stubs = programs(tmp_path / "stubs", "python2", "bc")
     process = subprocess.Popen(
         [sys.executable, "-c", "from loomcard.cli import main; main()", *words],
@@ -187,6 +188,7 @@ def test_ctrl_c_kills_what_was_submitted_and_keeps_what_was_measured(
     assert error == f"error: interrupted; what has run is in {out}\n"
     assert "micro.wordcount" in said
     wait_for_the_end((tmp_path / "held").read_text())
+    assert "<value>root.default</value>" in (tmp_path / "calls").read_text()
     runs = json.loads(out.read_text())["runs"]
     assert [(row["workload"], row["wrong"]) for row in runs] == [
         ("micro.wordcount", ""), ("micro.sort", "stopped"),

@@ -20,7 +20,8 @@ def test_the_examples_load() -> None:
     one = f"applications:\n  - id: a\n{indent(dag, '    ')}"
     assert len(build(head + one, "w", Path(), seed=1).applications[0].stages) > 1
     copied = build(shuffle, "w", Path(), seed=1)
-    assert (copied.network.node_mb_s, copied.applications[0].map_output_mb) == (110, 64)
+    assert (copied.network.node_mb_s, copied.network.rack_mb_s) == (110, 440)
+    assert copied.applications[0].map_output_mb == 64
     drawn = build(head + generator, "w", Path(), seed=1).applications
     assert [sum(one.tags == [name] for one in drawn) for name in ("small", "large")] == [9, 21]
 

@@ -46,6 +46,17 @@ def test_swim_follows_its_rule() -> None:
     assert [one.tags for one in (first, second, third)] == [["small"]] * 3
 
 
+def test_swim_takes_sizes_and_speeds() -> None:
+    """Twice the block half the maps, half the reduce's size twice the reduces; times follow."""
+    options = "block_mb: 256, map_mb_s: 8, reduce_mb: 512, reduce_mb_s: 32, overhead_ms: 100"
+    sizes = "memory_mb: 512, reduce_memory_mb: 768"
+    text = f"{{format: swim, file: swim.tsv, noise: 0, {options}, {sizes}}}"
+    maps, reduces = traced(text).applications[1].stages
+    assert maps.durations_ms == [100 + 1000 * 256 // 8] * 5
+    assert reduces.durations_ms == [100 + round(1000 * (512 + 256) / 32)] * 4
+    assert (maps.size, reduces.size) == ((512, 1), (768, 1))
+
+
 def test_swim_cuts_and_seeds() -> None:
     """max_tasks cuts a job; the random values are a task's own."""
     cut = traced("{format: swim, file: swim.tsv, max_tasks: 4}").applications[1]

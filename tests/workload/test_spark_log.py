@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loomcard.api.stages.dag_hint import DagStage
+from loomcard.api.stages.dag_hint import DagStage, parse_dag
+from loomcard.cli.app import run as command
 from loomcard.workload.dag_stages import DagError
 from loomcard.workload.readers.event_log import SNAPPY, CompressionError, plain
 from loomcard.workload.readers.spark import executor_stages, read_event_log, task_stages
@@ -90,12 +91,17 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("name", COMPRESSIONS)
-def test_a_log_is_read_as_spark_compresses_it(tmp_path: Path, name: str) -> None:
+def test_a_log_is_read_as_spark_compresses_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     """Two executors at most at once, each 4 GB and a tenth; 700 ms of tasks on four slots."""
     log = tmp_path / f"application_1_1.{name}"
     log.write_bytes(COMPRESSIONS[name](TEXT))
     run = read_event_log(log)
     assert executor_stages(run) == [DagStage("executors", 0, 2, 175.0, (4506, 2))]
+    for words, stages in ((("--by", "stages"), task_stages(run)), ((), executor_stages(run))):
+        assert command(["dag", "spark", "--event-log", str(log), *words]) == 0
+        assert parse_dag(capsys.readouterr().out).stages == stages
     assert task_stages(run) == [
         DagStage("stage-0", 0, 3, 200.0, (2253, 1)),
         DagStage("stage-2", 0, 2, 50.0, (2253, 1), [0]),

@@ -5,6 +5,7 @@ import pytest
 from compiled import flat
 from dressed import HUNDRED, SECOND, come, dress, full, memory, of, used
 from loomcard.api.registry import register
+from loomcard.policies.dress.phases import Windows
 from loomcard.policies.dress.policy import Dress
 from loomcard.testing.cluster import Cluster
 
@@ -15,6 +16,12 @@ def test_the_smallest_demand_goes_first_where_the_order_says_so():
         cluster = dress(dmin=0.06, dmax=0.06, order=order)
         come(cluster, a1=9, a2=4)
         assert cluster.round()[0].app == first
+
+
+def test_the_windows_are_those_of_the_options():
+    """Window, t_s and t_e, each in its place."""
+    options = Dress(phase_window_ms=7000, start_threshold=3, finish_threshold=4)
+    assert options.windows == Windows(7000, start=3, finish=4)
 
 
 @pytest.mark.parametrize(("pack", "held"), [("whole", [0, 1, 1]), ("partial", [0, 3, 6])])
