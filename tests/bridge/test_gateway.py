@@ -32,6 +32,11 @@ class Caller:
         self.socket = socket.create_connection((DEFAULT_ADDRESS, port), timeout=10)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.answers = self.socket.makefile("rb")
+        CALLERS.append(self)
+
+    def close(self) -> None:
+        self.answers.close()
+        self.socket.close()
 
     def authenticate(self, secret: str) -> bytes:
         self.socket.sendall(f"A\n{secret}\ne\n".encode())
@@ -52,6 +57,17 @@ class Caller:
         answer = self.answers.readline().decode()
         assert answer.startswith("!ys"), answer
         return answer[3:-1]
+
+
+CALLERS: list[Caller] = []
+
+
+@pytest.fixture(autouse=True)
+def callers() -> Iterator[None]:
+    """Each is closed after its test."""
+    yield
+    while CALLERS:
+        CALLERS.pop().close()
 
 
 @pytest.fixture

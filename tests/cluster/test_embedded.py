@@ -19,7 +19,6 @@ import pytest
 import requests
 from typer.testing import CliRunner
 
-from live_containers import of_mirror, of_nodes, of_resource_manager
 from loomcard.cli.policy.commands import policy
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
@@ -29,7 +28,7 @@ from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey
-from processes import command_line, pids, policy_process
+from processes import command_line, of_mirror, of_nodes, of_resource_manager, pids, policy_process
 from waiting import wait_until
 
 pytestmark = pytest.mark.cluster
