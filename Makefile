@@ -82,9 +82,8 @@ java: setup  ## Java style and tests, and Error Prone
 lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
 	@jvm-bridge/hadoop-lines.sh
 
-unit: setup  ## the fast part: lint and the Python tests without a cluster
-	@$(MAKE) --no-print-directory lint
-	@$(BIN)/pytest -q -m "not cluster and not docker"
+unit: $(VENV)/.made lint  ## style and the quick Python tests without a cluster; needs no JDK
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow and not cluster and not docker"
 
 coverage: setup $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
 	@mkdir -p build/coverage

@@ -1,16 +1,16 @@
 """The runner of `make test`: it counts, names what failed, and leaves no process behind."""
 
-import os
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import parts
 import pytest
 from rich.console import Console
+
+from waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 PASSES = ["printf", "..F [ 40%%]\n... [100%%]\n== 5 passed, 1 skipped in 2.50s ==\n"]
@@ -70,13 +70,9 @@ def test_ctrl_c_ends_what_the_parts_started(tmp_path):
         # A shell's background jobs ignore Ctrl-C, and so would its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not (pid.is_file() and pid.read_text().strip()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: pid.is_file() and pid.read_text().strip(), "it started something")
     runner.send_signal(signal.SIGINT)
     output, _ = runner.communicate(timeout=60)
     assert (runner.returncode, output.strip()) == (130, b"interrupted")
-    while Path(f"/proc/{pid.read_text().strip()}").exists():
-        assert time.monotonic() < deadline, os.getpid()
-        time.sleep(0.05)
+    left = Path(f"/proc/{pid.read_text().strip()}")
+    wait_until(lambda: not left.exists(), "what it started has ended")
