@@ -20,6 +20,7 @@ import requests
 from typer.testing import CliRunner
 
 from loomcard.cli.policy.commands import policy
+from loomcard.cluster import start_up
 from loomcard.cluster.container_times import read_runs
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import Program, example
@@ -188,6 +189,19 @@ def test_each_node_has_a_name_and_a_rack(cluster: LocalCluster) -> None:
         "n2": ("/rack2", "RUNNING"),
         "n3": ("/rack1", "RUNNING"),
     }
+
+
+def test_it_starts_with_what_an_earlier_cluster_left(cluster: LocalCluster) -> None:
+    """Its JVM maps the archive of classes, or is to write one; its key is the one that is kept."""
+    memory = Path(f"/proc/{cluster.pid}/maps").read_text()
+    words = command_line(cluster.pid)
+    assert ("class-data" in memory) == ("-XX:SharedArchiveFile=" in words)
+    assert ("class-data" in memory) != ("-XX:ArchiveClassesAtExit=" in words)
+    state = cluster.run_dir / "rm-state"
+    assert state.stat().st_mode & 0o777 == 0o700
+    kept = start_up.kept_key()
+    assert kept is not None
+    assert [file.read_bytes() for file in sorted(state.glob("*/ProxyCARoot/ca*"))] == kept
 
 
 def test_every_container_of_pi_is_granted_by_the_policy(

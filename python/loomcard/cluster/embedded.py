@@ -18,9 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from loomcard.cluster import paths
+from loomcard.cluster import paths, start_up
 from loomcard.cluster.embedded_config import LocalSettings, Machine, render_conf
 from loomcard.cluster.rm_client import TOKEN_FILE, ResourceManagerClient, RestError, token_of
+from loomcard.config.shipped import PlaceError
 
 _MARK = "@loomcard "
 _START_S = 240.0  # seconds on a quiet machine, minutes on one busy with other builds
@@ -105,6 +106,14 @@ class LocalCluster:
         return self.run_dir / "logs" / "cluster.log"
 
     @property
+    def _rm_state(self) -> Path:
+        return self.run_dir / "rm-state"
+
+    @property
+    def _new_classes(self) -> Path:
+        return self.run_dir / "tmp" / "classes.jsa"
+
+    @property
     def rest(self) -> ResourceManagerClient:
         """The ResourceManager's REST interface, asked as the user that may administer it."""
         return ResourceManagerClient(
@@ -149,6 +158,7 @@ class LocalCluster:
                 )
             self._forget()
         render_conf(self.settings)
+        start_up.seed_key(self._rm_state)
         self._launch(detached)
         try:
             ready = self._await_event("ready", _START_S)
@@ -157,11 +167,17 @@ class LocalCluster:
             if self.settings.is_loomcard:
                 self._await(self._bridge_is_up, _START_S, "the policy process is up")
         except BaseException:
-            self.down()
+            self._stop()
             raise
+        start_up.keep_key(self._rm_state)
 
     def down(self) -> None:
         """Stops the cluster, its containers and its policy process; nothing if none runs."""
+        self._stop()
+        if self._new_classes.exists() and (data := _class_data()) is not None:
+            data.keep(self._new_classes)
+
+    def _stop(self) -> None:
         if self._process is not None:
             self._stop_child(self._process)
         elif self.pid and self.alive():
@@ -197,16 +213,19 @@ class LocalCluster:
 
     def _launch(self, detached: bool) -> None:
         home = paths.java_home()
+        data = _class_data()
         command = [
             str(home / "bin" / "java"),
+            *((data.options or data.recording(self._new_classes)) if data is not None else []),
             f"-Xmx{512 + 16 * len(self.settings.machines)}m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "--add-opens=java.base/java.lang=ALL-UNNAMED",
             *self.client_options,
             f"-Djava.io.tmpdir={self.run_dir / 'tmp'}",
+            f"-Dlog4j.configuration={(self.conf_dir / 'log4j.properties').absolute().as_uri()}",
             "-cp",
-            f"{self.conf_dir}:{paths.jars()}/*",
+            f"{paths.jars()}/*:{self.conf_dir}",
             _MAIN,
             *self._nodes(),
             "--work",
@@ -217,6 +236,7 @@ class LocalCluster:
         environment = os.environ | ours | self.settings.environment
         for folder in (self.log.parent, self.run_dir / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
+        self._new_classes.unlink(missing_ok=True)
         with self._events_file.open("wb") as out, self.log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command line
                 command,
@@ -306,6 +326,12 @@ class LocalCluster:
             process.kill()
             process.wait()
         self._process = None
+
+
+def _class_data() -> start_up.ClassData | None:
+    with contextlib.suppress(PlaceError):
+        return start_up.ClassData.of(paths.java_home(), paths.jars())
+    return None
 
 
 def _is_ours(pid: int, run_dir: Path) -> bool:

@@ -1,0 +1,177 @@
+"""What embedded clusters leave behind so that later ones start sooner, on this machine only.
+
+An archive of the classes that a cluster's JVM loaded, which later JVMs map into memory instead of
+reading and checking each class (class data sharing), and the key pair that a ResourceManager makes
+at its first start. Both lie in `build` of a checkout, or in the cache folder of an installation;
+without them, and where they are damaged, a cluster starts as its first one did.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Self
+
+from loomcard.config.shipped import checkout
+
+_QUIET: Final = "-Xlog:cds*=off"
+"""An archive that the JVM does not like is no matter for its user."""
+_OLDEST_JAVA: Final = 13
+"""The first that writes an archive at its exit."""
+_CHECK_S: Final = 60.0
+_KEY_FILES: Final = ("caCert", "caPrivateKey")
+_KEPT_KEY: Final = "proxy-key.json"
+
+
+@dataclass(frozen=True)
+class ClassData:
+    """The archive, whether there is one or not, for JVMs of `java` whose class path begins with
+    `class_path`. `key`, its name, tells jars and JVM, so that others have another.
+    """
+
+    key: str
+    java: Path
+    class_path: str
+
+    @classmethod
+    def of(cls, home: Path, jars: Path) -> Self | None:
+        """That of the Java installation in `home` with the folder `jars`; None where that Java
+        writes none.
+        """
+        try:
+            release = (home / "release").read_text()
+        except OSError:
+            return None
+        version = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+        base = home / "lib" / "server" / "classes.jsa"  # what the archive adds to
+        if version is None or int(version[1]) < _OLDEST_JAVA or not base.is_file():
+            return None
+        class_path = f"{jars}/*"
+        key = sha256(f"{home}\n{release}\n{class_path}".encode())
+        for jar in os.scandir(jars):  # in the order in which a JVM finds them
+            known = jar.stat()
+            key.update(f"{jar.name} {known.st_size} {known.st_mtime_ns}\n".encode())
+        return cls(key.hexdigest()[:16], home / "bin" / "java", class_path)
+
+    @property
+    def file(self) -> Path | None:
+        """Where the archive is; None where there is none yet, or less of it than was kept."""
+        for file in _archives().glob(f"{self.key}-*.jsa"):
+            with contextlib.suppress(OSError):
+                if file == self._named(file.stat().st_size):
+                    return file
+        return None
+
+    @property
+    def options(self) -> list[str]:
+        """What lets a JVM use the archive; nothing where there is none."""
+        file = self.file
+        return [] if file is None else [f"-XX:SharedArchiveFile={file}", _QUIET]
+
+    def recording(self, new: Path) -> list[str]:
+        """What makes a JVM write an archive to `new` at its exit, for `keep`."""
+        return [f"-XX:ArchiveClassesAtExit={new}", _QUIET]
+
+    def keep(self, new: Path) -> None:
+        """Puts what an ended JVM left in `new` where later ones find it, in place of archives for
+        other jars; nothing if it left none, or only a part. Never raises.
+        """
+        if not new.is_file() or not self._is_whole(new):
+            return
+        folder = _archives()
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            # `new` may lie on another file system, and no JVM may see half a file.
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
+                pass
+            shutil.move(new, part.name)
+            file = self._named(Path(part.name).stat().st_size)
+            Path(part.name).replace(file)
+            for other in folder.iterdir():
+                if other != file:
+                    other.unlink()
+
+    def _named(self, size: int) -> Path:
+        """Of so many bytes: a JVM that is given less than a whole archive crashes."""
+        return _archives() / f"{self.key}-{size}.jsa"
+
+    def _is_whole(self, new: Path) -> bool:
+        # It may crash, and says so in the folder in which it runs.
+        options = ["-Xshare:on", f"-XX:SharedArchiveFile={new}", "-XX:-CreateCoredumpOnCrash"]
+        command = [str(self.java), *options, "-cp", self.class_path, "-version"]
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run(  # noqa: S603 - our own command line
+                command, cwd=new.parent, capture_output=True, timeout=_CHECK_S, check=False
+            )
+            return done.returncode == 0
+        return False
+
+
+def seed_key(state: Path) -> None:
+    """Gives a ResourceManager, whose state goes to `state`, the key pair of an earlier one.
+
+    YARN makes an RSA key at each first start, for application masters that speak HTTPS, which takes
+    seconds. The state's folder is for its owner alone. Without such a key the ResourceManager makes
+    one.
+    """
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state.chmod(0o700)
+    target = _key_folder(state)
+    kept = kept_key()
+    if kept is not None and not target.exists():
+        target.mkdir(parents=True)
+        for name, part in zip(_KEY_FILES, kept, strict=True):
+            (target / name).write_bytes(part)
+
+
+def keep_key(state: Path) -> None:
+    """Keeps the key pair of the ResourceManager of `state`, for its owner alone, if none is kept.
+
+    Never raises.
+    """
+    if kept_key() is not None:
+        return
+    with contextlib.suppress(OSError):
+        parts = [(_key_folder(state) / name).read_bytes().hex() for name in _KEY_FILES]
+        file = _folder() / _KEPT_KEY
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as new:
+            json.dump(parts, new)  # its owner's alone from the beginning
+        Path(new.name).replace(file)
+
+
+def kept_key() -> list[bytes] | None:
+    """The kept certificate and key; None where there are none, they are damaged, or others than
+    their owner may have read or written them.
+    """
+    file = _folder() / _KEPT_KEY
+    try:
+        about = file.stat()
+        parts = [bytes.fromhex(part) for part in json.loads(file.read_text())]
+    except (OSError, TypeError, ValueError):
+        return None
+    private = about.st_uid == os.getuid() and not about.st_mode & 0o077
+    return parts if private and len(parts) == len(_KEY_FILES) else None
+
+
+def _key_folder(state: Path) -> Path:
+    return state / "FSRMStateRoot" / "ProxyCARoot"
+
+
+def _archives() -> Path:
+    return _folder() / "class-data"
+
+
+def _folder() -> Path:
+    root = checkout()
+    if root is not None:
+        return root / "build"
+    from loomcard.cluster import hadoop_jars  # an HTTP client, for this case alone
+
+    return hadoop_jars.cache_folder()
