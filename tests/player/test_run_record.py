@@ -7,6 +7,7 @@ from loomcard.player.run_record import (
     application_records,
     container_rows,
     counts,
+    grants,
     refusals,
     stalls,
 )
@@ -80,8 +81,8 @@ def test_an_application_is_recorded_as_far_as_it_came() -> None:
     assert (first.submitted_ms, first.demanding, first.state) == (11, [(50, 500)], "FAILED")
 
 
-def test_counts_refusals_and_stalls() -> None:
-    """Nothing seen counts as none; a stock scheduler reports neither refusals nor stalls."""
+def test_counts_refusals_stalls_and_grants() -> None:
+    """Nothing seen counts as none; a stock scheduler reports none of the others."""
     assert counts(EVENTS)["granted"] == 2
     assert counts(EVENTS)["done"] == 0
     assert refusals({"schedulerInfo": {"refusals": {"STALE": 2, "LATE": 1}}}) == {
@@ -91,3 +92,8 @@ def test_counts_refusals_and_stalls() -> None:
     assert refusals({"schedulerInfo": {"type": "capacityScheduler"}}) == {}
     assert stalls({"schedulerInfo": {"bridge": {"stalls": 3}}}) == 3
     assert stalls({"schedulerInfo": {"type": "capacityScheduler"}}) == 0
+    assert grants({"schedulerInfo": {"grants": {"policy": 4, "fallback": 0}}}) == {
+        "policy": 4,
+        "fallback": 0,
+    }
+    assert grants({"schedulerInfo": {"type": "capacityScheduler"}}) == {}

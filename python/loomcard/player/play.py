@@ -31,6 +31,7 @@ from loomcard.player.process import Player
 from loomcard.player.run_record import (
     application_records,
     container_rows,
+    grants,
     refusals,
     stalls,
     zero_ms,
@@ -175,6 +176,7 @@ def _watched(
         containers=container_rows(scenario, player.events, runs, _granted(cluster)),
         refusals=refusals(about),
         stalls=stalls(about),
+        grants=grants(about),
         states=_reported_states(cluster, zero_ms(player.events), ended_ms),
         ended_ms=ended_ms,
         finished=finished,

@@ -129,3 +129,8 @@ def refusals(scheduler: Mapping[str, Any]) -> dict[str, int]:
 def stalls(scheduler: Mapping[str, Any]) -> int:
     """How often a queue stalled, by the scheduler's document; 0 for stock ones."""
     return int(scheduler.get("schedulerInfo", {}).get("bridge", {}).get("stalls", 0))
+
+
+def grants(scheduler: Mapping[str, Any]) -> dict[str, int]:
+    """How many containers the policy and the fallback granted, likewise; {} for stock ones."""
+    return dict(scheduler.get("schedulerInfo", {}).get("grants", {}))
