@@ -47,7 +47,7 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
-demo: setup  ## real jobs under fifo, drf and stock CapacityScheduler on an embedded cluster
+demo: setup  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler
 	@$(BIN)/loomcard demo
 
 test: setup $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo

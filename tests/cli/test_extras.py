@@ -37,11 +37,9 @@ def ran(words: list[str], env: dict[str, str], where: Path) -> subprocess.Comple
 def test_the_host_of_the_resource_manager_needs_no_extra(
     without: dict[str, str], tmp_path: Path
 ) -> None:
-    """The policy process with every policy, and the commands of `demo`, `cluster` and `submit`."""
+    """The policy process with every policy, and the commands of `cluster` and `submit`."""
     modules = (
         "bridge.process",
-        "demo.plot",
-        "cli.cluster.demo",
         "cli.cluster.commands",
         "cli.cluster.jobs",
     )
@@ -76,6 +74,7 @@ def test_what_reads_no_results_needs_no_extra(without: dict[str, str], tmp_path:
         (["suite", "run", "sort"], "simulate"),
         (["run", "mixed-30"], "simulate"),
         (["report", "results"], "report"),
+        (["demo"], "report"),
     ],
 )
 def test_what_needs_an_extra_says_which(

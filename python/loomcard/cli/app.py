@@ -160,7 +160,7 @@ def _extra_of(error: ModuleNotFoundError) -> str | None:
     """The extra to install for a package that is not there; None where no extra has it."""
     extra = EXTRAS.get((error.name or "").partition(".")[0])
     wanted = sys.argv[1:2]
-    return "report" if extra == "simulate" and wanted == ["report"] else extra
+    return "report" if extra == "simulate" and wanted in (["report"], ["demo"]) else extra
 
 
 def _pipe_closed() -> int:

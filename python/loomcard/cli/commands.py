@@ -45,7 +45,8 @@ COMMANDS: Final = {
     ),
     "demo": (
         "loomcard.cli.cluster.demo:demo",
-        "Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler.",
+        "Swap a policy under real jobs, then compare dress, hdrf and carbyne with"
+        " CapacityScheduler.",
     ),
     "suite": ("loomcard.cli.suite.commands:suite", "Run benchmarks with checked results."),
     "hibench": (

@@ -1,1 +1,1 @@
-"""`loomcard demo`: real jobs on an embedded cluster, and the plot of them."""
+"""`loomcard demo`: real jobs with a swap of the policy, then one workload under four schedulers."""

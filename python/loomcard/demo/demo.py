@@ -1,184 +1,116 @@
-"""The demo: the same jobs under two policies, swapped while the cluster is up, and a stock one."""
+"""The demo from the first job to the verdict."""
 
-import contextlib
-import random
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loomcard.cluster.container_times import ContainerRun, JobTimes, job_times, read_runs
-from loomcard.cluster.embedded import LocalCluster, LocalSettings, clear
-from loomcard.cluster.example_jobs import Program, example
+from loomcard.cluster.embedded import clear
 from loomcard.cluster.rm_client import Document
-from loomcard.cluster.submit import Client, Submission
+from loomcard.demo import picture, real_jobs, schedulers
+from loomcard.demo.gains import Gain, figures_of, gains
+from loomcard.demo.real_jobs import RealJobs
+from loomcard.demo.schedulers import Played
+from loomcard.report.runs import Study, read_study
 
-STOCK = "stock:capacity"
-POLICIES = ("fifo", "drf", STOCK)
-
-Progress = Callable[[str], None]
-"""Called with what was just finished, in words; STEPS times in all."""
+PICTURE = "demo.png"
 
 
 @dataclass(frozen=True)
-class Phase:
-    """The jobs of one policy, and every container that ran for them."""
-
-    policy: str
-    jobs: tuple[JobTimes, ...]
-    runs: tuple[ContainerRun, ...]
-
-
-@dataclass
 class DemoResult:
-    """What the demo saw. Grants and refusals are Loomcard's, without the stock run."""
+    """What the demo saw. ``study``: what was played, as a report reads it from the demo's folder;
+    ``seconds``: the wall clock of all.
+    """
 
-    phases: list[Phase] = field(default_factory=list)
-    granted_by_policy: int = 0
-    granted_by_fallback: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    replay_identical: bool = False
+    real: RealJobs
+    played: tuple[Played, ...]
+    study: Study
+    gains: tuple[Gain, ...]
+    picture: Path
+    seconds: float
+
+    @property
+    def granted_by_fallback(self) -> int:
+        """Containers that no policy granted, under Loomcard."""
+        return sum(each.get("fallback", 0) for each in self._grants)
+
+    @property
+    def granted_by_policy(self) -> int:
+        """Containers that a policy granted."""
+        return sum(each.get("policy", 0) for each in self._grants)
+
+    @property
+    def replays_identical(self) -> bool:
+        """Whether every journal's replay made the same plans."""
+        return self.real.differences == 0 and not any(each.differences for each in self.played)
+
+    @property
+    def failed(self) -> list[str]:
+        """Jobs and applications that did not succeed, by name."""
+        jobs = [job.name for job in self.real.jobs if job.state != "SUCCEEDED"]
+        return jobs + [
+            f"{app.id} under {each.scheduler}"
+            for each in self.played
+            for app in each.record.applications
+            if app.state != "SUCCEEDED"
+        ]
+
+    @property
+    def good(self) -> bool:
+        """Whether everything succeeded, by the policies alone, and replays to the same plans."""
+        return self.replays_identical and not self.failed and self.granted_by_fallback == 0
+
+    @property
+    def verdict(self) -> str:
+        """Who granted, and whether the journals replay, in one line."""
+        plans = "identical plans" if self.replays_identical else "OTHER PLANS"
+        journals = 1 + sum(each.differences is not None for each in self.played)
+        return (
+            f"granted by the policies {self.granted_by_policy}, by the fallback"
+            f" {self.granted_by_fallback}; {journals} journals replayed: {plans}"
+        )
+
+    @property
+    def _grants(self) -> list[dict[str, int]]:
+        return [self.real.grants, *(each.record.grants for each in self.played)]
 
     def document(self) -> Document:
         """The one JSON object of `loomcard demo --json`."""
         return {
-            "jobs": [
-                {
-                    "id": job.id,
-                    "name": job.name,
-                    "policy": job.policy,
-                    "state": job.state,
-                    "waiting_ms": job.waiting_ms,
-                    "completion_ms": job.completion_ms,
-                }
-                for phase in self.phases
-                for job in phase.jobs
-            ],
+            "real_jobs": self.real.document(),
+            "schedulers": {each.policy: figures_of(each).document() for each in self.study.runs},
+            "gains": {
+                gain.policy: {"gained": gain.gained, "sentence": gain.sentence, "rest": gain.rest}
+                for gain in self.gains
+            },
             "granted_by_policy": self.granted_by_policy,
             "granted_by_fallback": self.granted_by_fallback,
-            "refused": dict(self.refused),
-            "replay_identical": self.replay_identical,
+            "replays_identical": self.replays_identical,
+            "failed": self.failed,
+            "picture": str(self.picture),
+            "seconds": round(self.seconds, 1),
         }
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much the demo runs. Task JVMs start at less than one a second on two cores."""
-
-    sleepers: int = 3
-    sleep_maps: int = 2
-    sleep_ms: int = 3_000
-    pi_maps: int = 2
-    records: int = 2_000
-
-    @property
-    def jobs(self) -> int:
-        """Jobs under each policy: pi, wordcount, terasort and the sleepers."""
-        return 3 + self.sleepers
-
-    @property
-    def steps(self) -> int:
-        """How often `run_demo` reports progress: each job, each boot, the swap, the replay."""
-        return len(POLICIES) * self.jobs + 4
+def steps() -> int:
+    """How often `run_demo` reports progress."""
+    return real_jobs.STEPS + schedulers.steps()
 
 
-def run_demo(run_dir: Path, sizes: Sizes, progress: Progress) -> DemoResult:
-    """Runs the demo in `run_dir`, whose former content goes. Raises what clusters and jobs raise.
+def run_demo(folder: Path, progress: Callable[[str], None]) -> DemoResult:
+    """Runs the demo in `folder`, whose former content goes, and leaves there what
+    `loomcard report` reads, and the picture. `progress` is told in words what was just finished.
 
-    A job that fails is part of the result, by its state.
+    Raises what clusters, jobs and the player raise; a job that fails is part of the result, by
+    its state. Ctrl-C ends it with KeyboardInterrupt and leaves no process.
     """
-    # When it runs: the help of `loomcard demo` needs none of the engine.
-    from loomcard.config.source import resolve
-    from loomcard.engine.session import replay
-
-    clear(run_dir)
-    run_dir.mkdir(parents=True)
-    inputs = _write_inputs(run_dir / "input", sizes)
-    result = DemoResult()
-    with LocalCluster(_settings(run_dir / "loomcard", "loomcard", "fifo")) as cluster:
-        progress("an embedded cluster is up, policy fifo")
-        result.phases.append(_phase(cluster, "fifo", inputs, sizes, progress))
-        cluster.rest.apply_policy(resolve("drf").text, "drf")
-        progress("policy swapped: drf")
-        result.phases.append(_phase(cluster, "drf", inputs, sizes, progress))
-        facts = cluster.rest.scheduler()["schedulerInfo"]
-        result.granted_by_policy = facts["grants"]["policy"]
-        result.granted_by_fallback = facts["grants"]["fallback"]
-        result.refused.update(facts["refusals"])
-        journal = cluster.journal_dir
-    result.replay_identical = not replay(journal)
-    progress("the journal was replayed")
-    with LocalCluster(_settings(run_dir / "stock", STOCK, None)) as cluster:
-        progress("the embedded cluster is up again, stock CapacityScheduler")
-        result.phases.append(_phase(cluster, STOCK, inputs, sizes, progress))
-    return result
-
-
-def _settings(run_dir: Path, scheduler: str, policy: str | None) -> LocalSettings:
-    # Six masters leave room for six of the fifteen tasks: small enough for jobs to wait.
-    return LocalSettings(
-        run_dir=run_dir, nodes=3, node_memory_mb=1280, scheduler=scheduler, policy=policy
-    )
-
-
-def _phase(
-    cluster: LocalCluster, policy: str, inputs: Path, sizes: Sizes, progress: Progress
-) -> Phase:
-    # Hadoop takes a colon in a path for the end of a scheme.
-    work = cluster.run_dir / f"work-{policy.replace(':', '-')}"
-    client = Client(cluster.conf_dir, work, tuple(cluster.client_options))
-    with _submitted(client, _programs(inputs, work, sizes)) as submissions:
-        pending = list(submissions)
-        for submission in pending:
-            submission.application()
-        for submission in pending:
-            submission.wait()
-            progress(f"{policy}: {submission.program.name} is done")
-        runs = read_runs(cluster.container_times)
-        jobs = tuple(
-            job_times(
-                cluster.rest.application(submission.application()),
-                submission.program.name,
-                policy,
-                runs,
-            )
-            for submission in submissions
-        )
-    ours = {job.id for job in jobs}
-    return Phase(policy, jobs, tuple(run for run in runs if run.application in ours))
-
-
-@contextlib.contextmanager
-def _submitted(client: Client, programs: list[Program]) -> Iterator[list[Submission]]:
-    submissions = [client.submit(each) for each in programs]
-    try:
-        yield submissions
-    finally:
-        for submission in submissions:
-            submission.stop()
-
-
-def _programs(inputs: Path, outputs: Path, sizes: Sizes) -> list[Program]:
-    sleep = ("-m", str(sizes.sleep_maps), "-r", "0", "-mt", str(sizes.sleep_ms))
-    return [
-        example("pi", (str(sizes.pi_maps), "100")),
-        example("wordcount", (str(inputs / "words"), "words-counted"), outputs),
-        example("terasort", (str(inputs / "records"), "records-sorted"), outputs),
-        *(example("sleep", sleep) for _ in range(sizes.sleepers)),
-    ]
-
-
-def _write_inputs(folder: Path, sizes: Sizes) -> Path:
-    """Two files of words and two of TeraSort's records, 10 bytes of key and 90 of value."""
-    rng = random.Random(0)  # noqa: S311 - data to sort, not a secret
-    vocabulary = ["loom", "card", "warp", "weft", "shuttle", "thread", "heddle", "reed"]
-    for part in ("a", "b"):
-        words = folder / "words" / part
-        words.parent.mkdir(parents=True, exist_ok=True)
-        words.write_text("\n".join(rng.choice(vocabulary) for _ in range(5_000)))
-        records = folder / "records" / part
-        records.parent.mkdir(parents=True, exist_ok=True)
-        records.write_bytes(
-            b"".join(rng.randbytes(10) + b"%090d" % i for i in range(sizes.records // 2))
-        )
-    return folder
+    began = time.monotonic()
+    clear(folder)
+    real = real_jobs.run(folder / "real-jobs", progress)
+    played = tuple(schedulers.play_all(folder, progress))
+    study = read_study([folder], schedulers.STOCK)
+    found = tuple(gains(study))
+    file = folder / PICTURE
+    result = DemoResult(real, played, study, found, file, time.monotonic() - began)
+    picture.write(real, study, found, result.verdict, file)
+    return replace(result, seconds=time.monotonic() - began)

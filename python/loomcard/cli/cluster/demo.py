@@ -1,72 +1,89 @@
 """``loomcard demo``."""
 
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
 
 from loomcard.cli.output import Json, console, print_json, waiting
 from loomcard.cluster import paths
-from loomcard.demo import plot
-from loomcard.demo.demo import DemoResult, Sizes, run_demo
 
-Picture = Annotated[
-    Path | None, typer.Option("--picture", help="Where the PNG goes. Default: run/demo.")
-]
+if TYPE_CHECKING:
+    from rich.console import Console
 
-NO_PICTURE = 'none (pip install "loomcard[report]")'
+    from loomcard.demo.demo import DemoResult
+    from loomcard.demo.gains import Figure, Figures
 
 
-def demo(picture_file: Picture = None, as_json: Json = False) -> None:
-    """Run the same jobs under fifo, drf (swapped while up) and stock CapacityScheduler."""
-    if picture_file is not None:
-        import_module("matplotlib")  # or its error, before half a minute has gone
+def demo(as_json: Json = False) -> None:
+    """Swap a policy under real jobs, then compare dress, hdrf and carbyne with CapacityScheduler.
+
+    It takes about three minutes. Results and a picture are then in run/demo.
+    """
+    # Or the error of what an installation lacks, before the first cluster.
+    from loomcard.demo.demo import run_demo, steps
+
+    paths.java_home()
     paths.jars()  # what is to be fetched has a bar of its own
-    sizes = Sizes()
     folder = paths.run_folder("demo")
-    with waiting("starting", total=sizes.steps) as bar:
+    with waiting("starting", total=steps()) as bar:
         task = bar.task_ids[0]
-        result = run_demo(folder, sizes, lambda done: bar.update(task, advance=1, description=done))
-    file = None
-    if find_spec("matplotlib") is not None:
-        file = picture_file or folder / "containers.png"
-        plot.png(result.phases, file)
+        result = run_demo(folder, lambda done: bar.update(task, advance=1, description=done))
     if as_json:
         print_json(result.document())
     else:
-        _print(result, file)
-    failed = [job for phase in result.phases for job in phase.jobs if job.state != "SUCCEEDED"]
-    if failed or not result.replay_identical:
+        _print(result)
+    if not result.good:
         raise typer.Exit(1)
 
 
-def _print(result: DemoResult, file: Path | None) -> None:
+def _print(result: DemoResult) -> None:
+    from loomcard.demo.real_jobs import AFTER, BEFORE
+
     out = console()
-    table = Table("job", title="waiting / completion time in seconds")
-    for phase in result.phases:
-        table.add_column(phase.policy, justify="right")
-    names = [list(plot.labels(phase).values()) for phase in result.phases]
-    for row, name in enumerate(names[0]):
-        cells = []
-        for phase in result.phases:
-            job = phase.jobs[row]
-            shown = f"{_seconds(job.waiting_ms)} / {_seconds(job.completion_ms)}"
-            cells.append(shown if job.state == "SUCCEEDED" else f"{shown} {job.state}")
-        table.add_row(name, *cells)
-    out.print(table)
-    out.print(plot.terminal(result.phases))
-    refused = ", ".join(f"{why} {count}" for why, count in sorted(result.refused.items()))
+    before, after = result.real.started
+    for job in result.real.jobs:
+        took = "-" if job.completion_ms is None else f"{job.completion_ms / 1000:.1f} s"
+        out.print(f"{job.name}: {job.state}, complete after {took}")
     out.print(
-        f"granted by the policy {result.granted_by_policy}, by the fallback "
-        f"{result.granted_by_fallback}; refused: {refused or 'none'}"
+        f"policy swapped from {BEFORE} to {AFTER} meanwhile: {before} containers started before,"
+        f" {after} after\n"
     )
-    same = "every plan came out identical" if result.replay_identical else "PLANS DIFFER"
-    out.print(f"journal replayed: {same}")
-    out.print(f"picture: {file or NO_PICTURE}")
+    _print_table(out, result)
+    for gain in result.gains:
+        out.print(gain.sentence, soft_wrap=True)
+        for line in gain.rest:
+            out.print(f"  {line}", soft_wrap=True)
+    out.print()
+    out.print(result.verdict)
+    for name in result.failed:
+        out.print(f"did not succeed: {name}")
+    out.print(f"{result.picture.parent}: {result.picture.name}; see `loomcard report`")
+    state = "ok" if result.good else "FAILED"
+    out.print(f"demo {state} in {result.seconds:.0f} s")
 
 
-def _seconds(milliseconds: int | None) -> str:
-    return "-" if milliseconds is None else f"{milliseconds / 1000:.1f}"
+def _print_table(out: Console, result: DemoResult) -> None:
+    """A row a figure, a column a scheduler; the best of each row is marked."""
+    from loomcard.demo.gains import FIGURES, figures_of
+
+    found = {run.policy: figures_of(run) for run in result.study.runs}
+    table = Table("", title=f"{result.study.settings[0]}, on a real YARN; * the best of its row")
+    for policy in found:
+        table.add_column(policy, justify="right")
+    for figure in FIGURES:
+        table.add_row(figure.name, *_cells(figure, list(found.values())))
+    for name in next(iter(found.values())).memory:
+        parts = [each.memory[name] for each in found.values()]
+        shown = ["-" if part is None else f"{part:.0f} %" for part in parts]
+        table.add_row(f"{name}'s part of the memory", *shown)
+    out.print(table)
+
+
+def _cells(figure: Figure, found: list[Figures]) -> list[str]:
+    values = [each.values[figure] for each in found]
+    known = [value for value in values if value is not None]
+    best = (min if figure.better == "less" else max)(known, default=None)
+    return [figure.said(v) + (" *" if v is not None and v == best else "") for v in values]
