@@ -122,7 +122,7 @@ def alive(process: int) -> bool:
     [
         pytest.param(1, "first_seed_then_wait", signal.SIGINT, id="one process"),
         pytest.param(2, "first_seed_then_wait", signal.SIGINT, id="two processes"),
-        pytest.param(2, "deaf", signal.SIGKILL, id="killed outright"),
+        pytest.param(2, "deaf", signal.SIGKILL, id="killed outright", marks=pytest.mark.slow),
     ],
 )
 def test_a_stopped_run_keeps_what_it_has_and_goes_on(

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 BOOK = Path(__file__).parents[2] / "docs" / "examples" / "first-policy.ipynb"
 
 
+@pytest.mark.slow
 def test_the_example_runs() -> None:
     """Each cell that ends in an expression shows something; the last one is true."""
     book = nbformat.read(BOOK, as_version=4)

@@ -45,6 +45,7 @@ def test_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert environment.default_folder() == Path("/elsewhere")
 
 
+@pytest.mark.slow
 def test_what_pip_says_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a package cannot be had, its name is in the error."""
     wanted = tmp_path / "requirements.txt"

@@ -65,12 +65,13 @@ def test_5_no_job_is_late_where_all_tasks_last_equally_long(loan):
     assert not [seed for seed in range(PAIRS // 4) if late(pair(seed, [1]), loan)]
 
 
-@pytest.mark.parametrize("loan", ["guarded", "preempt"])
+@pytest.mark.parametrize("loan", ["guarded", pytest.param("preempt", marks=pytest.mark.slow)])
 def test_5_no_job_is_late_where_loans_are_guarded_or_taken_back(loan):
     """Whatever tasks last: what is lent ends, or is taken back, when its lender needs the room."""
     assert not [seed for seed in range(PAIRS) if late(pair(seed, MIXED), loan)]
 
 
+@pytest.mark.slow
 def test_8_a_free_loan_makes_some_jobs_late_by_no_more_than_the_longest_lent_task():
     """Theorem 3.1 holds inside a share, not in a cluster that lends for as long as tasks last."""
     found = [row for seed in range(PAIRS) for row in late(pair(seed, MIXED), "free")]

@@ -272,6 +272,7 @@ def test_a_large_hint_is_read_once():
 # Crowds, and what is left behind
 
 
+@pytest.mark.slow
 def test_five_hundred_jobs_with_one_reduce_each_are_all_served():
     """At least two heartbeats each; who asked is never passed over twice."""
     made = coupling(8, 8, 8, 8)

@@ -134,6 +134,7 @@ def test_of_reduces_of_two_sizes_the_one_that_fits_is_placed():
     assert [len(reduces(beat(made, 2))) for _ in range(2)] == [0, 1]
 
 
+@pytest.mark.slow
 def test_contract():
     check_contract(SEVERAL)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
@@ -240,7 +241,7 @@ class OpenLife(Life):
     lists = "open"
 
 
-TestLife, TestOpenLife = Life.TestCase, OpenLife.TestCase
+TestLife, TestOpenLife = Life.TestCase, pytest.mark.slow(OpenLife.TestCase)
 TestLife.settings = TestOpenLife.settings = settings(  # shrinking takes minutes
     max_examples=25, stateful_step_count=40, deadline=None, phases=[Phase.generate]
 )

@@ -46,6 +46,7 @@ def test_a_queue_keeps_its_half_however_many_applications_another_has(counts, sl
     assert slots > 40 or lived("static")[0] >= want[0] + 2
 
 
+@pytest.mark.slow
 def test_applications_that_keep_coming_take_nothing_from_another_queue():
     """One a second for ten minutes, each with an empty share that is owed at once."""
     made = grown("hdrf", AB, (1000, 20, 0), (1000, 20, 0))
