@@ -196,6 +196,9 @@ def children() -> Iterator[list[Child]]:
     for child in children:
         child.process.kill()
         child.process.wait(DEADLINE_S)
+        for stream in (child.process.stdin, child.process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def test_the_process_ends_with_its_parents_pipe(tmp_path: Path, children: list[Child]) -> None:

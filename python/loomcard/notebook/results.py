@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import mean, median
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from loomcard.notebook.frames import Library, Row, frame, html_table
@@ -101,12 +103,14 @@ class SimulationResult:
     def _study(self) -> Study:
         from loomcard.report.runs import read_study
 
-        return read_study([self.save(self._folder.name)], self.baseline or None)
+        return read_study([self.save(self._folder)], self.baseline or None)
 
     @cached_property
-    def _folder(self) -> TemporaryDirectory[str]:
+    def _folder(self) -> str:
         """Reports read run folders; this one goes with the object."""
-        return TemporaryDirectory(prefix="loomcard-")
+        folder = mkdtemp(prefix="loomcard-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     def _repr_html_(self) -> str:
         caption = "Times in seconds, mean and median of the applications that succeeded."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -61,6 +62,7 @@ class SegmentFiles:
         self._folder = folder
         self._most = most
         self._file: IO[bytes] | None = None
+        self._closing: weakref.finalize[..., SegmentFiles] | None = None
         self._path = folder
         self._size = 0
         self._others = 0
@@ -76,6 +78,7 @@ class SegmentFiles:
             path.touch(FILE_MODE)
             path.chmod(FILE_MODE)
             self._file = path.open("wb", buffering=0)
+            self._closing = weakref.finalize(self, self._file.close)  # who drops it need not end it
             self._write(line)
         except OSError:
             self.end()
@@ -92,6 +95,8 @@ class SegmentFiles:
         """Closes the open segment, if there is one."""
         file, self._file = self._file, None
         if file is not None:
+            if self._closing is not None:
+                self._closing.detach()
             with contextlib.suppress(OSError):  # as on NFS: what was lost is lost
                 file.close()
 
