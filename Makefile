@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 DIST := build/dist
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock
 MVN := mvn -q -B -Dstyle.color=never -f jvm-bridge
 # Else Maven's terminal library begins and ends with an escape sequence, even into a file. It reads this before the command line.
 export MAVEN_OPTS := $(strip $(MAVEN_OPTS) -Djansi.noreset=true)
@@ -20,7 +21,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup environment demo test rest test-all lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
+.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -28,18 +29,25 @@ help:  ## this list
 
 setup: $(VENV)/.made $(JARS)  ## .venv with the command loomcard, and the jars
 
-environment:
+python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	{ echo "loomcard needs Python 3.11 or newer, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+
+environment: python
 	@$(JAVAC) -version 2>&1 | grep -q '^javac 17\.' || \
 	{ echo "loomcard needs a JDK 17, and $(JAVAC) is none: install openjdk-17-jdk-headless or set JAVA_HOME" >&2; exit 1; }
 	@command -v mvn >/dev/null || \
 	{ echo "loomcard needs Maven, and there is no mvn on the PATH: install maven" >&2; exit 1; }
 
-$(VENV)/.made: pyproject.toml requirements.lock | environment
+$(VENV)/.made: pyproject.toml requirements.lock | python
 	@echo "setup: Python packages into $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { echo "no virtual environment: install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+# The extra of pyproject.toml with that name, for the targets that need it.
+$(VENV)/.%: pyproject.toml requirements.lock | $(VENV)/.made
+	@$(PIP) -e '.[$*]'
 	@touch $@
 
 $(JARS): $(JAVA_SOURCES) | environment
@@ -47,33 +55,29 @@ $(JARS): $(JAVA_SOURCES) | environment
 	@$(MVN) package -Dmaven.test.skip=true
 	@touch $@
 
-demo: setup  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler
+demo: setup $(VENV)/.report  ## a policy swapped under real jobs, then dress, hdrf and carbyne beside stock CapacityScheduler
 	@$(BIN)/loomcard demo
 
-test: setup $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
+test: setup $(VENV)/.lint $(VENV)/.docs  ## ten minutes on two cores: style, docs, Java, Python with a real YARN, the README's commands and the demo
 	@$(BIN)/python tests/parts.py test
 
-rest: setup $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs Docker is skipped, in one line, where no engine answers
+rest: setup $(VENV)/.dask $(VENV)/.notebook $(VENV)/.compiled $(VENV)/.lint $(CLASS_PATH) $(YARN_TESTS)  ## what is slower and rarer; what needs Docker is skipped, in one line, where no engine answers
 	@$(BIN)/python tests/parts.py rest
 
 test-all: test rest  ## everything, as CI runs it
 
-lint: $(VENV)/.made  ## ruff, mypy, the layer contracts and tests/style.py
-	@$(BIN)/ruff check python tests benchmarks docs/mkdocs_hook.py
-	@$(BIN)/ruff format --check -q python tests benchmarks docs/mkdocs_hook.py || \
-	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks docs/mkdocs_hook.py" >&2; exit 1; }
+lint: $(VENV)/.lint  ## ruff, mypy, the layer contracts and tests/style.py
+	@$(BIN)/ruff check python tests benchmarks docs/stage.py
+	@$(BIN)/ruff format --check -q python tests benchmarks docs/stage.py || \
+	{ echo "not formatted: $(BIN)/ruff format python tests benchmarks docs/stage.py" >&2; exit 1; }
 	@$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports 2>&1) || { echo "$$said" >&2; exit 1; }
 	@$(BIN)/python tests/style.py
 
 docs: $(VENV)/.docs  ## the documentation site, with API reference and JSON Schemas, into build/site
-	@mkdir -p build
-	@PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
+	@$(BIN)/python docs/stage.py
+	@NO_COLOR=1 $(BIN)/zensical build --strict >build/docs.log 2>&1 || { cat build/docs.log >&2; exit 1; }
 	@echo "docs: open build/site/index.html"
-
-$(VENV)/.docs: pyproject.toml requirements.lock | $(VENV)/.made
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[docs]'
-	@touch $@
 
 java: setup  ## Java style and tests, and Error Prone
 	@$(MVN) test
@@ -82,16 +86,12 @@ java: setup  ## Java style and tests, and Error Prone
 lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile, what breaks on 2.7.7 is printed
 	@jvm-bridge/hadoop-lines.sh
 
-unit: $(VENV)/.made lint  ## style and the quick Python tests without a cluster; needs no JDK
+unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow and not cluster and not docker"
 
-coverage: setup $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
+coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
 	@mkdir -p build/coverage
 	@$(BIN)/pytest -q -n 2 -m "not cluster and not docker" --cov --cov-report=term --cov-report=html:build/coverage/html
-
-$(VENV)/.coverage: pyproject.toml requirements.lock | $(VENV)/.made
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[coverage]'
-	@touch $@
 
 $(YARN_TESTS): $(shell find jvm-bridge/yarn-tests -name target -prune -o -type f -print) | environment
 	@echo "setup: YARN's own tests into jvm-bridge/yarn-tests/target (the first time downloads some 20 MB)"
@@ -115,18 +115,18 @@ $(CLASS_PATH): $(JARS)
 		-Dmdep.outputFile=$(CURDIR)/$@.new -Dmdep.pathSeparator=, -Dmdep.localRepoProperty=REPOSITORY
 	@tr , '\n' < $@.new > $@ && rm $@.new
 
-lock: $(VENV)/.made  ## requirements.lock from pyproject.toml's ranges; UPGRADE=1 takes the newest of everything
+lock: $(VENV)/.lock  ## requirements.lock from pyproject.toml's ranges; UPGRADE=1 takes the newest of everything
 	@$(BIN)/uv pip compile -q --universal --all-extras $(if $(UPGRADE),--upgrade) --no-header -o requirements.lock pyproject.toml
 
 compiled: setup $(COMPILED)  ## .venv-compiled with the wheel whose hot path is compiled to C; needs a C compiler
 
 # Built from the source distribution: in this folder the compiled modules would stay, and hide later changes.
-$(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.made
+$(COMPILED): $(PYTHON_SOURCES) | $(VENV)/.compiled
 	@command -v $${CC:-gcc} >/dev/null || { echo "the compiled build needs a C compiler: install gcc" >&2; exit 1; }
 	@echo "compiled: a wheel of C extensions into .venv-compiled; a minute or two"
 	@rm -rf .venv-compiled && $(PYTHON) -m venv .venv-compiled
 	@$(BIN)/hatchling build -t sdist -d .venv-compiled/dist >/dev/null
-	@HATCH_BUILD_HOOK_ENABLE_MYPYC=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel -q --disable-pip-version-check --no-deps \
+	@LOOMCARD_COMPILED=1 $(BIN)/pip wheel -q --disable-pip-version-check --no-deps \
 		--no-build-isolation -w .venv-compiled/dist .venv-compiled/dist/*.tar.gz
 	@.venv-compiled/bin/pip install -q --no-input --disable-pip-version-check -c requirements.lock \
 		"$$(echo .venv-compiled/dist/*.whl)[simulate]"

@@ -5,6 +5,7 @@ what is done about tests that need a Docker engine where none answers.
 import functools
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail("CI=true, yet no Docker engine with compose answers: see `docker info`")
     pytest.skip("no Docker engine answers here; start one (see `docker info`) to run these")
+
+
+@pytest.fixture
+def no_jars(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Jars by name alone, for tests that start no JVM: they need neither a JDK nor `make setup`."""
+    folder = tmp_path_factory.mktemp("jars")
+    for name in ("loomcard-yarn-0.jar", "hadoop-common-3.4.2.jar"):
+        (folder / name).write_text(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOOMCARD_JARS", str(folder))
+        yield

@@ -14,6 +14,8 @@ import typer.main
 from loomcard.cli.app import BAD_INPUT, FAILURES, app, run
 from loomcard.cli.commands import COMMANDS, load
 
+pytestmark = pytest.mark.usefixtures("no_jars")
+
 HEAVY = {"jinja2", "matplotlib", "numpy", "polars", "requests"}
 LOADED = """
 import json, sys

@@ -15,6 +15,8 @@ from loomcard.cli.cluster.jobs import in_a_container
 from loomcard.cluster.embedded import ClusterError, LocalCluster, LocalSettings
 from loomcard.cluster.example_jobs import ProgramError, program
 
+pytestmark = pytest.mark.usefixtures("no_jars")
+
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("distributed", reason="`make rest` installs it, the extra dask")
 from distributed import LocalCluster
 
 from loomcard.experiments import over_dask
 from loomcard.experiments.inputs import InputError
 from loomcard.experiments.run import Finished, Request, prepare, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_jars")]
 
 GATHERED = ["cells.csv", "cells.parquet", "containers.parquet", "results.json"]
 ENDS_ITS_WORKER_ONCE = """

@@ -12,6 +12,8 @@ from loomcard.cli.app import run
 from loomcard.install import installation
 from loomcard.install.site_file import SiteFile, SiteFileError
 
+pytestmark = pytest.mark.usefixtures("no_jars")
+
 SITE = """<?xml version="1.0"?>
 <!-- Ours since 2019. <property><name>loomcard.python</name><value>no</value></property> -->
 <configuration>

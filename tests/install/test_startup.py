@@ -12,6 +12,8 @@ from loomcard.cluster.rm_client import ResourceManagerClient
 from loomcard.install import hadoop_conf, queues
 from loomcard.install.startup import obstacles
 
+pytestmark = pytest.mark.usefixtures("no_jars")
+
 RM = "yarn.resourcemanager"
 CAPACITY = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 FAIR = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler"

@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("nbclient", reason="`make rest` installs it, the extra notebook")
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+pytestmark = pytest.mark.slow
 
 BOOK = Path(__file__).parents[2] / "docs" / "examples" / "first-policy.ipynb"
 

@@ -18,6 +18,8 @@ from loomcard.suite.play import Run
 from loomcard.suite.prepare import Asked, prepare, uses_spark
 from loomcard.suite.study import Finished, Study, run_study
 
+pytestmark = pytest.mark.usefixtures("no_jars")
+
 Studied = Callable[..., Finished]
 MIX = "version: 1\nkind: mix\nsubmitters: 2\njobs: [{benchmark: sort, count: 3}]\n"
 

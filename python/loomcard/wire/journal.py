@@ -19,7 +19,6 @@ import msgspec
 
 from loomcard.wire.messages import Batch, Hello, PlanReply, read_reply, read_request
 
-
 _BEFORE = 2
 """The oldest schema of a journal that can be read."""
 _FIELDS = ("tag", *PlanReply.__struct_fields__)
