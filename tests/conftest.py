@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from xdist.scheduler import LoadGroupScheduling
 
 # `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "mutants", settings.get_profile("same"), phases=(Phase.explicit, Phase.generate)
+)
 settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("LOOMCARD_EXAMPLES", "same"))
 

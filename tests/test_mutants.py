@@ -1,0 +1,81 @@
+"""What `make mutants` is told: where the core's tests are, which survivors are explained."""
+
+import tomllib
+from pathlib import Path
+
+import mutants
+import pytest
+
+
+def test_the_core_has_its_papers_and_each_module_has_tests() -> None:
+    """A module that moves keeps its tests; the smallest module comes first."""
+    core = mutants.modules()
+    assert {"model/placement", "engine/round", "api/stages/dag_hint", "policies/hdrf/paper"} <= {
+        *core
+    }
+    sizes = [(mutants.SOURCES / f"{module}.py").stat().st_size for module in core]
+    assert sizes == sorted(sizes)
+    for module in core:
+        for folder in mutants.tests_of(module):
+            assert any((mutants.ROOT / folder).glob("test_*.py")), f"{module}: {folder}"
+
+
+def test_one_module_or_a_pattern_is_chosen() -> None:
+    """MODULE=model/placement, and MODULE='policies/*'; nothing outside the core."""
+    assert mutants.modules(["model/placement"]) == ["model/placement"]
+    assert {Path(m).name for m in mutants.modules(["policies/*"])} == {"paper"}
+    assert mutants.modules(["cli/app"]) == []
+
+
+@pytest.mark.parametrize(
+    ("mutant", "module", "function"),
+    [
+        ("loomcard.model.placement.x_fits__mutmut_3", "model/placement", "fits"),
+        ("loomcard.api.plan.xǁPlanǁplace__mutmut_12", "api/plan", "Plan.place"),
+        ("loomcard.api.hold.x__rows__mutmut_1", "api/hold", "_rows"),
+        ("loomcard.results.jain.x_x_axis__mutmut_1", "results/jain", "x_axis"),
+    ],
+)
+def test_a_mutant_names_its_function(mutant: str, module: str, function: str) -> None:
+    """As tests/mutants.toml does."""
+    assert mutants.module_of(mutant) == module
+    assert mutants.function_of(mutant) == function
+
+
+def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
+    """A module that was renamed or deleted takes its explanations along."""
+    groups = tomllib.loads(mutants.EXPLAINED.read_text("utf-8"))
+    assert set(groups) <= set(mutants.modules())
+    for module, entries in groups.items():
+        assert all(entry["reason"].strip() and entry["changes"] for entry in entries), module
+
+
+def test_a_row_replaces_the_one_of_its_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """WRITE=1 leaves the other rows and the text around the table."""
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{mutants.TABLE[0]}{mutants.TABLE[1]}after\n")
+    monkeypatch.setattr(mutants, "PAGE", page)
+    mutants.write("b", mutants.Score(10, 8, 1, 1))
+    mutants.write("a", mutants.Score(4, 4))
+    mutants.write("b", mutants.Score(10, 9, 0, 1))
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert [row.split(" | ")[:5] for row in rows] == [
+        ["| `a`", "4", "4", "0", "0"],
+        ["| `b`", "10", "9", "1", "0"],
+    ]
+
+
+def test_a_module_outside_the_core_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names what was asked for and what there is."""
+    monkeypatch.setattr("sys.argv", ["mutants", "cli/app"])
+    assert mutants.main() == 2
+    assert "no module of the core is cli/app: give a path below python/loomcard" in (
+        capsys.readouterr().err
+    )
