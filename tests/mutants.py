@@ -76,7 +76,7 @@ def modules(wanted: Iterable[str] = ("*",)) -> list[str]:
     return [n for n in core if any(fnmatch(n, pattern) for pattern in wanted)]
 
 
-def tests_of(module: str) -> list[str]:
+def folders_of(module: str) -> list[str]:
     """The folders of tests that the module's mutants run against."""
     folders = next(found for pattern, found in TESTS.items() if fnmatch(module, pattern))
     return [f"tests/{f.format(folder=Path(module).parent)}" for f in folders]
@@ -106,7 +106,7 @@ class Folder:
         for entry in ROOT.iterdir():
             if entry.name not in NOT_LINKED and not entry.name.startswith("."):
                 _link(mutants / entry.name, entry)
-        folders = sorted({folder for module in self.modules for folder in tests_of(module)})
+        folders = sorted({folder for module in self.modules for folder in folders_of(module)})
         files = [f"src/loomcard/{module}.py" for module in self.modules]
         text = SETTINGS.format(files="\n ".join(files), quick=QUICK, tests="\n ".join(folders))
         (self.path / "setup.cfg").write_text(text)

@@ -16,7 +16,7 @@ def test_the_core_has_its_papers_and_each_module_has_tests() -> None:
     sizes = [(mutants.SOURCES / f"{module}.py").stat().st_size for module in core]
     assert sizes == sorted(sizes)
     for module in core:
-        for folder in mutants.tests_of(module):
+        for folder in mutants.folders_of(module):
             assert any((mutants.ROOT / folder).glob("test_*.py")), f"{module}: {folder}"
 
 
