@@ -107,10 +107,6 @@ explore: setup  ## the properties of the suite on fresh examples, five seeds; RO
 mutants: $(VENV)/.mutants  ## do tests notice small changes of the core? MODULE=model/placement one module, SAMPLE=60 SEED=1 a sample, WRITE=1 into the docs; a run that was cut goes on
 	@$(BIN)/python tests/mutants.py $(foreach module,$(MODULE),'$(module)') $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
-$(VENV)/.mutants: pyproject.toml requirements.lock | $(VENV)/.made
-	@$(BIN)/pip install -q --no-input --disable-pip-version-check -c requirements.lock -e '.[mutants]'
-	@touch $@
-
 wheel: setup $(CLASS_PATH)  ## build/dist/loomcard-*.whl: all that `pip install` needs, but for Hadoop's jars (docs/operate/install.md)
 	@rm -f $(DIST)/loomcard-*.whl
 	@$(BIN)/hatchling build -t wheel -d $(DIST) >/dev/null
