@@ -15,6 +15,10 @@ from loomcard.api.orders import by_priority
 from loomcard.api.fill import fill
 
 
+ALONE_MS = 500
+"""A round that comes so long after the last one was not brought by this policy's timer."""
+
+
 @dataclass(frozen=True)
 class Holder:
     """First in, first out, with holds at random; seldom for so long that they see their end."""
@@ -23,10 +27,12 @@ class Holder:
     leaf_only = True
 
     def decide(self, view: ClusterView, reported: Any) -> tuple[Plan, Any]:
-        """The memory is what was reported last. What the round itself holds after this call is
-        reported in the next one, which a timer brings.
+        """The memory is what was reported last, when, and in how many rounds nothing has changed
+        since. What the round itself holds after this call is reported in the next one, which a
+        timer brings; the engine's own timers come at any time.
         """
         plan, before = Plan(view), _holds(view)
+        last, last_ms, quiet = reported or ("", 0, 0)
         happened = any(not isinstance(event, TimerFired) for event in view.changes)
         if happened:
             for ask, node in {hold.ask: hold.node for hold in view.holds}.items():
@@ -41,9 +47,11 @@ class Holder:
         fill(plan, order=by_priority, hold_after_ms=2)
         after = _holds(view)
         plan.report(view.queue, {"holds": after})
-        if happened or before != reported or after != before:
+        changed = happened or before != last or after != before
+        quiet = 0 if changed or view.now_ms - last_ms > ALONE_MS else quiet + 1
+        if quiet < 2:
             plan.wake_at(view.now_ms + 20)
-        return plan, after
+        return plan, (after, view.now_ms, quiet)
 
     def _draw(self, what: str, ask: Ask, node: Node, view: ClusterView) -> float:
         return draw(self.seed, f"{what} {ask.key} {node.number}", view.version)
