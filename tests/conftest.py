@@ -13,6 +13,8 @@ import pytest
 from hypothesis import Phase, settings
 from xdist.scheduler import LoadGroupScheduling
 
+from shared_cluster import shared_cluster, third_party  # noqa: F401 - fixtures
+
 # `make test` draws the same examples every time; `make explore` draws others, by seeds it prints.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile(
@@ -61,6 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for number, name in enumerate(LONGEST_FIRST):
             if item.get_closest_marker(name):
                 group = name if name == "docker" else f"cluster-{item.path.stem}"
+                if "shared_cluster" in getattr(item, "fixturenames", ()):
+                    group = "shared-cluster"
                 item.add_marker(pytest.mark.xdist_group(group))
                 return number
         return len(LONGEST_FIRST)

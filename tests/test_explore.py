@@ -33,7 +33,7 @@ def test_a_find_is_shown_with_the_seed_that_gives_it_again(tmp_path: Path) -> No
         sys.executable, str(TESTS / "explore.py"), "--rounds", "2", "--seed", "5",
         str(tmp_path), f"--rootdir={tmp_path}", "-p", "conftest",
     ]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS / 'support'}"}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

@@ -1,15 +1,13 @@
 """Real jobs on the embedded cluster, scheduled by policies written in Python.
 
-One cluster serves all tests of this file, one after the other; its policy process is slow to come
-back (four seconds) so that there is a time to see in which the fallback serves.
+The cluster's policy process is slow to come back (four seconds) so that there is a time to see in
+which the fallback serves.
 """
 
 import functools
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from getpass import getuser
 from pathlib import Path
@@ -29,7 +27,7 @@ from loomcard.cluster.submit import Client, Submission
 from loomcard.engine.session import replay
 from loomcard.experiments.capsule import opened, show
 from loomcard.player.container_ids import ContainerKey
-from processes import command_line, of_mirror, of_nodes, of_resource_manager, pids, policy_process
+from processes import command_line, of_mirror, of_nodes, of_resource_manager, policy_process
 from waiting import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -40,85 +38,12 @@ Submit = Callable[[Program], Submission]
 
 FIFO = "version: 1\nkind: policy\npolicy: fifo\n"
 
-PYPROJECT = """
-[build-system]
-requires = ["hatchling==1.33.0"]
-build-backend = "hatchling.build"
-[project]
-name = "newest-first"
-version = "1"
-[project.entry-points."loomcard.policies"]
-newest_first = "newest_first:NewestFirst"
-silent = "newest_first:Silent"
-[tool.hatch.build.targets.wheel]
-only-include = ["newest_first.py"]
-"""
-
-THIRD_PARTY = '''
-"""The last to come is served first."""
-
-from dataclasses import dataclass
-
-from loomcard import ClusterView, Plan, fill
-
-
-@dataclass(frozen=True)
-class NewestFirst:
-    """Serve the application with the latest submission first."""
-
-    def decide(self, view: ClusterView) -> Plan:
-        plan = Plan(view)
-        return fill(plan, order=lambda member: -member.submitted_ms)
-
-
-@dataclass(frozen=True)
-class Silent:
-    """Answer, and grant nothing."""
-
-    def decide(self, view: ClusterView) -> Plan:
-        return Plan(view)
-'''
-
-
 until = functools.partial(wait_until, seconds=DEADLINE_S)
 
 
 @pytest.fixture(scope="module")
-def third_party(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A package of one file outside the repository, installed with pip into a folder of its own.
-
-    The tests see it too, for they replay journals.
-    """
-    package = tmp_path_factory.mktemp("package")
-    (package / "pyproject.toml").write_text(PYPROJECT)
-    (package / "newest_first.py").write_text(THIRD_PARTY)
-    target = tmp_path_factory.mktemp("installed")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
-    subprocess.run([*pip, "--target", str(target), str(package)], check=True)
-    sys.path.append(str(target))
-    yield target
-    sys.path.remove(str(target))
-
-
-@pytest.fixture(scope="module")
-def cluster(third_party: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    settings = LocalSettings(
-        run_dir=tmp_path_factory.mktemp("cluster"),
-        nodes=3,
-        node_memory_mb=768,
-        yarn={
-            "loomcard.restart.backoff-ms": "4000",
-            "loomcard.journal.segment-rounds": "50",
-            # A slow machine is no reason for the fallback to serve, nor to give up a swap.
-            "loomcard.round.deadline-ms": "10000",
-            "loomcard.swap.deadline-ms": "120000",
-        },
-        environment={"PYTHONPATH": os.pathsep.join([str(third_party), *sys.path])},
-    )
-    with LocalCluster(settings) as running:
-        yield running
-    here = str(settings.run_dir)
-    until(lambda: not any(here in command_line(pid) for pid in pids()), "all processes ended")
+def cluster(shared_cluster: LocalCluster) -> LocalCluster:
+    return shared_cluster
 
 
 @pytest.fixture

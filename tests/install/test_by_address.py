@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from loomcard.cluster.client_conf import folder_of, write_client_conf
-from loomcard.cluster.embedded import LocalCluster, LocalSettings
+from loomcard.cluster.embedded import LocalCluster
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient
 
 RM = "yarn.resourcemanager"
@@ -76,10 +75,8 @@ def test_each_cluster_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    settings = LocalSettings(run_dir=tmp_path_factory.mktemp("by-address") / "c", nodes=1)
-    with LocalCluster(settings) as running:
-        yield running
+def cluster(shared_cluster: LocalCluster) -> LocalCluster:
+    return shared_cluster
 
 
 def loomcard(
@@ -101,7 +98,6 @@ def loomcard(
 
 
 @pytest.mark.cluster
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
     """It runs, and the ResourceManager reports its end: the node's name is not known here."""
@@ -113,11 +109,11 @@ def test_a_job_is_submitted_by_address(cluster: LocalCluster, tmp_path: Path) ->
 
 
 @pytest.mark.cluster
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path) -> None:
     """Checked against the cluster, applied, listed, rolled back; and doctor finds it well."""
     address = ("--rm", f"http://{cluster.web}")
+    assert "applied as version" in loomcard(cluster, tmp_path, "policy", "apply", "fifo")
     assert "drf: valid" in loomcard(cluster, tmp_path, "policy", "check", "drf", *address)
     assert "applied as version" in loomcard(cluster, tmp_path, "policy", "apply", "drf")
     assert "drf" in loomcard(cluster, tmp_path, "policy", "history")
@@ -126,7 +122,6 @@ def test_the_policy_is_swapped_by_address(cluster: LocalCluster, tmp_path: Path)
 
 
 @pytest.mark.cluster
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_what_is_submitted_to_two_clusters_is_refused(
     cluster: LocalCluster, tmp_path: Path
