@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -179,10 +180,20 @@ def function_of(mutant: str) -> str:
     return name.strip("ǁ").replace("ǁ", ".") if name.startswith("ǁ") else name.removeprefix("_")
 
 
-def explained(module: str) -> dict[str, str]:
-    """The changes of a module that its tests need not notice, with the reason."""
-    groups = tomllib.loads(EXPLAINED.read_text("utf-8")) if EXPLAINED.exists() else {}
-    return {c: group["reason"] for group in groups.get(module, []) for c in group["changes"]}
+class Explained:
+    """The changes that tests need not notice, as tests/mutants.toml has them."""
+
+    def __init__(self) -> None:
+        groups = tomllib.loads(EXPLAINED.read_text("utf-8"))
+        self.everywhere = [re.compile(entry["unchecked"]) for entry in groups.pop("everywhere", [])]
+        self.changes = {m: {c for entry in groups[m] for c in entry["changes"]} for m in groups}
+
+    def has(self, module: str, change: str) -> bool:
+        """Whether it is listed, or changes nothing but what is unchecked everywhere."""
+        old, _, new = change.partition(": ")[2].partition(" -> ")
+        return change in self.changes.get(module, ()) or any(
+            pattern.sub("", old) == pattern.sub("", new) for pattern in self.everywhere
+        )
 
 
 @dataclass
@@ -212,8 +223,7 @@ class Score:
 def score(folder: Folder, chosen: Iterable[str]) -> Score:
     """Counts the chosen mutants and prints those that survived without an explanation."""
     made = Score()
-    known = {module: explained(module) for module in folder.modules}
-    met = set()
+    known, met = Explained(), set()
     for mutant in chosen:
         made.made += 1
         if folder.caught[mutant]:
@@ -221,14 +231,14 @@ def score(folder: Folder, chosen: Iterable[str]) -> Score:
             continue
         module, change = module_of(mutant), folder.change(mutant)
         met.add(change)
-        if change in known[module]:
+        if known.has(module, change):
             made.explained += 1
         else:
             made.survived += 1
             print(f"survived  {module} {change}   [{mutant.rpartition('_')[2]}]")
     if made.made == len(folder.caught):
         for module in folder.modules:
-            for change in sorted(set(known[module]) - met):
+            for change in sorted(known.changes.get(module, set()) - met):
                 print(f"mutants.toml explains what does not survive: {module} {change}")
     return made
 

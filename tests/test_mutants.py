@@ -45,9 +45,33 @@ def test_a_mutant_names_its_function(mutant: str, module: str, function: str) ->
 def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
     """A module that was renamed or deleted takes its explanations along."""
     groups = tomllib.loads(mutants.EXPLAINED.read_text("utf-8"))
-    assert set(groups) <= set(mutants.modules())
+    assert set(groups) <= {"everywhere", *mutants.modules()}
     for module, entries in groups.items():
-        assert all(entry["reason"].strip() and entry["changes"] for entry in entries), module
+        assert all(entry["reason"].strip() for entry in entries), module
+    assert set(mutants.Explained().changes) == set(groups) - {"everywhere"}
+
+
+def test_a_survivor_is_explained_by_its_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As listed for its module; or it changes only what is unchecked everywhere."""
+    file = tmp_path / "mutants.toml"
+    file.write_text(
+        """[[everywhere]]
+reason = "asserts"
+unchecked = ', strict=\\w+'
+[["model/a"]]
+reason = "alike"
+changes = ["f: if a < b: -> if a <= b:"]
+"""
+    )
+    monkeypatch.setattr(mutants, "EXPLAINED", file)
+    known = mutants.Explained()
+    assert known.has("model/a", "f: if a < b: -> if a <= b:")
+    assert not known.has("model/b", "f: if a < b: -> if a <= b:")
+    assert not known.has("model/a", "f: if a < b: -> if a > b:")
+    assert known.has("model/b", "g: zip(a, b, strict=True) -> zip(a, b, strict=False)")
+    assert not known.has("model/b", "g: zip(a, b, strict=True) -> zip(a, strict=True)")
 
 
 def test_a_row_replaces_the_one_of_its_module(
