@@ -62,6 +62,8 @@ pytest_add_cli_args_test_selection =
 pytest_add_cli_args =
  -p
  no:cacheprovider
+ -W
+ ignore::pytest.PytestUnraisableExceptionWarning
 timeout_multiplier = 6
 timeout_constant = 3
 on_dependency_change = ignore

@@ -56,51 +56,77 @@ def test_amounts_stay_amounts(queues: Queues) -> None:
     assert queues(HEAD + text)["root.a"]["maximum"] == {"amounts": amounts}
 
 
+NOTHING = (
+    "the parent guarantees nothing, so nothing of it can be guaranteed here"
+    " (give the parent a guarantee too, or use weight)"
+)
+
+
 @pytest.mark.parametrize(
-    ("tree", "path", "part"),
+    ("tree", "path", "text"),
     [
-        ("a: {guaranteed: 60%}\n  b: {guaranteed: 50%}", "queues.b.guaranteed", "add up to 110%"),
-        ("a: {guaranteed: 60%, maximum: 50%}", "queues.a.guaranteed", "60% of the cluster"),
+        (
+            "a: {guaranteed: 60%}\n  b: {guaranteed: 50%}",
+            "queues.b.guaranteed",
+            "with this the siblings' guarantees add up to 110%; at most 100% (lower some of them)",
+        ),
+        (
+            "a: {guaranteed: 60%, maximum: 50%}",
+            "queues.a.guaranteed",
+            "the queue is guaranteed 60% of the cluster, its maximum 50%"
+            " (lower the guarantee or raise the maximum)",
+        ),
+        # 60 % of the parent's 50 %, and at most 50 % of what the parent may have
+        (
+            "a: {guaranteed: 50%, maximum: 50%, queues: {x: {guaranteed: 60%, maximum: 50%}}}",
+            "queues.a.queues.x.guaranteed",
+            "the queue is guaranteed 30% of the cluster, its maximum 25%"
+            " (lower the guarantee or raise the maximum)",
+        ),
         (
             "a: {guaranteed: {vcores: 3}, maximum: {vcores: 2}}",
             "queues.a.guaranteed",
-            "guaranteed 3 vcores",
+            "the queue is guaranteed 3 vcores, its maximum 2"
+            " (lower the guarantee or raise the maximum)",
         ),
-        (
-            "a: {queues: {x: {guaranteed: 10%}}}",
-            "queues.a.queues.x.guaranteed",
-            "the parent guarantees nothing",
-        ),
-        (
-            "a: {queues: {x: {guaranteed: {vcores: 1}}}}",
-            "queues.a.queues.x.guaranteed",
-            "the parent guarantees nothing",
-        ),
+        ("a: {queues: {x: {guaranteed: 10%}}}", "queues.a.queues.x.guaranteed", NOTHING),
+        ("a: {queues: {x: {guaranteed: 0.0001%}}}", "queues.a.queues.x.guaranteed", NOTHING),
+        ("a: {queues: {x: {guaranteed: {vcores: 1}}}}", "queues.a.queues.x.guaranteed", NOTHING),
         (
             "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 5}}}}",
             "queues.a.queues.x.guaranteed",
-            "5 vcores, the parent only 4",
+            "with this the siblings are guaranteed 5 vcores, the parent only 4"
+            " (lower some of them)",
         ),
         (
             "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {vcores: 3}},"
             " y: {guaranteed: 50%}}}",
             "queues.a.queues.y.guaranteed",
-            "5 vcores, the parent only 4",
+            "with this the siblings are guaranteed 5 vcores, the parent only 4"
+            " (lower some of them)",
         ),
         (
             "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: {memory_mb: 1}}}}",
             "queues.a.queues.x.guaranteed",
-            "1 memory_mb, the parent only 0",
+            "with this the siblings are guaranteed 1 memory_mb, the parent only 0"
+            " (lower some of them)",
         ),
     ],
 )
 def test_guarantees_that_cannot_be_kept(
-    findings_of: FindingsOf, tree: str, path: str, part: str
+    findings_of: FindingsOf, tree: str, path: str, text: str
 ) -> None:
     """More than there is, more than the maximum, or something of nothing: one finding, there."""
     (finding,) = findings_of(f"{HEAD}queues:\n  {tree}\n")
     assert finding.path == path
-    assert part in finding.message
+    assert f"{finding.message} ({finding.hint})" == text
+
+
+def test_each_guarantee_of_nothing_is_named(findings_of: FindingsOf) -> None:
+    """All at once, not one after the other."""
+    text = "queues: {a: {queues: {x: {guaranteed: 10%}, y: {guaranteed: 10%}}}}"
+    found = [finding.path for finding in findings_of(HEAD + text)]
+    assert found == ["queues.a.queues.x.guaranteed", "queues.a.queues.y.guaranteed"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +138,8 @@ def test_guarantees_that_cannot_be_kept(
         "a: {guaranteed: 33.34%}\n  b: {guaranteed: 33.33%}\n  c: {guaranteed: 33.33%}",
         # 90 % of the parent's 10 % is 9 % of the cluster, below half of the parent's 100 %
         "a: {guaranteed: 10%, queues: {x: {guaranteed: 90%, maximum: 50%}}}",
-        # amounts against percent: only a cluster can tell
+        # amounts of other resources, or against percent: only a cluster can tell
+        "a: {guaranteed: {vcores: 3}, maximum: {memory_mb: 4096}}",
         "a: {guaranteed: {vcores: 3}, maximum: 1%}",
         "a: {queues: {x: {guaranteed: 0%}}}",
         "a: {guaranteed: {vcores: 4}, queues: {x: {guaranteed: 50%}, y: {guaranteed: 50%}}}",
@@ -132,3 +159,10 @@ def test_limits_of_a_file_without_queues(queues: Queues) -> None:
     assert found["root.default"]["user_limit_ppm"] == 200_000
     assert found["root.default"]["am_share_ppm"] == 100_000
     assert found["root"]["user_limit_ppm"] == found["root"]["am_share_ppm"] == 1_000_000
+
+
+def test_root_is_guaranteed_the_cluster_where_its_maximum_is_an_amount(queues: Queues) -> None:
+    """What it may have of a cluster of unknown size is then unknown too."""
+    root = queues(HEAD + "maximum: {vcores: 4}\nqueues: {a: {}}")["root"]
+    assert root["guaranteed"] == {"ppm": 1_000_000}
+    assert root["maximum"] == {"amounts": {"vcores": 4}}

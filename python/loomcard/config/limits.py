@@ -91,9 +91,8 @@ def _compare(document: Document, branch: Branch, guaranteed: Size, maximum: Size
                 above = f"{guaranteed[name]} {name}, its maximum {maximum[name]}"
                 break
     if above:
-        key = "maximum" if branch.queue.guaranteed is None else "guaranteed"
         hint = "lower the guarantee or raise the maximum"
-        document.report((*branch.place, key), f"the queue is guaranteed {above}", hint)
+        document.report((*branch.place, "guaranteed"), f"the queue is guaranteed {above}", hint)
 
 
 def _check_sum(document: Document, children: list[tuple[Branch, Limit]], own: Size) -> None:
