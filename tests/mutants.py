@@ -13,11 +13,13 @@ Exit status 1 where less than 90 % of a module is caught or explained.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -44,6 +46,8 @@ TESTS = {
     "policies/*/paper": ("{folder}",),
 }
 """The core, and the folders of its tests; mutmut takes those of them that reach a mutant."""
+WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
+"""Files of tests that play whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"
 SURVIVED = {0, 5, 33}
 """Exit codes of mutmut: all tests passed; pytest ran none; none reaches the mutant."""
@@ -58,6 +62,7 @@ only_mutate =
 pytest_add_cli_args_test_selection =
  -m
  {quick}
+ {ignored}
  {tests}
 pytest_add_cli_args =
  -p
@@ -93,6 +98,8 @@ class Folder:
     modules: list[str]
     caught: dict[str, bool] = field(default_factory=dict)
     """Every mutant that was run, and whether a test noticed."""
+    only: list[str] | None = None
+    """The mutants wanted, if not all: other functions then run at full speed."""
 
     @property
     def path(self) -> Path:
@@ -102,7 +109,10 @@ class Folder:
         """The folder as mutmut wants it: tests and all they read, and the settings."""
         mutants = self.path / "mutants"
         mutants.mkdir(parents=True, exist_ok=True)
-        _link(self.path / "src", ROOT / "python")
+        if self.only is None:
+            _link(self.path / "src", ROOT / "python")
+        else:
+            self._copy(self.only)
         _link(mutants / "python", Path("src"))
         for name in ("tests", "pyproject.toml"):
             _link(self.path / name, ROOT / name)
@@ -111,9 +121,26 @@ class Folder:
                 _link(mutants / entry.name, entry)
         folders = sorted({folder for module in self.modules for folder in folders_of(module)})
         files = [f"src/loomcard/{module}.py" for module in self.modules]
-        text = SETTINGS.format(files="\n ".join(files), quick=QUICK, tests="\n ".join(folders))
+        text = SETTINGS.format(
+            files="\n ".join(files), quick=QUICK, tests="\n ".join(folders),
+            ignored="\n ".join(f"--ignore-glob=*/test_{name}.py" for name in WHOLE),
+        )  # fmt: skip
         (self.path / "setup.cfg").write_text(text)
         self._forget_survivors([file for f in folders for file in sorted((ROOT / f).rglob("*.py"))])
+
+    def _copy(self, mutants: list[str]) -> None:
+        """The sources, with the functions that have no wanted mutant marked for mutmut."""
+        wanted = {(module_of(mutant), function_of(mutant)) for mutant in mutants}
+        ignore = shutil.ignore_patterns("__pycache__")
+        if not (self.path / "src").exists():
+            shutil.copytree(ROOT / "python", self.path / "src", ignore=ignore)
+            for module in self.modules:
+                file = self.path / f"src/loomcard/{module}.py"
+                lines = file.read_text("utf-8").splitlines()
+                for name, line in functions(ast.parse("\n".join(lines))):
+                    if (module, name) not in wanted:
+                        lines[line - 1] += "  # pragma: no mutate block"
+                file.write_text("\n".join(lines) + "\n", "utf-8")
 
     def _forget_survivors(self, tests: list[Path]) -> None:
         """Where the tests are not those of the last run."""
@@ -164,6 +191,14 @@ class Folder:
         old = " ".join(line[1:].strip() for line in diff if line.startswith("-"))
         new = " ".join(line[1:].strip() for line in diff if line.startswith("+"))
         return f"{function_of(mutant)}: {old} -> {new}"
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Name and line of each function and method, as in ``function_of``."""
+    for node in tree.body:
+        for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(inner, ast.FunctionDef):
+                yield (f"{node.name}." if node is not inner else "") + inner.name, inner.lineno
 
 
 def _link(link: Path, target: Path) -> None:
@@ -245,14 +280,16 @@ def score(folder: Folder, chosen: Iterable[str]) -> Score:
     return made
 
 
-def all_mutants(folder: Folder) -> Iterator[str]:
-    """Their names, without a run."""
+def all_mutants(among: list[str]) -> Iterator[str]:
+    """The names of all mutants of the modules, without a run."""
     from mutmut.configuration import reset_config
     from mutmut.mutation.file_mutation import mutate_file_contents
 
+    folder = Folder("names", among)
+    folder.prepare()
     os.chdir(folder.path)
     reset_config()
-    for module in folder.modules:
+    for module in among:
         file = SOURCES / f"{module}.py"
         prefix = f"loomcard.{module.replace('/', '.')}"
         for name in mutate_file_contents(str(file), file.read_text("utf-8")).mutant_names:
@@ -261,14 +298,16 @@ def all_mutants(folder: Folder) -> Iterator[str]:
 
 def sample(size: int, seed: int, among: list[str], jobs: int) -> Score:
     """The same mutants at every revision that has them: the first by a hash of seed and name."""
-    folder = Folder(f"sample-{size}-{seed}", among)
-    folder.prepare()
 
     def rank(mutant: str) -> bytes:
         return hashlib.sha256(f"{seed} {mutant}".encode()).digest()
 
-    chosen = sorted(all_mutants(folder), key=rank)[:size]
-    folder.modules = [m for m in among if m in {module_of(mutant) for mutant in chosen}]
+    chosen = sorted(all_mutants(among), key=rank)[:size]
+    have = {module_of(mutant) for mutant in chosen}
+    chosen_from = [m for m in among if m in have]
+    texts = b"".join((SOURCES / f"{module}.py").read_bytes() for module in chosen_from)
+    digest = hashlib.sha256(texts).hexdigest()[:8]
+    folder = Folder(f"sample-{size}-{seed}-{digest}", chosen_from, only=chosen)
     folder.prepare()
     folder.read()
     if waiting := [mutant for mutant in chosen if mutant not in folder.caught]:
