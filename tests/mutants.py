@@ -173,6 +173,16 @@ class Folder:
             said = (self.path / "mutmut.log").read_text("utf-8", "replace")[-3000:]
             sys.exit(f"{said}\nmutants: mutmut failed in {self.path}, see mutmut.log there")
 
+    def done(self) -> bool:
+        """Whether every mutant of the sources as they are has a result."""
+        sources = [SOURCES / f"{module}.py" for module in self.modules]
+        metas = self._metas()
+        return len(metas) == len(sources) and all(
+            meta.stat().st_mtime > source.stat().st_mtime
+            and None not in json.loads(meta.read_text())["exit_code_by_key"].values()
+            for meta, source in zip(metas, sources, strict=True)
+        )
+
     def read(self) -> None:
         """The results so far."""
         for meta in self._metas():
@@ -353,7 +363,8 @@ def main() -> int:
     for module in among:
         folder = Folder(module.replace("/", "."), [module])
         folder.prepare()
-        folder.run(options.jobs, [])
+        if not folder.done():
+            folder.run(options.jobs, [])
         folder.read()
         made = score(folder, folder.caught)
         print(f"{module}: {made}", flush=True)
