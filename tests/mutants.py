@@ -148,6 +148,7 @@ class Folder:
         seen = self.path / "tests.sha256"
         if seen.exists() and seen.read_text() != digest:
             (self.path / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
+            shutil.rmtree(self.path / "mutants" / "tests", ignore_errors=True)
             for meta in self._metas():
                 data = json.loads(meta.read_text())
                 for mutant, code in data["exit_code_by_key"].items():
