@@ -1,5 +1,6 @@
 """What `make mutants` is told: where the core's tests are, which survivors are explained."""
 
+import ast
 import tomllib
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def test_a_mutant_names_its_function(mutant: str, module: str, function: str) ->
     """As tests/mutants.toml does."""
     assert mutants.module_of(mutant) == module
     assert mutants.function_of(mutant) == function
+
+
+def test_functions_are_named_as_their_mutants_are() -> None:
+    """With the line of the `def`; functions inside others belong to these."""
+    text = "def f():\n    def inner(): ...\n\nclass A:\n    x: int = 1\n    def g(self): ...\n"
+    assert list(mutants.functions(ast.parse(text))) == [("f", 1), ("A.g", 6)]
 
 
 def test_every_explanation_names_a_module_and_gives_a_reason() -> None:
