@@ -56,7 +56,8 @@ public final class FreeCapacity<N extends SchedulerNode> {
         Amounts.add(total, now);
       }
     }
-    return unexplained == null ? total : Amounts.sum(total, unexplained);
+    // A copy: the check is written after the lock was released, when a node may have gone.
+    return unexplained == null ? total.clone() : Amounts.sum(total, unexplained);
   }
 
   /**
