@@ -49,6 +49,8 @@ TESTS = {
 WHOLE = ("guide_page", "hold_attacks", "many_shapes", "attacks", "simulated", "life", "guarantees")
 """Files of tests that play whole clusters, for seconds each: left out."""
 QUICK = "not slow and not docker and not cluster"
+PLACED = "test_sources_that_are_not_installed_say_so", "test_the_manifest_names_the_commit"
+"""Tests of where the sources are, which is elsewhere here."""
 SURVIVED = {0, 5, 33}
 """Exit codes of mutmut: all tests passed; pytest ran none; none reaches the mutant."""
 LEAST = 0.9
@@ -62,6 +64,8 @@ only_mutate =
 pytest_add_cli_args_test_selection =
  -m
  {quick}
+ -k
+ {placed}
  {ignored}
  {tests}
 pytest_add_cli_args =
@@ -123,6 +127,7 @@ class Folder:
         files = [f"src/loomcard/{module}.py" for module in self.modules]
         text = SETTINGS.format(
             files="\n ".join(files), quick=QUICK, tests="\n ".join(folders),
+            placed="not " + " and not ".join(PLACED),
             ignored="\n ".join(f"--ignore-glob=*/test_{name}.py" for name in WHOLE),
         )  # fmt: skip
         (self.path / "setup.cfg").write_text(text)
