@@ -11,10 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.util.ShutdownHookManager;
@@ -39,8 +35,6 @@ public final class EmbeddedCluster {
   /** Killing containers takes a second; the rest is idle waiting for log files to grow old. */
   private static final long STOP_DEADLINE_MS = 4_000;
   private static final int HOOK_PRIORITY = 50;
-  /** A node that starts waits for answers most of the time. */
-  private static final int NODES_AT_ONCE = 4;
   /** Marks the lines meant for the launcher among what libraries may print. */
   private static final String MARK = "@loomcard ";
 
@@ -74,31 +68,22 @@ public final class EmbeddedCluster {
     PrintStream out = System.out;
     try {
       cluster.start();
-    } catch (ExecutionException e) {
-      fail(out, e.getCause());
     } catch (Exception e) {
-      fail(out, e);
+      e.printStackTrace();
+      say(out, "failed", quoted("error", String.valueOf(e)));
+      System.exit(1);
     }
     say(out, "ready", cluster.ports());
     cluster.obey(out, options.stay());
     System.exit(0);
   }
 
-  private void start() throws InterruptedException, ExecutionException {
+  private void start() throws InterruptedException {
     // Several daemons of one kind share this JVM; their metrics sources would clash otherwise.
     DefaultMetricsSystem.setMiniClusterMode(true);
     startResourceManager();
-    ExecutorService pool = Executors.newFixedThreadPool(NODES_AT_ONCE);
-    try {
-      List<Future<?>> started = new ArrayList<>();
-      for (NodeHost node : nodes) {
-        started.add(pool.submit(node::start));
-      }
-      for (Future<?> each : started) {
-        each.get();
-      }
-    } finally {
-      pool.shutdown();
+    for (NodeHost node : nodes) {
+      node.start();
     }
     awaitRunning(nodes.size());
   }
@@ -215,12 +200,6 @@ public final class EmbeddedCluster {
         + "," + quoted("web", conf.get(YarnConfiguration.RM_WEBAPP_ADDRESS))
         + "," + quoted("rm", conf.get(YarnConfiguration.RM_ADDRESS))
         + "," + quoted("scheduler", conf.get(YarnConfiguration.RM_SCHEDULER));
-  }
-
-  private static void fail(PrintStream out, Throwable reason) {
-    reason.printStackTrace();
-    say(out, "failed", quoted("error", String.valueOf(reason)));
-    System.exit(1);
   }
 
   private static void say(PrintStream out, String kind, String fields) {

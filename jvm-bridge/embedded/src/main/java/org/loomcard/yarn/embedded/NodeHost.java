@@ -14,9 +14,6 @@ import org.apache.hadoop.yarn.util.resource.ResourceUtils;
  * that the launcher passes as {@code jdk.net.hosts.file} sees to that.
  */
 final class NodeHost {
-  /** What a node offers is read once for a whole JVM, and here each offers something else. */
-  private static final Object RESOURCES = new Object();
-
   private final Machine machine;
   private final Configuration shared;
   private final File home;
@@ -38,10 +35,9 @@ final class NodeHost {
     if (!running.compareAndSet(null, node)) {
       throw new IllegalStateException("node " + name() + " runs already");
     }
-    synchronized (RESOURCES) {
-      ResourceUtils.resetNodeResources();
-      node.init(configuration());
-    }
+    // What a node offers is read once for a whole JVM, and here each offers something else.
+    ResourceUtils.resetNodeResources();
+    node.init(configuration());
     // Guice keeps one table of pages for a whole JVM: the pages of the last daemon to start, a
     // NodeManager, would replace the ResourceManager's.
     node.disableWebServer();
