@@ -87,7 +87,7 @@ lines: environment  ## the shim against older Hadoop lines: 2.10.2 must compile,
 	@jvm-bridge/hadoop-lines.sh
 
 unit: lint  ## style and the quick Python tests without a cluster; needs no JDK
-	@$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow and not cluster and not docker"
+	@$(BIN)/pytest -q -n 2 -m "not slow and not cluster and not docker"
 
 coverage: $(VENV)/.dask $(VENV)/.report $(VENV)/.notebook $(VENV)/.coverage  ## which lines the Python tests without a cluster run; pages in build/coverage/html
 	@mkdir -p build/coverage

@@ -44,9 +44,9 @@ class Files(LoadGroupScheduling):
         return nodeid.partition("::")[0] if scope == nodeid else scope
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files:
     """Instead of one test a time to the free worker."""
-    return Files(config, log) if config.option.dist == "loadgroup" else None
+    return Files(config, log)
 
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"

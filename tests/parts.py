@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build" / "test"
 BIN = Path(sys.executable).parent
 MAVEN = ["mvn", "-q", "-B", "-Dstyle.color=never", "-f", "jvm-bridge"]
-PYTEST = [str(BIN / "pytest"), "-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+PYTEST = [str(BIN / "pytest"), "-n", "2"]
 QUICK = "not slow and not docker"
 PARTS: dict[str, dict[str, list[list[str]]]] = {
     "test": {

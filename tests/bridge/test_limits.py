@@ -27,14 +27,25 @@ except MemoryError:
 """
 
 
+def output(script: str) -> str:
+    """What the script prints in a process of its own, which has the limits for itself."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
 def test_a_process_that_takes_too_much_gets_a_memory_error() -> None:
     """The limit holds, and the kernel would end this process before its parent. One piece that is
     too large does not mean that memory is used up.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", GREEDY], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.split() == ["512", str(limits.OOM_SCORE_ADJ), "False", "MemoryError", "True"]
+    assert output(GREEDY).split() == [
+        "512",
+        str(limits.OOM_SCORE_ADJ),
+        "False",
+        "MemoryError",
+        "True",
+    ]
 
 
 def test_a_lower_limit_of_the_machine_stays() -> None:
@@ -44,10 +55,7 @@ def test_a_lower_limit_of_the_machine_stays() -> None:
         "resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))\n"
         "print(limits.apply({limits.MAX_MEMORY: '512'}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout == "256\n"
+    assert output(script) == "256\n"
 
 
 def test_numpy_and_polars_load_under_the_default() -> None:
@@ -57,10 +65,7 @@ def test_numpy_and_polars_load_under_the_default() -> None:
         "import numpy, polars\n"
         "print(polars.DataFrame({'x': numpy.ones(1000)}).sum()['x'][0])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "1000.0"
+    assert output(script).strip() == "1000.0"
 
 
 def test_a_control_groups_limit_counts(tmp_path: Path) -> None:
