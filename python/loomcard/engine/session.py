@@ -222,10 +222,13 @@ def replay(folder: Path) -> list[Difference]:
     """Replay every segment of a journal on its own; the rounds that came out otherwise. Raises
     JournalError.
     """
-    return [difference for segment in read_segments(folder) for difference in _replay(segment)]
+    return [each for segment in read_segments(folder) for each in replay_segment(segment)]
 
 
-def _replay(segment: Segment) -> Iterator[Difference]:
+def replay_segment(segment: Segment) -> Iterator[Difference]:
+    """Replay one segment; its rounds that came out otherwise, as they are found. Raises
+    JournalError.
+    """
     if not segment.rounds:
         return
     with reading(segment.place, "the segment's state cannot be used"):

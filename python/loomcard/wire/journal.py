@@ -1,5 +1,5 @@
 """The journal: the messages of a run, one a line, in segments that can each be replayed on their
-own. This module is the one reader; ``journal_files`` writes.
+own. This module is the one reader; ``journal_files`` writes. A segment may be compressed by xz.
 
 A segment begins with one line, ``["segment", {...}]``: the handshake, the mirror's whole state and
 every instance's memory, encoded; then batch and plan follow in turn. Nothing is rebuilt at a
@@ -119,10 +119,11 @@ def segments(folder: Path) -> list[Path]:
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         folder.stat()  # since Python 3.14 no other call here raises for such a path
-    found = sorted(folder.glob("*.jsonl"))
+    found = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.xz")])
     if not found:
         raise JournalError(
-            f"{folder}: no journal segment (*.jsonl) there; was loomcard.journal.dir set?"
+            f"{folder}: no journal segment (*.jsonl or *.jsonl.xz) there;"
+            " was loomcard.journal.dir set?"
         )
     return found
 
@@ -155,7 +156,7 @@ def read_segment(path: Path) -> Segment:
     JournalError.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # texts hold other ends of lines
+        lines = _text(path).split("\n")  # texts hold other ends of lines
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -171,6 +172,18 @@ def read_segment(path: Path) -> Segment:
     if tag != "segment":
         raise JournalError(f"{path}:1: expected a segment, found {tag!r}")
     return Segment(path, header, list(_rounds(path, lines)))
+
+
+def _text(path: Path) -> str:
+    if path.suffix != ".xz":
+        return path.read_text(encoding="utf-8")
+    import lzma  # here: a policy process reads no such file
+
+    try:
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            return file.read()
+    except (lzma.LZMAError, EOFError) as error:
+        raise JournalError(f"{path}: not compressed by xz, or cut off: {error}") from error
 
 
 def _rounds(path: Path, lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ from loomcard.cli.output import (
 from loomcard.cli.policy.asked import resource_manager
 from loomcard.cli.policy.facts import of_resource_manager, of_workload
 from loomcard.cli.policy.history import history, rollback
+from loomcard.cli.policy.replayed import replayed, show_replayed
 from loomcard.cluster.rm_client import AddressError, ResourceManagerClient, RestError, TokenError
 from loomcard.config.rules import POLICY
 
@@ -109,6 +110,14 @@ def check(
         str | None,
         typer.Option("--rm", help="Compare with the cluster that runs there, too."),
     ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            "--journal",
+            exists=True,
+            help="Replay this journal, or all in a folder, under each; exit 1 if a plan differs.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check configurations and list every finding with its line; exit 2 if one is an error."""
@@ -120,6 +129,10 @@ def check(
     elif rm is not None:
         facts = of_resource_manager(ResourceManagerClient(rm, getuser()))
     results = [_check(file, policy_path, facts) for file in files]
+    wrong = any(_errors(result["findings"]) for result in results)
+    if journal is not None and not wrong:
+        for file, result in zip(files, results, strict=True):
+            result["journal"] = replayed(file, policy_path, journal)
     if as_json:
         print_json(results)
     for file, result in zip(files, results, strict=True):
@@ -129,8 +142,12 @@ def check(
             _show_findings(file, result["findings"])
         if result["hash"] is not None:
             typer.echo(f"{file}: valid, {result['queues']} queues, hash {result['hash'][:12]}")
-    if any(_errors(result["findings"]) for result in results):
+        if "journal" in result:
+            show_replayed(file, result["journal"])
+    if wrong:
         raise typer.Exit(BAD_INPUT)
+    if any(result["journal"]["differ"] for result in results if "journal" in result):
+        raise typer.Exit(FAILED)
 
 
 @policy.command("schema")
