@@ -21,7 +21,7 @@ COMPILED := .venv-compiled/.made
 PYTHON_SOURCES := pyproject.toml $(shell find python/loomcard -name '*.py')
 YARN_TESTS := jvm-bridge/yarn-tests/target/.made
 
-.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java lines lock explore yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
+.PHONY: help setup python environment demo test rest test-all lint docs unit coverage java lines lock explore golden yarn-tests bench locks agreement papers-reality bench-import bench-simulator hdrf-trees bench-hdrf bench-carbyne bench-coupling chaos compiled mutants clean wheel
 .NOTPARALLEL:
 
 help:  ## this list
@@ -103,6 +103,9 @@ yarn-tests: setup $(YARN_TESTS)  ## YARN's own tests against FIFO, Capacity and 
 
 explore: setup  ## the properties of the suite on fresh examples, five seeds; ROUNDS= and SEED= choose others
 	@$(BIN)/python tests/explore.py --rounds $(or $(ROUNDS),5) $(if $(SEED),--seed $(SEED))
+
+golden: $(VENV)/.made  ## every policy decides again what tests/golden/journals hold; ONLY=swap/dress some of them, RECORD=1 writes them again
+	@$(BIN)/python tests/golden/run.py $(if $(RECORD),--record) $(ONLY)
 
 mutants: $(VENV)/.mutants  ## do tests notice small changes of the core? MODULE=model/placement one module, SAMPLE=60 SEED=1 a sample, WRITE=1 into the docs; a run that was cut goes on
 	@$(BIN)/python tests/mutants.py $(foreach module,$(MODULE),'$(module)') $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)

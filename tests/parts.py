@@ -32,6 +32,7 @@ PARTS: dict[str, dict[str, list[list[str]]]] = {
         "python": [[*PYTEST, "-m", QUICK]],
         "java": [[*MAVEN, "test"]],
         "style": [["make", "-s", "lint"], ["make", "-s", "docs"]],
+        "golden": [["make", "-s", "golden"]],
     },
     "rest": {
         "python": [[*PYTEST, "-m", f"not ({QUICK})"]],
