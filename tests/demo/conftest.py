@@ -17,23 +17,21 @@ WAITS_S = {"stock:capacity": 8, "dress": 2, "hdrf": 4, "carbyne": 8}
 
 def record(policy: str, wait_s: int) -> RunRecord:
     """Ten seconds in which shop's large job holds three quarters of the memory and lab's one task
-    an eighth; shop's small job has a task of 1 s after its wait.
+    a quarter of the vcores; shop's small job has a task of 1 s after its wait.
     """
     found = RunRecord(
         policy, "w", 1, "local", ["memory_mb", "vcores"], [(0, (8192, 8))], ended_ms=10_000
     )
     for name, queue, size, started, ended in (
-        ("large", "root.shop.web", 6144, 0, 10_000),
-        ("small", "root.shop.web", 1024, 1000 * wait_s, 1000 * wait_s + 1000),
-        ("other", "root.lab.train", 1024, 0, 10_000),
+        ("large", "root.shop.web", (6144, 1), 0, 10_000),
+        ("small", "root.shop.web", (1024, 1), 1000 * wait_s, 1000 * wait_s + 1000),
+        ("other", "root.lab.train", (1024, 2), 0, 10_000),
     ):
         found.applications.append(
             ApplicationRecord(name, queue, 0, [name], [(0, ended)], "SUCCEEDED")
         )
         found.containers.append(
-            ContainerRow(
-                name, "s", 0, 1, "n1", False, (size, 1), started, started, ended, "completed"
-            )
+            ContainerRow(name, "s", 0, 1, "n1", False, size, started, started, ended, "completed")
         )
     return found
 

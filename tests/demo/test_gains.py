@@ -23,7 +23,7 @@ def figures(
     small: Value = 10.0, large: Value = 10.0, lab: Value = 10.0, mean: Value = 10.0,
     makespan: Value = 10.0,
 ) -> Figures:  # fmt: skip
-    """Made up; what is not said is 10, and shop has the memory that lab has not."""
+    """Made up; what is not said is 10, and shop has what lab has not."""
     values = dict(zip(FIGURES, (small, large, lab, mean, makespan), strict=True))
     return Figures(values, {"lab": lab, "shop": None if lab is None else 100.0 - lab})
 
@@ -47,7 +47,7 @@ def said(policy: str, own: Figures) -> Gain:
         (
             "hdrf",
             figures(lab=45.0),
-            "hdrf gained for lab: the organisations' smaller part of the memory was 45 % (lab),"
+            "hdrf gained for lab: the smallest share of a queue was 45 % (lab),"
             " 10 % (lab) under CapacityScheduler (+35 points)",
         ),
         (
@@ -93,10 +93,10 @@ def test_what_is_not_gained_is_said_too() -> None:
     )
 
 
-def test_less_memory_for_an_organisation_is_worse() -> None:
+def test_a_smaller_share_of_a_queue_is_worse() -> None:
     """Of the one figure that is better when it grows."""
-    assert "worse: the organisations' smaller part" in said("dress", figures(lab=5.0)).rest[0]
-    assert "organisations" not in " ".join(said("dress", figures(lab=20.0)).rest)
+    assert "worse: the smallest share of a queue" in said("dress", figures(lab=5.0)).rest[0]
+    assert "share" not in " ".join(said("dress", figures(lab=20.0)).rest)
 
 
 def test_nothing_is_left_where_all_is_better() -> None:
@@ -105,17 +105,17 @@ def test_nothing_is_left_where_all_is_better() -> None:
 
 
 def test_figures_follow_from_a_run(study: Study) -> None:
-    """Waiting, completion, makespan and memory, worked out by hand; memory while all queues wanted
-    more.
+    """Waiting, completion, makespan and shares, worked out by hand; shares while both queues wanted
+    more, of the resource of which a queue has most.
     """
     found = {run.policy: figures_of(run) for run in study.runs}["dress"]
     assert found.values[SMALL] == pytest.approx(2.0)
     assert found.values[LARGE] == pytest.approx(10.0)
     assert found.values[MEAN] == pytest.approx((10 + 3 + 10) / 3)
     assert found.values[MAKESPAN] == pytest.approx(10.0)
-    assert found.values[LEAST] == pytest.approx(12.5)
-    assert found.memory["shop"] == pytest.approx(100 * (6144 * 10 + 1024) / 8192 / 10)
-    assert found.poorest == "lab"
+    assert found.values[LEAST] == pytest.approx(25.0)
+    assert found.shares["shop.web"] == pytest.approx(100 * (6144 * 10 + 1024) / 8192 / 10)
+    assert found.poorest == "lab.train"
 
 
 def test_every_policy_is_compared_with_the_stock_scheduler(study: Study) -> None:

@@ -36,3 +36,15 @@ def test_all_schedulers_have_the_same_queues(name: str) -> None:
     assert {(q["weight"], str(q["guaranteed"]), str(q["maximum"])) for q in queues[1:]} == {
         (1.0, str(queues[1]["guaranteed"]), str(queues[1]["maximum"]))
     }
+
+
+def test_a_full_cluster_still_has_memory_for_a_task() -> None:
+    """In pieces over its nodes, as real ones have; else stock CapacityScheduler keeps free GPUs
+    from the queue beside one that lacks memory, and nobody sees what it charges an organisation
+    with.
+    """
+    scenario = load(find(schedulers.WORKLOAD), seed=1)
+    sizes = {stage.size[0] for app in scenario.applications for stage in app.stages}
+    task = max(sizes)
+    pieces = sum(node.capacity[0] % task for node in scenario.nodes if node.capacity[0] >= task)
+    assert pieces >= task

@@ -34,7 +34,7 @@ class Figure:
 
 SMALL = Figure("small_jobs_wait", "small jobs' mean wait", "s", "less")
 LARGE = Figure("large_jobs_completion", "large jobs' mean completion", "s", "less")
-LEAST = Figure("least_memory", "the organisations' smaller part of the memory", "%", "more")
+LEAST = Figure("least_share", "the smallest share of a queue", "%", "more")
 MEAN = Figure("mean_completion", "mean completion of all jobs", "s", "less")
 MAKESPAN = Figure("makespan", "the time until all were done", "s", "less")
 FIGURES: Final = (SMALL, LARGE, LEAST, MEAN, MAKESPAN)
@@ -51,22 +51,22 @@ _MEASURES: Final[Mapping[Figure, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Figures:
-    """One run's: each figure's value, and each organisation's percentage of the memory while every
-    queue wanted more.
+    """One run's: each figure's value, and each queue's mean dominant share, in percent of the
+    cluster, while every queue wanted more.
     """
 
     values: Mapping[Figure, Value]
-    memory: Mapping[str, Value]
+    shares: Mapping[str, Value]
 
     def document(self) -> dict[str, Any]:
         """Ready for JSON."""
         figures = {f"{f.key}_{_UNITS[f.unit]}": value for f, value in self.values.items()}
-        return figures | {"memory_percent": dict(self.memory)}
+        return figures | {"share_percent": dict(self.shares)}
 
     @property
     def poorest(self) -> str:
-        """The organisation that had least; "" where that is not known."""
-        known = {name: value for name, value in self.memory.items() if value is not None}
+        """The queue that had least; "" where that is not known."""
+        known = {name: value for name, value in self.shares.items() if value is not None}
         return min(known, key=lambda name: known[name], default="")
 
 
@@ -85,16 +85,15 @@ class Gain:
 def figures_of(run: Run) -> Figures:
     """The figures of one run."""
     of = Measured(run)
-    organisations = sorted({each["queue"].split(".")[1] for each in run.facts["applications"]})
-    memory = {name: _memory(of, f"root.{name}") for name in organisations}
-    least = min((value for value in memory.values() if value is not None), default=None)
+    queues = sorted({each["queue"] for each in run.facts["applications"]})
+    shares = {queue.removeprefix("root."): _share(of, queue) for queue in queues}
+    least = min((value for value in shares.values() if value is not None), default=None)
     values = {figure: _number(of, what) for figure, what in _MEASURES.items()}
-    return Figures({figure: values.get(figure, least) for figure in FIGURES}, memory)
+    return Figures({figure: values.get(figure, least) for figure in FIGURES}, shares)
 
 
-def _memory(of: Measured, queue: str) -> Value:
-    what = {"measure": "share", "of": queue, "resource": "memory_mb", "statistic": "mean"}
-    share = _number(of, what)
+def _share(of: Measured, queue: str) -> Value:
+    share = _number(of, {"measure": "share", "of": queue, "statistic": "mean"})
     return None if share is None else 100 * share
 
 
@@ -119,7 +118,7 @@ def gain(policy: str, own: Figures, stock: Figures) -> Gain:
     aim = AIMS[policy]
     gained = _judged(aim, own, stock) == "better"
     verb = "gained" if gained else "gained nothing"
-    whom = stock.poorest or "organisations" if aim is LEAST else WHOM[aim]
+    whom = stock.poorest or "queues" if aim is LEAST else WHOM[aim]
     ours, theirs = _said(aim, own), _said(aim, stock)
     said = (
         f"{policy} {verb} for {whom}: {aim.name} was {ours}, {theirs} under CapacityScheduler"

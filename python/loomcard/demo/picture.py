@@ -19,6 +19,7 @@ from loomcard.demo.real_jobs import AFTER, BEFORE, RealJobs
 from loomcard.report import drawing, series
 from loomcard.report.expectation import applications_of
 from loomcard.report.runs import Run, Study
+from loomcard.results.containers import resource_columns
 
 _POINTS = 400
 _STEPS = 40
@@ -32,12 +33,12 @@ def write(real: RealJobs, study: Study, gains: Sequence[Gain], verdict: str, fil
     with drawing.styled():
         figure = Figure(figsize=(12, 8), layout="constrained")
         FigureCanvasAgg(figure)
-        (jobs, small), (memory, whole) = figure.subplots(2, 2)
+        (jobs, small), (least, whole) = figure.subplots(2, 2)
         _real_jobs(jobs, real)
         _dots(small, study, "waiting_ms", "small")
-        _memory(memory, study)
+        _least(least, study)
         _dots(whole, study, "completion_ms", "")
-        for panel, aim in ((small, SMALL), (memory, LEAST), (whole, MEAN)):
+        for panel, aim in ((small, SMALL), (least, LEAST), (whole, MEAN)):
             _title(panel, said.get(aim, aim.name))
         figure.supxlabel(verdict, fontsize=9, color="#444444")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -100,33 +101,36 @@ def _dots(panel: Axes, study: Study, column: str, of: str) -> None:
     panel.grid(axis="y", visible=False)
 
 
-def _memory(panel: Axes, study: Study) -> None:
-    """The memory of the organisation that had least under the baseline, over time."""
+def _least(panel: Axes, study: Study) -> None:
+    """The share of the queue that had least under the baseline, over time."""
     found = {run.policy: run for run in study.runs}
-    poorest = figures_of(found[study.baseline]).poorest
+    stock = figures_of(found[study.baseline])
     for row, run in enumerate(study.runs):
         if run.policy in (study.baseline, "hdrf"):
-            seconds, share = _share(run, f"root.{poorest}")
+            seconds, share = _share(run, f"root.{stock.poorest}")
             panel.plot(seconds, share, **drawing.line(row) | {"linewidth": 2}, label=run.policy)
-    due = 100 / len(figures_of(found[study.baseline]).memory)
+    due = 100 / len(stock.shares)
     panel.axhline(due, color=_GREY, linewidth=1, linestyle=":")
     panel.annotate(
-        "equal parts ", (1, due), xycoords=("axes fraction", "data"), color=_GREY, fontsize=8,
+        "due ", (1, due), xycoords=("axes fraction", "data"), color=_GREY, fontsize=8,
         ha="right", va="bottom",
     )  # fmt: skip
     panel.set_ylim(0, 100)
     panel.set_xlim(left=0)
     panel.set_xlabel("seconds since the start")
-    panel.set_ylabel(f"{poorest}'s part of the memory in %")
+    panel.set_ylabel(f"{stock.poorest}'s share in %")
     panel.legend(loc="upper left")
 
 
 def _share(run: Run, queue: str) -> tuple[series.Floats, series.Floats]:
-    """The middles of steps in seconds, and the percentage of the memory held in each."""
+    """The middles of steps in seconds, and the dominant share in percent in each."""
     frame = run.containers()
     borders = series.edges(run.facts, frame, _STEPS)
     mine = [each["id"] for each in applications_of(run.facts["applications"], queue)]
     own = frame.filter(pl.col("application").is_in(mine))
-    held = series.held(own, own["memory_mb"].to_list(), borders)
-    whole = series.capacity(run.facts, run.facts["resource_types"].index("memory_mb"), borders)
-    return (borders[:-1] + borders[1:]) / 2000, 100 * held / whole
+    types = run.facts["resource_types"]
+    parts = [
+        series.held(own, own[name].to_list(), borders) / series.capacity(run.facts, at, borders)
+        for at, name in enumerate(resource_columns(types))
+    ]
+    return (borders[:-1] + borders[1:]) / 2000, 100 * np.max(parts, axis=0)

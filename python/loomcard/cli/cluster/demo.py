@@ -67,7 +67,7 @@ def _print(result: DemoResult) -> None:
 
 def _print_table(out: Console, result: DemoResult) -> None:
     """A row a figure, a column a scheduler; the best of each row is marked."""
-    from loomcard.demo.gains import FIGURES, figures_of
+    from loomcard.demo.gains import FIGURES, LEAST, figures_of
 
     found = {run.policy: figures_of(run) for run in result.study.runs}
     table = Table("", title=f"{result.study.settings[0]}, on a real YARN; * the best of its row")
@@ -75,10 +75,9 @@ def _print_table(out: Console, result: DemoResult) -> None:
         table.add_column(policy, justify="right")
     for figure in FIGURES:
         table.add_row(figure.name, *_cells(figure, list(found.values())))
-    for name in next(iter(found.values())).memory:
-        parts = [each.memory[name] for each in found.values()]
-        shown = ["-" if part is None else f"{part:.0f} %" for part in parts]
-        table.add_row(f"{name}'s part of the memory", *shown)
+    for queue in next(iter(found.values())).shares:
+        shares = [each.shares[queue] for each in found.values()]
+        table.add_row(f"share of {queue}", *map(LEAST.said, shares))
     out.print(table)
 
 
