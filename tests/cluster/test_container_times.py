@@ -1,12 +1,15 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from loomcard.cluster.container_times import (
     ContainerRun,
     containers_over_time,
     job_times,
     read_runs,
 )
+from loomcard.cluster.embedded import ClusterError
 
 
 def run(number: int, started: int, ended: int | None, *, am: bool = False) -> ContainerRun:
@@ -45,6 +48,18 @@ def test_nodes_lines_become_runs(tmp_path: Path) -> None:
     found = [(each.container, each.started_ms, each.ended_ms) for each in read_runs(file)]
     assert found == [("c1", 5, 9), ("c2", 7, None)]
     assert read_runs(tmp_path / "missing") == []
+
+
+def test_a_line_that_is_still_written_does_not_count_yet(tmp_path: Path) -> None:
+    """Whoever looks while a cluster runs sees what is whole; half a line inside is damage."""
+    whole = {"at_ms": 7, "event": "running", "container": "c", "application": "a", "node": "n"}
+    text = json.dumps(whole | {"am": False, "memory_mb": 256, "vcores": 1}) + "\n"
+    file = tmp_path / "containers.jsonl"
+    file.write_text(text + text[:40])
+    assert [each.container for each in read_runs(file)] == ["c"]
+    file.write_text(text[:40] + text)
+    with pytest.raises(ClusterError, match="has half a line"):
+        read_runs(file)
 
 
 def test_counts_over_time_include_the_start_and_not_the_end() -> None:

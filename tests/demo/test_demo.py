@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -101,6 +102,47 @@ def test_no_java_is_said_in_one_line(
     monkeypatch.setattr(demo, "run_demo", lambda *_: pytest.fail("it was started"))
     assert run(["demo"]) == 1
     assert capsys.readouterr().err == "error: no java found (install a JDK 17 or set JAVA_HOME)\n"
+
+
+def test_ctrl_c_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a demo is nothing that `loomcard report` can read."""
+
+    def interrupted(folder: Path, _: object) -> RealJobs:
+        folder.mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo.real_jobs, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        demo.run_demo(tmp_path / "run" / "demo", lambda _: None)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file where the demo's folder is to be; nothing is started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "java_home", lambda: None)
+    monkeypatch.setattr(paths, "jars", lambda: None)
+    Path("run").mkdir()
+    file = tmp_path / "run" / "demo"
+    file.touch()
+    assert run(["demo"]) == 2
+    assert capsys.readouterr().err == f"error: {file}: File exists (check the path)\n"
+
+
+def test_a_full_disk_is_said_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line that says how much is wanted; else the jobs would wait for minutes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "java_home", lambda: None)
+    monkeypatch.setattr(paths, "jars", lambda: None)
+    monkeypatch.setattr(demo.real_jobs, "run", lambda *_: pytest.fail("it was started"))
+    monkeypatch.setattr(demo.shutil, "disk_usage", lambda _: SimpleNamespace(free=30 << 20))
+    assert run(["demo"]) == 1
+    said = f"error: {tmp_path}/run/demo: less than 128 MB free (free some space)\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.cluster

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loomcard.cluster.embedded import ClusterError
+
 
 @dataclass(frozen=True)
 class ContainerRun:
@@ -45,12 +47,17 @@ class JobTimes:
 
 
 def read_runs(file: Path) -> list[ContainerRun]:
-    """Every container that ever ran on the cluster, by time of start."""
+    """Every container that ever ran on the cluster, by time of start. Raises ClusterError where
+    the file is damaged, as on a full disk.
+    """
     started: dict[str, dict[str, Any]] = {}
     ended: dict[str, int] = {}
     if file.exists():
-        for line in file.read_text().splitlines():
-            event = json.loads(line)
+        for line in file.read_text().split("\n")[:-1]:  # the last may not be whole yet
+            try:
+                event = json.loads(line)
+            except ValueError:
+                raise ClusterError(f"{file} has half a line", "is the disk full?") from None
             if event["event"] == "running":
                 started.setdefault(event["container"], event)
             else:

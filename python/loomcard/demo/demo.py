@@ -1,5 +1,7 @@
 """The demo from the first job to the verdict."""
 
+import errno
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +16,8 @@ from loomcard.demo.schedulers import Played
 from loomcard.report.runs import Study, read_study
 
 PICTURE = "demo.png"
+_ROOM_MB = 128
+"""A cluster's first start writes 73 MB; on a full disk jobs wait for nodes that take nothing."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +105,23 @@ def run_demo(folder: Path, progress: Callable[[str], None]) -> DemoResult:
     """Runs the demo in `folder`, whose former content goes, and leaves there what
     `loomcard report` reads, and the picture. `progress` is told in words what was just finished.
 
-    Raises what clusters, jobs and the player raise; a job that fails is part of the result, by
-    its state. Ctrl-C ends it with KeyboardInterrupt and leaves no process.
+    Raises what clusters, jobs and the player raise, and OSError where the disk is full; a job that
+    fails is part of the result, by its state. Ctrl-C ends it with KeyboardInterrupt and leaves
+    neither a process nor the folder.
     """
     began = time.monotonic()
     clear(folder)
+    folder.mkdir(parents=True)  # or an error names a path inside it
+    if shutil.disk_usage(folder).free < _ROOM_MB << 20:
+        raise OSError(errno.ENOSPC, f"less than {_ROOM_MB} MB free", str(folder))
+    try:
+        return _run(folder, progress, began)
+    except KeyboardInterrupt:
+        clear(folder)
+        raise
+
+
+def _run(folder: Path, progress: Callable[[str], None], began: float) -> DemoResult:
     real = real_jobs.run(folder / "real-jobs", progress)
     played = tuple(schedulers.play_all(folder, progress))
     study = read_study([folder], schedulers.STOCK)
