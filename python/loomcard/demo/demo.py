@@ -117,7 +117,10 @@ def run_demo(folder: Path, progress: Callable[[str], None]) -> DemoResult:
     try:
         return _run(folder, progress, began)
     except KeyboardInterrupt:
-        clear(folder)
+        try:
+            clear(folder)
+        except KeyboardInterrupt:  # polars has raised it for a Ctrl-C, and now Python itself does
+            clear(folder)
         raise
 
 
