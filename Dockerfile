@@ -81,4 +81,11 @@ ENV SPARK_HOME=/opt/pyspark/lib/python3.11/site-packages/pyspark \
 USER hadoop
 
 
+# The classes that the daemons load, recorded here and mapped into memory by each JVM of the cluster.
+FROM runtime AS archive
+RUN --mount=type=bind,source=docker/archive-classes,target=/tmp/archive-classes \
+    mkdir archive && bash /tmp/archive-classes archive/classes.jsa
+
+
 FROM runtime
+COPY --from=archive /data/archive /opt/hadoop/archive
