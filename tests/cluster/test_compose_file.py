@@ -3,7 +3,10 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from loomcard.cluster.hadoop_config import (
 )
 
 ROOT = Path(__file__).parents[2]
+ADDRESS = f"127.{os.getpid() % 250 + 1}.{os.getpid() // 250 % 250}.9"
 DAEMONS = ("namenode", "datanode", "resourcemanager", "nodemanager", "jobhistory")
 
 
@@ -231,3 +235,59 @@ def test_no_command_runs_without_a_configuration(tmp_path: Path, command: list[s
     assert (said.returncode, said.stdout) == (2, "")
     assert "no yarn-site.xml" in said.stderr
     assert "loomcard submit --on docker" in said.stderr
+
+
+class _Daemon(BaseHTTPRequestHandler):
+    """A history server that becomes well after some requests."""
+
+    asked = 0
+    well_after = 0
+
+    def do_GET(self) -> None:
+        type(self).asked += 1
+        self.send_response(200)
+        self.end_headers()
+        if self.asked > self.well_after:
+            self.wfile.write(b'{"historyInfo":{"startedOn":1}}')
+
+    def log_message(self, *_: object) -> None:
+        """Nothing to anyone."""
+
+
+@pytest.fixture
+def daemon() -> Iterator[type[_Daemon]]:
+    """A history server at its port, on an address of loopback that nobody else has."""
+
+    class Ours(_Daemon):
+        pass
+
+    with ThreadingHTTPServer((ADDRESS, 19888), Ours) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield Ours
+        server.shutdown()
+
+
+def _check(was_well: Path) -> int:
+    return subprocess.run(
+        ["bash", str(ROOT / "docker/bin/healthy"), "jobhistory"],
+        env=os.environ | {"HOSTNAME": ADDRESS, "WAS_WELL": str(was_well)},
+        timeout=60,
+        check=False,
+    ).returncode
+
+
+def test_a_check_waits_for_the_daemon_the_first_time(daemon: type[_Daemon], tmp_path: Path) -> None:
+    """It asks until the daemon is well; a later check asks once and says what it finds."""
+    daemon.well_after = 2
+    assert _check(tmp_path / "was-well") == 0
+    assert daemon.asked == 3
+    assert _check(tmp_path / "was-well") == 0
+    daemon.well_after = 9
+    assert _check(tmp_path / "was-well") == 1
+    assert daemon.asked == 5
+
+
+def test_a_check_ends_where_no_daemon_answers(tmp_path: Path) -> None:
+    """The engine counts it as a failure, and the next one still waits."""
+    assert _check(tmp_path / "was-well") == 1
+    assert not (tmp_path / "was-well").exists()
