@@ -84,7 +84,7 @@ USER hadoop
 # The classes that the daemons load, recorded here and mapped into memory by each JVM of the cluster.
 FROM runtime AS archive
 RUN --mount=type=bind,source=docker/archive-classes,target=/tmp/archive-classes \
-    mkdir archive && bash /tmp/archive-classes archive/classes.jsa
+    mkdir archive && bash /tmp/archive-classes archive
 
 
 FROM runtime
