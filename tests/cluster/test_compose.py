@@ -141,8 +141,15 @@ def test_every_service_is_healthy_and_published_on_loopback_only(
 
 def test_the_daemons_share_their_classes(cluster: Cluster) -> None:
     """The image has an archive of classes, and JVMs map it."""
-    mapped = ("exec", "--no-TTY", "nodemanager", "sh", "-c", "cat /proc/$(pidof java)/maps")
+    mapped = ("exec", "--no-TTY", "namenode", "sh", "-c", "cat /proc/$(pidof java)/maps")
     assert "/opt/hadoop/archive/" in ended(cluster.start(*mapped))
+
+
+def test_a_part_of_the_archive_stops_no_daemon(cluster: Cluster) -> None:
+    """A JVM that is given one crashes, so none is."""
+    cut = "truncate --size=1M /opt/hadoop/archive/*.jsa && hadoop-role fs -ls /"
+    as_root = ("run", "--rm", "--no-TTY", "--user=root", "--entrypoint=bash", "client", "-c", cut)
+    assert "/user" in ended(cluster.start(*as_root))
 
 
 def test_nodes_are_called_what_their_containers_are(cluster: Cluster) -> None:
